@@ -174,7 +174,7 @@ def test_a_hook_may_use_settings_in_its_own_way(folders: dict[str, Path]) -> Non
 
 
 def test_arguments_that_belong_to_nothing_are_refused(folders: dict[str, Path]) -> None:
-    with pytest.raises(T2IBenchError, match="lora_scale needs a lora"):
+    with pytest.raises(T2IBenchError, match="lora_scale needs a LoRA"):
         create_generator(str(folders["sd"]), {"lora_scale": "0.5"})
     with pytest.raises(T2IBenchError, match="revision=main changes nothing"):
         create_generator(str(folders["sd"]), {"revision": "main"})

@@ -109,16 +109,25 @@ def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for details in results:
         attributes = _READ.validate_python(details.get(KEY, ()))
         tables.append({counted.attribute: counted for counted in attributes})
-    shared = [name for name in tables[0] if all(name in table for table in tables)]
-    return [asdict(_mean([table[name] for table in tables])) for name in shared]
+    means = []
+    for name in tables[0]:
+        if all(name in table for table in tables):
+            same = [table[name] for table in tables]
+            means.append(asdict(_mean(same)))
+    return means
 
 
 def _mean(same: Sequence[CountedAttribute]) -> CountedAttribute:
     """Return one attribute's mean counts over judges, for the rows that all judges have."""
     tables = [{row.name: row for row in counted.rows} for counted in same]
-    shared = [name for name in tables[0] if all(name in table for table in tables)]
-    rows = [_mean_row([table[name] for table in tables]) for name in shared]
-    classes = dict.fromkeys(name for counted in same for name in counted.classes)
+    rows = []
+    for name in tables[0]:
+        if all(name in table for table in tables):
+            same_rows = [table[name] for table in tables]
+            rows.append(_mean_row(same_rows))
+    classes: dict[str, None] = {}
+    for counted in same:
+        classes.update(dict.fromkeys(counted.classes))
     return replace(same[0], classes=tuple(classes), rows=tuple(rows))
 
 

@@ -184,7 +184,9 @@ class Apart:
         distances = []
         for a, b in pairs:
             between = 1.0 - float(a.mean(axis=0) @ b.mean(axis=0))
-            within = diversity_of(a)[0] + diversity_of(b)[0]
+            within_a, _ = diversity_of(a)
+            within_b, _ = diversity_of(b)
+            within = within_a + within_b
             distances.append((between - within / 2, between))
         beyond, distance = np.mean(distances, axis=0)
         return cls(float(beyond), float(distance))
@@ -214,7 +216,8 @@ def _shuffled(
 ) -> Float64Array:
     """`beyond` under shuffled labels, shape (draws,)."""
     rows = np.concatenate([a, b])
-    n, m = len(a), len(b)
+    n = len(a)
+    m = len(b)
     gram = rows @ rows.T
     squares = np.diag(gram)
     picked = np.zeros((draws, n + m))
@@ -225,9 +228,11 @@ def _shuffled(
     cross = towards.sum(axis=1) - first
     second = float(gram.sum()) - first - 2 * cross
     alone = picked @ squares
+    alone_of_b = squares.sum() - alone
     within_a = 1.0 - (first - alone) / (n * (n - 1))
-    within_b = 1.0 - (second - (squares.sum() - alone)) / (m * (m - 1))
-    beyond: Float64Array = 1.0 - cross / (n * m) - (within_a + within_b) / 2
+    within_b = 1.0 - (second - alone_of_b) / (m * (m - 1))
+    between = 1.0 - cross / (n * m)
+    beyond: Float64Array = between - (within_a + within_b) / 2
     return beyond
 
 

@@ -223,8 +223,12 @@ def listed(names: Sequence[str], most: int | None = None) -> str:
         ('nurse, chef and judge', 'nurse and 2 more')
     """
     if most is not None and len(names) > most + 1:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+        first_names = ", ".join(names[:most])
+        n_more = len(names) - most
+        return f"{first_names} and {n_more} more"
+    all_but_last = ", ".join(names[:-1])
+    parts = [all_but_last, *names[-1:]]
+    return " and ".join(filter(None, parts))
 
 
 def shown_sentence(rows: Sequence[ShownRow]) -> str:
@@ -261,10 +265,15 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
 
 def _sides(rows: Sequence[ShownRow]) -> list[list[ShownRow]]:
     """Rows by the class of most images: most rows first, the most one-sided first within."""
+
+    def descending_share(row: ShownRow) -> float:
+        share = row.hits / row.images
+        return -round(share, 9)
+
     sides: dict[str, list[ShownRow]] = {}
-    for row in sorted(rows, key=lambda row: -round(row.hits / row.images, 9)):
+    for row in sorted(rows, key=descending_share):
         sides.setdefault(str(row.most), []).append(row)
-    return sorted(sides.values(), key=lambda side: -len(side))
+    return sorted(sides.values(), key=len, reverse=True)
 
 
 def _side(rows: Sequence[ShownRow]) -> str:

@@ -46,8 +46,12 @@ def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
     value = 1 - pairs / (n * (n - 1))
     if n == 2:
         return value, float("nan")
-    without = 1 - (pairs - 2 * (rows @ whole - squares)) / ((n - 1) * (n - 2))
-    return value, float((n - 1) / n * ((without - without.mean()) ** 2).sum())
+    pairs_of_each = rows @ whole - squares
+    pairs_without = pairs - 2 * pairs_of_each
+    values_without = 1 - pairs_without / ((n - 1) * (n - 2))
+    residuals = values_without - values_without.mean()
+    variance = float((n - 1) / n * (residuals**2).sum())
+    return value, variance
 
 
 def mean_diversity(

@@ -67,8 +67,10 @@ class Influence:
         n = len(sample)
         influence = np.full(n, np.nan)
         if n > 1:
-            influence = (sample - sample.mean()) / np.sqrt(n * (n - 1))
-        return cls((stratum,), np.zeros(n, np.int64), numbers, influence)
+            residuals = sample - sample.mean()
+            influence = residuals / np.sqrt(n * (n - 1))
+        numbers_of_strata = np.zeros(n, np.int64)
+        return cls((stratum,), numbers_of_strata, numbers, influence)
 
     @classmethod
     def of_jackknife(
@@ -104,12 +106,21 @@ class Influence:
         weighted = [(weight, part) for weight, part in parts if len(part.value)]
         if not weighted:
             return cls.none()
-        names = {name for _, part in weighted for name in part.strata}
+        names: set[str] = set()
+        for _, part in weighted:
+            names.update(part.strata)
         strata = tuple(sorted(names))
         number_of = {name: number for number, name in enumerate(strata)}
-        stratum = np.concatenate([_translated(part, number_of) for _, part in weighted])
-        unit = np.concatenate([part.unit for _, part in weighted])
-        value = np.concatenate([weight * part.value for weight, part in weighted])
+        strata_of_parts = []
+        units_of_parts = []
+        values_of_parts = []
+        for weight, part in weighted:
+            strata_of_parts.append(_translated(part, number_of))
+            units_of_parts.append(part.unit)
+            values_of_parts.append(weight * part.value)
+        stratum = np.concatenate(strata_of_parts)
+        unit = np.concatenate(units_of_parts)
+        value = np.concatenate(values_of_parts)
         distinct_stratum, distinct_unit, inverse = _distinct_units(stratum, unit)
         sums = sums_by(inverse, value, len(distinct_unit))
         return cls(strata, distinct_stratum, distinct_unit, sums)
@@ -127,10 +138,10 @@ class Influence:
         if not missing > 0 or not self.strata:
             return self
         return Influence(
-            self.strata,
-            np.append(self.stratum, 0),
-            np.append(self.unit, FLOOR),
-            np.append(self.value, np.sqrt(missing)),
+            strata=self.strata,
+            stratum=np.append(self.stratum, 0),
+            unit=np.append(self.unit, FLOOR),
+            value=np.append(self.value, np.sqrt(missing)),
         )
 
     @property
@@ -145,7 +156,9 @@ class Influence:
         variances = np.bincount(self.stratum, weights=self.value**2, minlength=count)
         observed = self.unit != FLOOR
         sizes = np.bincount(self.stratum[observed], minlength=count)
-        return satterthwaite(variances, np.maximum(sizes - 1, 1))[1]
+        dfs = np.maximum(sizes - 1, 1)
+        _, df = satterthwaite(variances, dfs)
+        return df
 
     def covariance(self, other: Influence) -> float:
         """Covariance with another estimate, of another run or another row.
@@ -185,18 +198,19 @@ class JointInfluence:
     observed: BoolArray
 
     def __init__(self, influences: Sequence[Influence]) -> None:
-        strata = dict.fromkeys(
-            name for influence in influences for name in influence.strata
-        )
+        strata: dict[str, None] = {}
+        for influence in influences:
+            strata.update(dict.fromkeys(influence.strata))
         number_of = {name: number for number, name in enumerate(strata)}
         nothing = np.zeros(0, np.int64)
-        stratum = np.concatenate(
-            [nothing, *(_translated(part, number_of) for part in influences)]
-        )
+        strata_of_parts = [_translated(part, number_of) for part in influences]
+        stratum = np.concatenate([nothing, *strata_of_parts])
         unit = np.concatenate([nothing, *_numbers_with_floors(influences)])
-        value = np.concatenate([np.zeros(0), *(part.value for part in influences)])
+        values = [part.value for part in influences]
+        value = np.concatenate([np.zeros(0), *values])
         lengths = [len(part.value) for part in influences]
-        estimate = np.repeat(np.arange(len(influences)), lengths)
+        numbers = np.arange(len(influences))
+        estimate = np.repeat(numbers, lengths)
         self.stratum, distinct_unit, column = _distinct_units(stratum, unit)
         self.observed = distinct_unit >= 0
         shape = (len(influences), len(distinct_unit))
@@ -217,7 +231,8 @@ class JointInfluence:
         variances = np.bincount(self.stratum, weights=moved**2)
         observed = self.stratum[self.observed]
         sizes = np.bincount(observed, minlength=len(variances))
-        return satterthwaite(variances, np.maximum(sizes - 1, 1))
+        dfs = np.maximum(sizes - 1, 1)
+        return satterthwaite(variances, dfs)
 
     def spread(self, weights: npt.ArrayLike) -> Spread:
         """Return the joint spread of linear combinations of the estimates; weights: (p, k)."""
@@ -225,8 +240,10 @@ class JointInfluence:
         strata = []
         for number in np.unique(self.stratum):
             members = self.stratum == number
-            columns = np.flatnonzero(moved[:, members].any(axis=1))
-            freedom = max(int(self.observed[members].sum()) - 1, 1)
+            is_moved = moved[:, members].any(axis=1)
+            columns = np.flatnonzero(is_moved)
+            n_observed = int(self.observed[members].sum())
+            freedom = max(n_observed - 1, 1)
             if len(columns):
                 units = moved[np.ix_(columns, members)].T
                 strata.append((columns.tolist(), units, freedom))
@@ -273,8 +290,11 @@ def _distinct_units(
     # One number stands for both, in their order: sorting pairs takes ten times as long.
     smallest = unit.min()
     span = unit.max() - smallest + 1
-    keys, positions = np.unique(stratum * span + (unit - smallest), return_inverse=True)
-    return keys // span, keys % span + smallest, positions
+    keys_of_units = stratum * span + (unit - smallest)
+    keys, positions = np.unique(keys_of_units, return_inverse=True)
+    distinct_stratum = keys // span
+    distinct_unit = keys % span + smallest
+    return distinct_stratum, distinct_unit, positions
 
 
 # Effective number of leans up to which they are one.
@@ -328,9 +348,9 @@ def spread_of(count: int, strata: Sequence[Stratum]) -> Spread:
         return Spread(matrix, (float("nan"), float("nan")))
     if squared_trace < _SAME * square:
         return Spread(matrix, (1.0, squared_trace / exact))
-    return Spread(
-        matrix, (squared_trace / (square + correction), squared_trace / within)
-    )
+    df_over_directions = squared_trace / (square + correction)
+    df_over_strata = squared_trace / within
+    return Spread(matrix, (df_over_directions, df_over_strata))
 
 
 def _unbiased_square(part: Float64Array, freedom: int) -> float:
@@ -340,6 +360,8 @@ def _unbiased_square(part: Float64Array, freedom: int) -> float:
     unbiased = square * freedom / (freedom + 2)
     if freedom > 1:
         scale = freedom**2 / ((freedom - 1) * (freedom + 2))
-        unbiased = min(unbiased, scale * (square - trace**2 / freedom))
-    smallest = trace**2 / len(part) * freedom / (freedom + 2)
+        excess_of_square = square - trace**2 / freedom
+        unbiased = min(unbiased, scale * excess_of_square)
+    square_of_equal_parts = trace**2 / len(part)
+    smallest = square_of_equal_parts * freedom / (freedom + 2)
     return max(unbiased, smallest)

@@ -94,10 +94,12 @@ def lean_spread(leans: Leans, first: str, second: str) -> Control:
     Where one side varies more, the leans of data sets that pass the gate would be too low.
     """
     flat = [images for wordings in leans.images for images in wordings]
-    fewest = min(
-        min(_n_images(wordings, side) for side in (1, 2)) for wordings in leans.images
-    )
-    few = fewest if fewest < _ENOUGH and leans.separation < 2 * GATE else None
+    numbers = []
+    for wordings in leans.images:
+        numbers += [_n_images(wordings, side) for side in (1, 2)]
+    fewest = min(numbers)
+    is_few = fewest < _ENOUGH and leans.separation < 2 * GATE
+    few = fewest if is_few else None
     kinds = [[images.sides[side] for images in flat] for side in (0, 1, 2)]
     return spread(kinds, first, second, few)
 
@@ -116,14 +118,15 @@ def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | No
             even = images.neutral.indices % 2 == 0
             if min(even.sum(), (~even).sum()) < _FEWEST:
                 return None
-            parts += [
-                moments(images.neutral.where(chosen), direction[None])
-                for chosen in (even, ~even)
-            ]
-        mean, variance, df = np.array(parts)[..., 0].T.reshape(3, len(wordings), 2)
+            for chosen in (even, ~even):
+                half = images.neutral.where(chosen)
+                parts.append(moments(half, direction[None]))
+        table = np.array(parts)[..., 0].T
+        mean, variance, df = table.reshape(3, len(wordings), 2)
         weight = 2.0 / len(wordings)
         difference = weight * (mean[:, 0] - mean[:, 1]).sum()
-        tests.append((difference, *satterthwaite(weight**2 * variance, df)))
+        total, df_of_total = satterthwaite(weight**2 * variance, df)
+        tests.append((difference, total, df_of_total))
     differences, variances, dfs = np.array(tests).T
     return differences, variances, dfs
 
@@ -159,9 +162,10 @@ def other_directions(leans: Leans) -> list[Half]:
     real = real / np.linalg.norm(real)
     lengths = np.linalg.norm(leans.directions, axis=1)
     halves = [np.arange(start, count, 2) for start in (0, 1)]
-    components = [
-        _principal([leans.images[j] for j in half], real) for half in reversed(halves)
-    ]
+    components = []
+    for other_half in reversed(halves):
+        images_of_others = [leans.images[j] for j in other_half]
+        components.append(_principal(images_of_others, real))
     most = min(len(weights) for _, weights in components)
     directions = np.empty((count, most, len(real)))
     for half, (rows, _) in zip(halves, components, strict=True):
@@ -178,7 +182,8 @@ def other_directions(leans: Leans) -> list[Half]:
         return []
     half_leans = []
     for half, (_, weights) in zip(halves, components, strict=True):
-        shares = weights[:most] / weights[:most].sum()
+        largest = weights[:most]
+        shares = largest / largest.sum()
         half_leans.append(Half(half, top[half], variance[half], shares))
     return half_leans
 
@@ -219,7 +224,8 @@ def _principal(
     deviations = [Strata.of(side).deviations(side.embeddings)[1] for side in sides]
     rows = np.concatenate(deviations)
     count = min(len(rows), _SAMPLE)
-    rows = rows[np.arange(count) * len(rows) // count]
+    evenly_spaced = np.arange(count) * len(rows) // count
+    rows = rows[evenly_spaced]
     places = rows @ real
     along = float(places @ places)
     orthogonal = rows - np.outer(places, real)

@@ -69,8 +69,13 @@ def contrast_score(
     d = float(ratios.bottom)
     t = float(ratios.value)
     moved = subtracted + t * u
-    influences = [leans.influence(j, w[j] / d, moved[j] / d) for j in range(len(w))]
-    influence = Influence.combined([(1.0, part) for part in influences])
+    parts = []
+    for number in range(len(w)):
+        weight_of_top = w[number] / d
+        weight_of_bottom = moved[number] / d
+        influence = leans.influence(number, weight_of_top, weight_of_bottom)
+        parts.append((1.0, influence))
+    influence = Influence.combined(parts)
     score = of_ratio(ratios, (), influence)
     if score.value is None:
         return score

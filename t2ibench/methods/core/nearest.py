@@ -88,10 +88,12 @@ def left_out(sides: Sides) -> IntArray:
     for j in range(sides.k):
         rows = np.flatnonzero(sides.labels == j)
         if len(rows) > 1:
-            sums_without = len(rows) * centres[j] - sides.images[rows]
+            images = sides.images[rows]
+            sums_without = len(rows) * centres[j] - images
             centres_without = sums_without / (len(rows) - 1)
-            products = (sides.images[rows] * centres_without).sum(axis=1)
-            distances[rows, j] = (centres_without**2).sum(axis=1) - 2.0 * products
+            products = (images * centres_without).sum(axis=1)
+            squared_lengths = (centres_without**2).sum(axis=1)
+            distances[rows, j] = squared_lengths - 2.0 * products
     nearest: IntArray = distances.argmin(axis=1)
     return nearest
 
@@ -108,17 +110,25 @@ def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64
         rows: Float64Array, first: Float64Array, second: Float64Array
     ) -> Float64Array:
         axis = first - second
-        place: Float64Array = ((2.0 * rows - first - second) * axis).sum(axis=-1)
-        lean: Float64Array = place / (axis**2).sum(axis=-1)
+        twice_from_middle = 2.0 * rows - first - second
+        place = (twice_from_middle * axis).sum(axis=-1)
+        squared_length = (axis**2).sum(axis=-1)
+        lean: Float64Array = place / squared_length
         return lean
 
     anchor_places = np.empty(len(sides.labels))
     for j in (0, 1):
-        rows = sides.images[sides.labels == j]
-        left = (len(rows) * centres[j] - rows) / (len(rows) - 1)
-        ends = (left, centres[1]) if j == 0 else (centres[0], left)
-        anchor_places[sides.labels == j] = along(rows, *ends)
-    return anchor_places, along(images, centres[0], centres[1])
+        is_on_side = sides.labels == j
+        rows = sides.images[is_on_side]
+        sums_without = len(rows) * centres[j] - rows
+        centres_without = sums_without / (len(rows) - 1)
+        if j == 0:
+            places = along(rows, centres_without, centres[1])
+        else:
+            places = along(rows, centres[0], centres_without)
+        anchor_places[is_on_side] = places
+    image_places = along(images, centres[0], centres[1])
+    return anchor_places, image_places
 
 
 def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
@@ -127,25 +137,31 @@ def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
     Sensitivity and specificity are those of the anchors' images; where a scene moves images along
     the line between the anchors, they say nothing about these.
     """
-    if np.bincount(sides.labels, minlength=2).min() < 2:
+    sizes = np.bincount(sides.labels, minlength=2)
+    if sizes.min() < 2:
         return False
-    anchor_places, theirs = positions(sides, images)
-    middles = [float(np.median(anchor_places[sides.labels == j])) for j in (0, 1)]
+    anchor_places, image_places = positions(sides, images)
+    places_by_side = [anchor_places[sides.labels == j] for j in (0, 1)]
+    middles = [float(np.median(places)) for places in places_by_side]
     gap = abs(middles[0] - middles[1])
     off = 0
     rate = 0.0
     for j in (0, 1):
-        usual = np.sort(np.abs(anchor_places[sides.labels == j] - middles[j]))
-        far = np.abs(theirs[nearest == j] - middles[j])
+        middle = middles[j]
+        usual = np.sort(np.abs(places_by_side[j] - middle))
+        far = np.abs(image_places[nearest == j] - middle)
         n_farther = len(usual) - np.searchsorted(usual, far)
-        rank = (1 + n_farther) / (len(usual) + 1)
-        share = max(_UNUSUAL, 1 / (len(usual) + 1))
-        unusual = (rank <= share) & (far > _FAR * gap)
+        n_ranks = len(usual) + 1
+        rank = (1 + n_farther) / n_ranks
+        share = max(_UNUSUAL, 1 / n_ranks)
+        is_far = far > _FAR * gap
+        unusual = (rank <= share) & is_far
         off += int(unusual.sum())
         rate = max(rate, share)
     if not off:
         return False
-    return float(bdtrc(off - 1, len(images), rate)) < _CHANCE
+    chance = float(bdtrc(off - 1, len(images), rate))
+    return chance < _CHANCE
 
 
 def corrected_shares(
@@ -166,13 +182,13 @@ def corrected_shares(
     k = sides.k
     nearest_of_anchors = left_out(sides)
     nearest = nearest_anchor(sides, images)
-    counts = np.stack(
-        [
-            np.bincount(nearest_of_anchors[sides.labels == j], minlength=k)
-            for j in range(k)
-        ]
-    )
-    confusion = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 0.5 * k)
+    rows_of_counts = []
+    for j in range(k):
+        nearest_of_side = nearest_of_anchors[sides.labels == j]
+        rows_of_counts.append(np.bincount(nearest_of_side, minlength=k))
+    counts = np.stack(rows_of_counts)
+    sizes = counts.sum(axis=1, keepdims=True)
+    confusion = (counts + 0.5) / (sizes + 0.5 * k)
     reason = None
     if not _distinguished(counts, confusion):
         reason = "the encoder does not tell the anchors' own images apart"
@@ -186,8 +202,10 @@ def corrected_shares(
     shares = inverse @ (observed / observed.sum())
     spread = _spread(shares, inverse, observed, counts)
     ends = [t_interval(float(shares[j]), *spread[j], level) for j in range(k)]
-    low = np.minimum(np.maximum([end[0] for end in ends], 0.0), shares)
-    high = np.maximum(np.minimum([end[1] for end in ends], 1.0), shares)
+    lower_ends = [low for low, _ in ends]
+    upper_ends = [high for _, high in ends]
+    low = np.minimum(np.maximum(lower_ends, 0.0), shares)
+    high = np.maximum(np.minimum(upper_ends, 1.0), shares)
     if k != 2:
         return Shares(shares, low, high)
     # What a change of q does to the lean, or of a row of C, times that row's share.
@@ -199,10 +217,11 @@ def corrected_shares(
         mean = Influence.of_mean(sides.strata[j], sides.units[rows], values)
         influences.append((-float(shares[j]), mean))
     lean = float(shares[0] - shares[1])
-    variance = 4.0 * spread[0][0]
-    df = spread[0][1]
+    variance_of_share, df = spread[0]
+    variance = 4.0 * variance_of_share
     influence = Influence.combined(influences).with_floor(variance)
-    return Shares(shares, low, high, lean, influence, t_test(lean, variance, df))
+    p = t_test(lean, variance, df)
+    return Shares(shares, low, high, lean, influence, p)
 
 
 def _spread(
@@ -214,14 +233,20 @@ def _spread(
     """
     k = len(counts)
     parts = [(1.0, observed)]
-    parts += [(float(shares[j]) ** 2, counts[j]) for j in range(k)]
+    for share, counts_of_side in zip(shares, counts, strict=True):
+        parts.append((float(share) ** 2, counts_of_side))
     variances = []
     dfs = []
     for weight, row in parts:
         covariance = weight * inverse @ _covariance(row) @ inverse.T
         variances.append(np.diag(covariance))
-        dfs.append(max(int(row.sum()) - 1, 1))
-    return [satterthwaite([part[j] for part in variances], dfs) for j in range(k)]
+        total = int(row.sum())
+        dfs.append(max(total - 1, 1))
+    spread = []
+    for j in range(k):
+        parts_of_share = [part[j] for part in variances]
+        spread.append(satterthwaite(parts_of_share, dfs))
+    return spread
 
 
 def _covariance(counts: IntArray) -> Float64Array:

@@ -61,8 +61,11 @@ def pooled_variance(
         # A mean that does not vary has no degrees of freedom that could be told.
         f = np.where(np.isfinite(dfs[:, kind]), dfs[:, kind], n - 1)
         squares = variances[:, kind] * n
-        of_kind = float(f[is_known] @ squares[is_known]) / float(f[is_known].sum())
-        shrunk = (f * squares + _PRIOR * of_kind) / (f + _PRIOR) / n
+        weights = f[is_known]
+        weighted_sum = float(weights @ squares[is_known])
+        of_kind = weighted_sum / float(weights.sum())
+        shrunk_squares = (f * squares + _PRIOR * of_kind) / (f + _PRIOR)
+        shrunk = shrunk_squares / n
         pooled[is_few, kind] = shrunk[is_few]
         degrees[is_few, kind] = f[is_few] + _PRIOR
     return pooled, degrees

@@ -69,8 +69,11 @@ class Tree(_Strict):
                 node = by_id[node.parent] if node.parent else None
         children: dict[str | None, list[Node]] = {}
         for name in sorted(included, key=order.__getitem__):
-            children.setdefault(by_id[name].parent, []).append(by_id[name])
-        return " ".join(self._render(self.nodes[0], children).split())
+            child = by_id[name]
+            children.setdefault(child.parent, []).append(child)
+        root = self.nodes[0]
+        words = self._render(root, children).split()
+        return " ".join(words)
 
     def _render(self, node: Node, children: Mapping[str | None, Sequence[Node]]) -> str:
         inside = children.get(node.id, ())
@@ -97,8 +100,12 @@ class Tree(_Strict):
 
     def concepts(self, anchors: Sequence[str]) -> list[tuple[str, str]]:
         """Return the nodes that can be test concepts."""
-        texts = [(node.id, self.text([node.id])) for node in self.nodes[1:]]
-        return [(node, text) for node, text in texts if text and text not in anchors]
+        concepts = []
+        for node in self.nodes[1:]:
+            text = self.text([node.id])
+            if text and text not in anchors:
+                concepts.append((node.id, text))
+        return concepts
 
 
 TaskT_contra = TypeVar("TaskT_contra", bound=BaseTask, contravariant=True)

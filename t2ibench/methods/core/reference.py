@@ -159,16 +159,19 @@ def image_p(similarities: Nearness) -> Float64Array:
     columns = np.arange(similarities.means.shape[1])
     means = similarities.means
     difference = np.abs(means[high, columns] - means[low, columns])
-    a = similarities.variances[high, columns]
-    b = similarities.variances[low, columns]
-    variance = a + b
+    variance_of_high = similarities.variances[high, columns]
+    variance_of_low = similarities.variances[low, columns]
+    variance = variance_of_high + variance_of_low
     sizes = similarities.sizes.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = variance**2 / (a**2 / (sizes[high] - 1) + b**2 / (sizes[low] - 1))
+        square_of_high = variance_of_high**2 / (sizes[high] - 1)
+        square_of_low = variance_of_low**2 / (sizes[low] - 1)
+        df = variance**2 / (square_of_high + square_of_low)
         t = difference / np.sqrt(variance)
         p = 2.0 * stdtr(df, -t)
-    pairs = similarities.k * (similarities.k - 1) / 2
-    bounded: Float64Array = np.minimum(1.0, np.nan_to_num(p, nan=1.0) * pairs)
+    n_pairs = similarities.k * (similarities.k - 1) / 2
+    defined_p = np.nan_to_num(p, nan=1.0)
+    bounded: Float64Array = np.minimum(1.0, defined_p * n_pairs)
     return bounded
 
 
@@ -204,10 +207,13 @@ def squares_without_each(
         variance = similarities.variances[j]
         # The mean of the anchor's other images, and the variance of that mean.
         mean_left = (size * mean - x) / (size - 1)
-        sums = variance * size * (size - 1) - size / (size - 1) * (x - mean) ** 2
-        variance_left = sums / ((size - 1) * (size - 2))
+        sum_of_squares = variance * size * (size - 1)
+        part_of_image = size / (size - 1) * (x - mean) ** 2
+        sums_left = sum_of_squares - part_of_image
+        variance_left = sums_left / ((size - 1) * (size - 2))
+        total_left = total - mean + mean_left
         square_left = total_square - mean**2 + mean_left**2
-        centred = square_left - (total - mean + mean_left) ** 2 / k
+        centred = square_left - total_left**2 / k
         noise_left = noise - variance + variance_left
         values = 2.0 / (k - 1) * centred - 2.0 / k * noise_left
         for part, chosen in zip(out, parts, strict=True):

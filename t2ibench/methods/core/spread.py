@@ -29,7 +29,9 @@ class Products:
         n = len(rows)
         if n < 2:
             return cls(n, 0.0, 0.0, np.zeros(n))
-        means = (rows @ rows.sum(axis=0) - np.einsum("ij,ij->i", rows, rows)) / (n - 1)
+        products_with_all = rows @ rows.sum(axis=0)
+        squares = np.einsum("ij,ij->i", rows, rows)
+        means = (products_with_all - squares) / (n - 1)
         mean = float(means.mean())
         few = rows[:_SAMPLE]
         gram = few @ few.T
@@ -37,7 +39,9 @@ class Products:
         usual = gram.sum() / (len(few) * (len(few) - 1))
         np.fill_diagonal(gram, usual)
         gram -= usual
-        return cls(n, mean, float(np.vdot(gram, gram)) / 2, 2 * (means - mean))
+        squared_residuals = float(np.vdot(gram, gram)) / 2
+        moved = 2 * (means - mean)
+        return cls(n, mean, squared_residuals, moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +85,10 @@ class CommonSquares:
         several = np.array([products.n > 1 for products in self.products])
         if not several.any():
             return np.split(np.ones(len(several)), ends)
+        mixtures = self._mixtures(directions)
         parts = [
             (products, mixture)
-            for products, mixture in zip(
-                self.products, self._mixtures(directions), strict=True
-            )
+            for products, mixture in zip(self.products, mixtures, strict=True)
             if products.n > 1
         ]
         common = _common([products for products, _ in parts])
@@ -124,11 +127,13 @@ def _common(products: Sequence[Products]) -> Float64Array | None:
         [(prompt.n, prompt.mean, prompt.squared_residuals) for prompt in products]
     ).T
     few = np.minimum(n, _SAMPLE)
-    df = float((few * (few - 1) / 2 - 1).sum())
+    sampled_pairs = few * (few - 1) / 2
+    df = float((sampled_pairs - 1).sum())
     error = _CLEAR * np.sqrt(squared_residuals.sum() / df) if df > 0 else 0.0
     usual = float(mean.mean())
     n_pairs = n * (n - 1) / 2
-    if not usual > error * np.sqrt((1 / n_pairs).sum()) / len(n):
+    error_of_usual = error * np.sqrt((1 / n_pairs).sum()) / len(n)
+    if not usual > error_of_usual:
         return None
     clear = mean > error / np.sqrt(n_pairs)
     common: Float64Array = np.where(clear, mean, usual)

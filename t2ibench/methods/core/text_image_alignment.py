@@ -67,23 +67,32 @@ def measure_prompts(
     Without the embeddings of all prompts there are no cosines; one image of a prompt differs from
     none.
     """
-    counts, groups, units = needs.images_by_prompt, needs.groups, needs.units
+    counts = needs.images_by_prompt
+    groups = needs.groups
+    units = needs.units
     words = needs.named("word")
     texts: dict[str, Float64Array] = {}
     with suppress(MissingEvidence):
-        texts = dict(zip(counts, evidence.texts(list(counts)), strict=True))
-    cosines, diversities = [], []
+        embeddings_of_texts = evidence.texts(list(counts))
+        texts = dict(zip(counts, embeddings_of_texts, strict=True))
+    cosines = []
+    diversities = []
     for prompt, count in counts.items():
         images = evidence.images(prompt, count)
-        rows, n, group = images.embeddings, len(images.indices), groups[prompt]
-        if n and prompt in texts and np.isfinite(texts[prompt]).all():
-            along = (rows * texts[prompt]).sum(axis=1)
+        rows = images.embeddings
+        n_images = len(images.indices)
+        group = groups[prompt]
+        text = texts.get(prompt)
+        if n_images and text is not None and np.isfinite(text).all():
+            along = (rows * text).sum(axis=1)
             prompt_cosines = PromptCosines(
                 prompt, group, units[prompt], images.indices, along, words[prompt]
             )
             cosines.append(prompt_cosines)
-        if n > 1:
-            diversities.append(PromptDiversity(prompt, group, n, *diversity_of(rows)))
+        if n_images > 1:
+            value, variance = diversity_of(rows)
+            diversity = PromptDiversity(prompt, group, n_images, value, variance)
+            diversities.append(diversity)
     return cosines, diversities
 
 
@@ -107,7 +116,8 @@ def difference_from_others(
     """
     both = [*group, *others]
     units: dict[str, int] = {}
-    total = np.zeros(len({_unit(prompt) for prompt in both}))
+    distinct_units = {_unit(prompt) for prompt in both}
+    total = np.zeros(len(distinct_units))
     variances = []
     counts = []
     for side, sign in ((group, 1.0), (others, -1.0)):
@@ -117,16 +127,21 @@ def difference_from_others(
         if count < 2:
             return None
         scale = math.sqrt(count / (count - 1)) / len(side)
-        part = np.bincount(numbers, weights=scale * (means - means.mean()))
+        residuals = means - means.mean()
+        part = np.bincount(numbers, weights=scale * residuals)
         total[: len(part)] += sign * part
-        variances.append(float((part**2).sum()))
+        variance_of_side = float((part**2).sum())
+        variances.append(variance_of_side)
         counts.append(count)
     variance = float((total**2).sum())
-    df = min(welch(variances, counts)[1], len(units) - 1.0)
+    _, df_of_welch = welch(variances, counts)
+    df = min(df_of_welch, len(units) - 1.0)
     mean = np.mean([prompt.mean for prompt in group])
     mean_of_others = np.mean([prompt.mean for prompt in others])
     value = float(mean - mean_of_others)
-    weights = [1.0 / len(group)] * len(group) + [-1.0 / len(others)] * len(others)
+    weights_of_group = [1.0 / len(group)] * len(group)
+    weights_of_others = [-1.0 / len(others)] * len(others)
+    weights = weights_of_group + weights_of_others
     variance, df = _with_words(both, weights, variance, df)
     return _tested(value, variance, df, level, "prompt_population", both)
 
@@ -167,13 +182,15 @@ def _mean(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
     count = len(means)
     units: dict[str, int] = {}
     numbers = _unit_numbers(prompts, units)
-    if len(units) == 1:
-        return _tested(value, *_of_images(prompts), level, "fixed_prompts", prompts)
+    n_units = len(units)
+    if n_units == 1:
+        variance, df = _of_images(prompts)
+        return _tested(value, variance, df, level, "fixed_prompts", prompts)
     sums = np.bincount(numbers, weights=(means - value) / count)
-    variance = float((sums**2).sum()) * len(units) / (len(units) - 1)
-    variance, df = _with_words(
-        prompts, [1.0 / count] * count, variance, len(units) - 1.0
-    )
+    sum_of_squares = float((sums**2).sum())
+    variance_of_units = sum_of_squares * n_units / (n_units - 1)
+    equal_weights = [1.0 / count] * count
+    variance, df = _with_words(prompts, equal_weights, variance_of_units, n_units - 1.0)
     return _tested(value, variance, df, level, "prompt_population", prompts)
 
 
@@ -200,7 +217,9 @@ def _of_images(prompts: Sequence[PromptCosines]) -> tuple[float, float]:
         return float("nan"), float("nan")
     sizes = np.array([len(prompt.cosines) for prompt in prompts])
     spread = np.array([prompt.cosines.var(ddof=1) for prompt in prompts])
-    return satterthwaite(spread / sizes / len(prompts) ** 2, sizes - 1)
+    variances_of_means = spread / sizes
+    parts = variances_of_means / len(prompts) ** 2
+    return satterthwaite(parts, sizes - 1)
 
 
 def _tested(

@@ -84,9 +84,11 @@ def moments(
     squares = sums_by(strata.number, deviations**2, len(strata.sizes))
     sizes = strata.sizes[:, None].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variances = squares / (sizes * (sizes - 1)) / len(sizes) ** 2
-        dfs = np.broadcast_to(sizes - 1, variances.shape)
-        return means.mean(axis=0), *summed(variances, dfs, 0)
+        variances_of_means = squares / (sizes * (sizes - 1))
+        parts = variances_of_means / len(sizes) ** 2
+        dfs = np.broadcast_to(sizes - 1, parts.shape)
+        variances, df = summed(parts, dfs, 0)
+        return means.mean(axis=0), variances, df
 
 
 def summed(

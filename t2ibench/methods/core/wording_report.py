@@ -58,10 +58,13 @@ def over_stimuli_and_wordings(
     if count < FEWEST or not np.isfinite(over.half_width):
         return over
     both = np.stack([top, bottom])
-    means = np.sum([both[:, at].mean(axis=1) for _, at, _ in groups], axis=0)
+    means_of_groups = [both[:, at].mean(axis=1) for _, at, _ in groups]
+    means = np.sum(means_of_groups, axis=0)
     residuals = means - means.mean(axis=1, keepdims=True)
-    raw = residuals @ residuals.T / (count * (count - 1))
-    extra = nearest_covariance(raw - _wording_scores_interaction(both, groups))
+    products = residuals @ residuals.T
+    raw = products / (count * (count - 1))
+    interaction = _wording_scores_interaction(both, groups)
+    extra = nearest_covariance(raw - interaction)
     sums = means.mean(axis=1)
     weights = np.array([1.0, -over.value])
     part = float(weights @ extra @ weights)
@@ -71,17 +74,21 @@ def over_stimuli_and_wordings(
     # Covariance of the means of N and of D over stimuli.
     by_group = [np.cov(both[:, at].mean(axis=2)) / len(at) for _, at, _ in groups]
     stimuli = np.sum(by_group, axis=0)
-    df = max((count - 1) * min(part / whole, 1.0) ** 2, 1.0)
+    share_of_part = min(part / whole, 1.0)
+    df_of_wordings = max((count - 1) * share_of_part**2, 1.0)
     of_stimuli = float(weights @ stimuli @ weights)
-    freedom = satterthwaite([of_stimuli, part], [len(top) - len(groups), df])[1]
+    df_of_stimuli = len(top) - len(groups)
+    variances = [of_stimuli, part]
+    _, freedom = satterthwaite(variances, [df_of_stimuli, df_of_wordings])
     covariance = stimuli + extra
     moved = weights @ residuals
-    scale = np.sqrt(part / float(moved @ moved)) / sums[1]
+    squared_moves = float(moved @ moved)
+    scale = np.sqrt(part / squared_moves) / sums[1]
     from_wordings = Influence(
-        ("wordings",),
-        np.zeros(count, np.int64),
-        np.arange(count),
-        np.asarray(moved * scale),
+        strata=("wordings",),
+        stratum=np.zeros(count, np.int64),
+        unit=np.arange(count),
+        value=np.asarray(moved * scale),
     )
     influence = Influence.combined([(1.0, over.influence), (1.0, from_wordings)])
     return OverStimuli.of(over.value, sums, covariance, freedom, influence, level)
@@ -204,21 +211,27 @@ def _between(
     M the part of its variance that the interaction of stimulus and wording explains,
     F = variance of c_t / M; sd² = (variance of c_t - M) / (sum of D)².
     """
-    sums = [sum(x[at].mean() for _, at, _ in groups) for x in (top, bottom)]
-    value = float(sums[0] / sums[1])
+    positions = [at for _, at, _ in groups]
+    sum_of_tops = sum(top[at].mean() for at in positions)
+    sum_of_bottoms = sum(bottom[at].mean() for at in positions)
+    value = float(sum_of_tops / sum_of_bottoms)
     moved = top - value * bottom
     count = moved.shape[1]
-    means = np.sum([moved[at].mean(axis=0) for _, at, _ in groups], axis=0)
-    parts, dfs = [], []
-    for _, at, _ in groups:
+    means_of_groups = [moved[at].mean(axis=0) for at in positions]
+    means = np.sum(means_of_groups, axis=0)
+    parts = []
+    dfs = []
+    for at in positions:
         size = len(at)
         if size < 2:
             return 0.0, None
-        parts.append(float(_interaction(moved[at]) / size))
+        interaction = _interaction(moved[at])
+        parts.append(float(interaction / size))
         dfs.append(float((size - 1) * (count - 1)))
     noise, df = satterthwaite(parts, dfs)
     between = float(means.var(ddof=1))
-    sd = float(np.sqrt(max(between - noise, 0.0)) / abs(sums[1]))
+    true_variance = max(between - noise, 0.0)
+    sd = float(np.sqrt(true_variance) / abs(sum_of_bottoms))
     if not noise > 0:
         return sd, None
     return sd, float(fdtrc(count - 1, df, between / noise))

@@ -136,10 +136,12 @@ def bias_amplification_slope(items: Sequence[Item], level: float) -> Estimate:
 
 def _summary(task: McasTask, items: Sequence[Item], score: str) -> dict[str, Any]:
     """Return the summary of one score by the attribute of the stereotype, and over all."""
-    stereotypes = {target.name: target.stereotype for target in task.targets}
-    names = {"A": task.attributes.A.name, "B": task.attributes.B.name, "all": "all"}
+    attributes = task.attributes
+    names = {"A": attributes.A.name, "B": attributes.B.name, "all": "all"}
+    stereotype_of = {target.name: target.stereotype for target in task.targets}
     values = [item.scores[score].value or 0.0 for item in items]
-    summary = summarise(values, [stereotypes[item.name] for item in items])
+    stereotypes = [stereotype_of[item.name] for item in items]
+    summary = summarise(values, stereotypes)
     return {names[side]: row for side, row in summary.items()}
 
 

@@ -84,19 +84,25 @@ def _separation_p(poles: Poles, axis: AttributeAxis) -> float:
         z = np.inf
         if influence.variance:
             z = axis.length / np.sqrt(influence.variance)
-        return float(stdtr(influence.df if np.isfinite(influence.df) else 1.0, -z))
+        df_of_length = influence.df if np.isfinite(influence.df) else 1.0
+        return float(stdtr(df_of_length, -z))
     steps = poles.a - poles.b
     firsts, seconds = np.triu_indices(n_pairs, 1)
-    products = (steps @ steps.T)[firsts, seconds]
-    members = np.zeros((len(products), n_pairs))
-    members[np.arange(len(products)), firsts] = 1.0
-    members[np.arange(len(products)), seconds] = 1.0
-    means = np.linalg.lstsq(members, products, rcond=None)[0]
+    gram = steps @ steps.T
+    products = gram[firsts, seconds]
+    n_products = len(products)
+    numbers = np.arange(n_products)
+    members = np.zeros((n_products, n_pairs))
+    members[numbers, firsts] = 1.0
+    members[numbers, seconds] = 1.0
+    means, *_ = np.linalg.lstsq(members, products, rcond=None)
     residuals = products - members @ means
-    spread = np.sqrt((residuals**2).sum() / df / len(products))
+    variance = (residuals**2).sum() / df
+    spread = np.sqrt(variance / n_products)
     if not spread > 0:
         return float(axis.length <= 0)
-    return float(stdtr(df, -products.mean() / spread))
+    t = products.mean() / spread
+    return float(stdtr(df, -t))
 
 
 def shuffled_control(

@@ -150,14 +150,17 @@ def _mixture(images: _CrossedImages, directions: Float64Array) -> _Mixture:
     places = [cell @ directions.T for cell in images.cells]
     middle = np.mean([place.mean(axis=0) for place in places], axis=0)
     scale = _half_distances(places, signs)
-    neutral = _features((images.neutral @ directions.T - middle) / scale)
+    neutral_places = images.neutral @ directions.T
+    neutral = _features((neutral_places - middle) / scale)
     cells = [_features((place - middle) / scale) for place in places]
-    system = np.stack([cell.mean(axis=0) for cell in cells], axis=1)
+    means_of_cells = [cell.mean(axis=0) for cell in cells]
+    system = np.stack(means_of_cells, axis=1)
     inverse = np.linalg.pinv(system)
     shares = inverse @ neutral.mean(axis=0)
     covariance = _covariance_of_mean(neutral @ inverse.T)
     for share, cell in zip(shares, cells, strict=True):
-        covariance = covariance + share**2 * _covariance_of_mean(cell @ inverse.T)
+        of_cell = _covariance_of_mean(cell @ inverse.T)
+        covariance = covariance + share**2 * of_cell
     product_of_signs = signs.prod(axis=1)
     contrast = float(product_of_signs @ system[-1]) / len(signs)
     variances = [float(_covariance_of_mean(cell)[-1, -1]) for cell in cells]
@@ -220,11 +223,15 @@ def _interactions(
 
 def _excess_of_first(mixture: _Mixture, axes: tuple[int, ...]) -> float:
     """Return the excess of the first groups of some axes, whatever the others are."""
-    signs = _signs(len(mixture.shares).bit_length() - 1)[:, axes]
-    is_in_cell = (signs == _signs(len(axes))[:, None]).all(axis=2)
+    n_axes = len(mixture.shares).bit_length() - 1
+    signs_of_cells = _signs(n_axes)[:, axes]
+    signs_of_crossing = _signs(len(axes))[:, None]
+    is_in_cell = (signs_of_cells == signs_of_crossing).all(axis=2)
     weights = is_in_cell.astype(np.float64)
+    shares = weights @ mixture.shares
     covariance = weights @ mixture.covariance @ weights.T
-    return float(_excess(weights @ mixture.shares, covariance)[0])
+    excesses = _excess(shares, covariance)
+    return float(excesses[0])
 
 
 def _excess(shares: Float64Array, covariance: Float64Array) -> Float64Array:

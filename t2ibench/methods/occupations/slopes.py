@@ -28,7 +28,8 @@ def slopes(leans: Leans, reference: Float64Array, level: float) -> dict[str, Est
     count = len(x)
     if count < _FEWEST_FIXED or not np.ptp(x) > 0 or not d.sum() > 0:
         return _undefined("fewer than three stimuli have different reference shares")
-    centred = x - (x @ d) / d.sum()
+    weighted_mean = (x @ d) / d.sum()
+    centred = x - weighted_mean
     scale = float(centred @ (x * d))
     if not scale > 0:
         return _undefined(UNBOUNDED)
@@ -46,9 +47,10 @@ def slopes(leans: Leans, reference: Float64Array, level: float) -> dict[str, Est
         # The variance HC3 (MacKinnon and White 1985), and t(k - 2).
         moved = centred / scale * residuals / (1 - leverage)
         variance = float(moved @ moved)
-        random = Estimate(slope / noise(leans))
+        value = slope / noise(leans)
+        random = Estimate(value)
         if np.isfinite(variance) and variance > 0:
-            random = Estimate.from_t(slope / noise(leans), variance, count - 2, level)
+            random = Estimate.from_t(value, variance, count - 2, level)
     return {"slope": fixed, "slope_prompt_population": random}
 
 

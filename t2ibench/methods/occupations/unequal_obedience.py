@@ -108,8 +108,10 @@ def _p_of_common_lean(pairs: Sequence[PairLeans], most: float) -> float:
         covariance = np.nan_to_num(leans.pooled[0] @ (TOP * BOTTOM))
         # The variance of N - value D.
         variance = np.maximum(v - 2 * value * covariance + value**2 * u, 0.0)
-        scale = np.sqrt(max(float((d**2 - u).mean()), np.finfo(float).tiny))
-        parts.append([(n - value * d) / scale, variance / scale**2, f])
+        square = float((d**2 - u).mean())
+        scale = np.sqrt(max(square, np.finfo(float).tiny))
+        difference = n - value * d
+        parts.append([difference / scale, variance / scale**2, f])
     tops, variances, dfs = np.concatenate(parts, axis=1)
     degrees = degrees_of_f_test(pairs, variances, dfs)
     return mean_square(tops, variances, dfs, degrees=degrees).p

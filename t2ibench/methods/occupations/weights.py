@@ -80,9 +80,9 @@ def weight_scores(pairs: Sequence[PairLeans], level: float) -> dict[str, Estimat
     alike = np.full(weights.shares.shape, 1.0 / weights.shares.size)
     unweighted = Estimate(_mean_square(pairs, alike))
     extra = weights.shares - alike
-    difference = Estimate.from_influence(
-        _mean_square(pairs, extra), _influence(pairs, extra), level
-    )
+    value = _mean_square(pairs, extra)
+    influence = _influence(pairs, extra)
+    difference = Estimate.from_influence(value, influence, level)
     return dict(zip(names, (effective, unweighted, difference), strict=True))
 
 
@@ -132,7 +132,8 @@ def _influence(pairs: Sequence[PairLeans], weights: Float64Array) -> Influence:
         lean = leans.top / bottom
         variance = _variance(leans) / bottom**2
         square = np.maximum(lean**2 - variance, 0.0)
-        floor += float(of_pair**2 @ (4 * square * variance + 2 * variance**2))
+        variance_of_square = 4 * square * variance + 2 * variance**2
+        floor += float(of_pair**2 @ variance_of_square)
         for number, weight in enumerate(of_pair):
             slope = 2 * weight * lean[number] / bottom[number]
             parts.append((1.0, leans.influence(number, slope, 0.0)))

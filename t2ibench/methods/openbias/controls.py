@@ -142,5 +142,6 @@ def _p_equal(unjudged: IntArray, images: IntArray, rng: np.random.Generator) -> 
     draws = rng.multivariate_hypergeometric(images, total, _DRAWS, method="marginals")
     spread = ((draws - expected) ** 2 / images).sum(axis=1)
     observed = float(((unjudged - expected) ** 2 / images).sum())
-    as_large = int((spread >= observed * (1 - _ROUNDING)).sum())
+    is_as_large = spread >= observed * (1 - _ROUNDING)
+    as_large = int(is_as_large.sum())
     return (1 + as_large) / (1 + _DRAWS)

@@ -41,9 +41,11 @@ class Mistakes:
         square = 0.0
         for row in rows:
             even = 1 / len(row.expected)
-            distance = float(((even - row.expected) ** 2).sum()) / (1 - even)
+            squared_distance = float(((even - row.expected) ** 2).sum())
+            distance = squared_distance / (1 - even)
             wrong = 1 - _accuracy(row)
-            square += wrong**2 * distance / (len(sizes) * sizes[row.bias])
+            n_equal = len(sizes) * sizes[row.bias]
+            square += wrong**2 * distance / n_equal
         accuracy = min(_accuracy(row) for row in rows)
         return cls(accuracy, float(settled(square)) ** 0.5)
 

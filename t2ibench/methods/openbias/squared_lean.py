@@ -110,11 +110,14 @@ def squared_lean_parts(rows: Sequence[CountedRow]) -> tuple[Part, ...]:
         # One over the weight of the row in the mean.
         n_equal = len(sizes) * sizes[row.bias]
         scale = np.sqrt(n_parts / n_equal / (1 - 1 / n_classes))
-        distance = row.counts / len(row.codes) - row.expected
+        shares = row.counts / len(row.codes)
+        distance = shares - row.expected
         for number, contrast in enumerate(scale * helmert(n_classes)):
-            influence = Influence.of_mean(row.prompt, row.indices, contrast[row.codes])
+            moves = contrast[row.codes]
+            influence = Influence.of_mean(row.prompt, row.indices, moves)
             name = f"{row.bias} {row.prompt} {number}"
-            parts.append(Part(name, float(contrast @ distance), influence))
+            value = float(contrast @ distance)
+            parts.append(Part(name, value, influence))
     return tuple(parts)
 
 

@@ -51,16 +51,18 @@ def even_shares_test(
         return _binomial_test(*counts, level)
     plain_prompts = {axis.prompt for axis in axes}
     changed_prompts = {image_set.prompt for axis in axes for image_set in axis.sets[1:]}
-    spread = covariance_of_leans(
-        influences_of_leans(axes, "test"), certain=plain_prompts - changed_prompts
-    )
+    influences = influences_of_leans(axes, "test")
+    never_changed = plain_prompts - changed_prompts
+    spread = covariance_of_leans(influences, certain=never_changed)
     trace = float(np.trace(spread.matrix))
     variance = max(trace - double_counted, LEAST_SHARE_OF_TRACE * trace)
     sum_of_squares = float(sum((axis.leans**2).sum() for axis in axes))
     if not variance > 0:
         return EvenSharesTest(0.0, _TINY if sum_of_squares > 0 else 1.0)
-    p = float(np.clip(fdtrc(*spread.dfs, sum_of_squares / variance), _TINY, 1.0))
-    critical = variance * float(fdtri(*spread.dfs, level)) / len(axes)
+    f_value = sum_of_squares / variance
+    p = float(np.clip(fdtrc(*spread.dfs, f_value), _TINY, 1.0))
+    critical_f = float(fdtri(*spread.dfs, level))
+    critical = variance * critical_f / len(axes)
     return EvenSharesTest(critical, p)
 
 

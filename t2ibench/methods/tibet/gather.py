@@ -103,7 +103,9 @@ def _concepts(
         tables: Numbers of the answers that images got.
         synonyms: Which words are one concept.
     """
-    uses = Counter(number for table in tables for number in table.ravel().tolist())
+    uses: Counter[int] = Counter()
+    for table in tables:
+        uses.update(table.ravel().tolist())
     counts_of_words = [concept_counts([text]) for text in texts]
     frequencies: Counter[str] = Counter()
     for number, counts in enumerate(counts_of_words):

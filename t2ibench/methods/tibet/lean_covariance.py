@@ -65,5 +65,6 @@ def _stratum(
     table: Float64Array = np.zeros((len(images), len(columns)))
     for place, (units, moves) in enumerate(units_and_moves):
         table[np.searchsorted(images, units), place] += moves
-    freedom = max(int((images != FLOOR).sum()) - 1, 1)
+    n_images = int((images != FLOOR).sum())
+    freedom = max(n_images - 1, 1)
     return columns, table, freedom

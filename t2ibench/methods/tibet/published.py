@@ -133,16 +133,20 @@ def null_deviation(
     """
     pooled_bags = np.concatenate([image_set.bags() for image_set in changed])
     # An image of a smaller set is drawn more often, so that every set is drawn as often.
-    chances = np.concatenate(
-        [np.full(len(image_set), 1.0 / len(image_set)) for image_set in changed]
-    )
-    weights = rng.multinomial(len(start), chances / chances.sum(), n_draws) / len(start)
-    start_draws = drop_rare(weights @ pooled_bags, start.floor)
-    changed_draws = []
+    chances_by_set = []
     for image_set in changed:
         n_images = len(image_set)
-        equal_chances = np.full(n_images, 1.0 / n_images)
-        weights = rng.multinomial(n_images, equal_chances, n_draws) / n_images
-        changed_draws.append(drop_rare(weights @ image_set.bags(), start.floor))
+        chances_by_set.append(np.full(n_images, 1.0 / n_images))
+    chances = np.concatenate(chances_by_set)
+    counts = rng.multinomial(len(start), chances / chances.sum(), n_draws)
+    weights = counts / len(start)
+    start_draws = drop_rare(weights @ pooled_bags, start.floor)
+    changed_draws = []
+    for image_set, equal_chances in zip(changed, chances_by_set, strict=True):
+        n_images = len(image_set)
+        counts = rng.multinomial(n_images, equal_chances, n_draws)
+        weights = counts / n_images
+        mean_bags = weights @ image_set.bags()
+        changed_draws.append(drop_rare(mean_bags, start.floor))
     _, shares = associations(start_draws, np.stack(changed_draws, axis=1))
     return np.nan_to_num(mad(shares, root=False))

@@ -79,15 +79,18 @@ def _bounded_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
     lean = item.scores.get("lean")
     if lean is None or lean.value is None or lean.interval is None:
         return {}
-    low = min(max(lean.interval[0], -1.0), lean.value)
-    high = max(min(lean.interval[1], 1.0), lean.value)
+    lower_end, upper_end = lean.interval
+    low = min(max(lower_end, -1.0), lean.value)
+    high = max(min(upper_end, 1.0), lean.value)
     first, second = (f"share:{anchor.name}" for anchor in task.anchors)
     share_of_first = (1 + lean.value) / 2
     share_of_second = (1 - lean.value) / 2
+    interval_of_first = ((1 + low) / 2, (1 + high) / 2)
+    interval_of_second = ((1 - high) / 2, (1 - low) / 2)
     return {
         "lean": replace(lean, interval=(low, high)),
-        first: Estimate(share_of_first, interval=((1 + low) / 2, (1 + high) / 2)),
-        second: Estimate(share_of_second, interval=((1 - high) / 2, (1 - low) / 2)),
+        first: Estimate(share_of_first, interval=interval_of_first),
+        second: Estimate(share_of_second, interval=interval_of_second),
     }
 
 
@@ -104,12 +107,17 @@ def averaged_effect(
     influences = [part.influence for part in estimates if part.influence is not None]
     if min(len(values), len(nulls), len(influences)) < len(estimates):
         return Estimate.undefined("an encoder has no value")
-    spreads = [float(np.sqrt(np.mean(null**2))) or 1.0 for null in nulls]
-    in_spreads = [value / spread for value, spread in zip(values, spreads, strict=True)]
-    null = np.mean(
-        [draws / spread for draws, spread in zip(nulls, spreads, strict=True)], axis=0
-    )
-    _, p_among_words = place([np.mean(in_spreads)], null)
+    spreads = []
+    in_spreads = []
+    nulls_in_spreads = []
+    for value, draws in zip(values, nulls, strict=True):
+        spread = float(np.sqrt(np.mean(draws**2))) or 1.0
+        spreads.append(spread)
+        in_spreads.append(value / spread)
+        nulls_in_spreads.append(draws / spread)
+    null = np.mean(nulls_in_spreads, axis=0)
+    mean_in_spreads = np.mean(in_spreads)
+    _, p_among_words = place([mean_in_spreads], null)
     p_of_images = _p_of_images(in_spreads, spreads, influences, n_anchors)
     weight = 1.0 / len(estimates)
     influence = Influence.combined([(weight, part) for part in influences])

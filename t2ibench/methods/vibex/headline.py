@@ -118,8 +118,10 @@ def _unbiased_excess(effects: SquaredEffects, fixed_prompts: Inference) -> float
     w = max(effects.reference_mean, 0.0)
     on_v = effects.concept_influence
     on_w = effects.reference_influence
-    curvature = v * on_w.variance - w * on_v.variance + (v - w) * on_v.covariance(on_w)
-    unbiased = float(excess(v, w)) - 2.0 * curvature / (v + w) ** 3
+    covariance = on_v.covariance(on_w)
+    curvature = v * on_w.variance - w * on_v.variance + (v - w) * covariance
+    bias = 2.0 * curvature / (v + w) ** 3
+    unbiased = float(excess(v, w)) - bias
     # An estimate lies in its interval.
     low, high = fixed_prompts.interval or (-1.0, 1.0)
     return float(np.clip(unbiased, low, high))
@@ -178,7 +180,8 @@ def _prompt_population(
     v = effects.concept_mean
     w = effects.reference_mean
     ratio = max(v, 0.0) / max(w, _NO_SQUARE)
-    n_below = int(np.searchsorted(settled(ratios), settled(ratio), side="left"))
+    rank = np.searchsorted(settled(ratios), settled(ratio), side="left")
+    n_below = int(rank)
     p_of_sets = (1 + n_draws - n_below) / (n_draws + 1)
     rank_from_top = max(1, int((1 - level) * (n_draws + 1)))
     rank_from_bottom = max(1, int((1 - level) / HIGH_END * (n_draws + 1)))
@@ -215,9 +218,12 @@ def _random_sets(
     k = effects.dimensions
     vectors = np.stack([related_draws(effects.related, n_draws, rng) for _ in range(k)])
     squared_lengths = (vectors**2).sum(axis=0)
-    places = (chdtr(k, squared_lengths) * len(words)).astype(np.int64)
-    set_means = words[np.minimum(places, len(words) - 1)].mean(axis=1)
-    other_means = (words.sum() - n_concepts * set_means) / n_reference
-    other_means = np.maximum(other_means, _NO_SQUARE)
+    quantiles = chdtr(k, squared_lengths)
+    places = (quantiles * len(words)).astype(np.int64)
+    drawn_words = words[np.minimum(places, len(words) - 1)]
+    set_means = drawn_words.mean(axis=1)
+    sums_of_others = words.sum() - n_concepts * set_means
+    other_means = np.maximum(sums_of_others / n_reference, _NO_SQUARE)
     ratios = np.sort(np.maximum(set_means, 0.0) / other_means)
-    return ratios, typical_square(squared_lengths.mean(axis=1) / k)
+    mean_squares = squared_lengths.mean(axis=1) / k
+    return ratios, typical_square(mean_squares)
