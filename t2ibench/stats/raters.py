@@ -195,7 +195,8 @@ def _one_hot(answers: Sequence[str], names: Sequence[str]) -> Float64Array:
     """Whether each answer is each of the classes, shape (images, classes)."""
     codes = np.array([names.index(answer) for answer in answers])
     is_class = codes[:, None] == np.arange(len(names))
-    return is_class.astype(np.float64)
+    one_hot: Float64Array = is_class.astype(np.float64)
+    return one_hot
 
 
 def _resampled(count: int, rng: np.random.Generator) -> Float64Array:
@@ -376,7 +377,8 @@ class _Votes:
         """Votes of each class, shape (images, k)."""
         is_class = self.votes[..., None] == np.arange(self.k)
         n_votes = is_class.sum(axis=1)
-        return n_votes.astype(np.float64)
+        counted: Float64Array = n_votes.astype(np.float64)
+        return counted
 
     @cached_property
     def sizes(self) -> Float64Array:
@@ -495,7 +497,8 @@ class _Votes:
             """The sum over people of a power of x, which is 1 − 1/k or −1/k."""
             of_class = counts * (1 - even) ** power
             of_others = others * (-even) ** power
-            return of_class + of_others
+            total: Float64Array = of_class + of_others
+            return total
 
         first = power_sum(1)
         second = power_sum(2)
