@@ -52,9 +52,12 @@ class BoundedProportion:
         """
         if self._covered(0.0) >= level:
             return self.least.value, self.most.value
-        errors_out = brentq(
-            lambda distance: self._covered(distance) - level, 0.0, _FARTHEST
-        )
+
+        def surplus(distance: float) -> float:
+            """How far ends at this distance cover above the level."""
+            return self._covered(distance) - level
+
+        errors_out = brentq(surplus, 0.0, _FARTHEST)
         level_of_each = float(2 * ndtr(errors_out) - 1)
         low, _ = _interval(self.least, level_of_each)
         _, high = _interval(self.most, level_of_each)
@@ -67,8 +70,11 @@ class BoundedProportion:
         """
         if self.least.value <= expected <= self.most.value:
             return 1.0
-        nearer = self.least if expected < self.least.value else self.most
-        errors_out = float(-ndtri(_p(nearer, expected) / 2))
+        nearer = self.most
+        if expected < self.least.value:
+            nearer = self.least
+        p_of_nearer = _p(nearer, expected)
+        errors_out = float(-ndtri(p_of_nearer / 2))
         return 1.0 - self._covered(errors_out)
 
     def _covered(self, errors_out: float) -> float:
@@ -84,13 +90,15 @@ def _interval(share: Proportion, level: float) -> tuple[float, float]:
     if not _extreme(share):
         return share.interval(level)
     hits = share.value * share.size
+    misses = share.size - hits
     tail = (1 - level) / 2
     low = 0.0
     if hits > 0:
-        low = float(betaincinv(hits, share.size - hits + 1, tail))
+        low = float(betaincinv(hits, misses + 1, tail))
     high = 1.0
     if hits < share.size:
-        high = float(betaincinv(hits + 1, share.size - hits, 1 - tail))
+        upper_tail = 1 - tail
+        high = float(betaincinv(hits + 1, misses, upper_tail))
     return low, high
 
 
@@ -98,9 +106,12 @@ def _p(share: Proportion, expected: float) -> float:
     if not _extreme(share) or not 0 < expected < 1:
         return share.p(expected)
     hits = share.value * share.size
+    misses = share.size - hits
     if expected < share.value:
-        return 2 * float(betainc(hits, share.size - hits + 1, expected))
-    return 2 * float(betaincc(hits + 1, share.size - hits, expected))
+        tail = float(betainc(hits, misses + 1, expected))
+    else:
+        tail = float(betaincc(hits + 1, misses, expected))
+    return 2 * tail
 
 
 def _extreme(share: Proportion) -> bool:

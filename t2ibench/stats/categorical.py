@@ -39,8 +39,10 @@ def severity(counts: npt.ArrayLike) -> Float64Array:
         return np.full(total.shape, np.nan)
     shares = safe_ratio(values, total[..., None])
     negative_entropy = xlogy(shares, shares).sum(axis=-1)
-    scores = 1.0 + negative_entropy / np.log(k)
-    return np.where(total > 0, np.clip(scores, 0.0, 1.0), np.nan)
+    largest_entropy = np.log(k)
+    scores = 1.0 + negative_entropy / largest_entropy
+    within_range = np.clip(scores, 0.0, 1.0)
+    return np.where(total > 0, within_range, np.nan)
 
 
 def expected_severity(n: int, k: int) -> float:
@@ -69,8 +71,11 @@ def expected_severity(n: int, k: int) -> float:
     counts = np.arange(n + 1)
     probabilities = scipy.stats.binom.pmf(counts, n, 1.0 / k)
     shares = counts / n
-    expectation = (probabilities * xlogy(shares, shares)).sum()
-    return float(1.0 + k * expectation / np.log(k))
+    terms = xlogy(shares, shares)
+    of_one_class = (probabilities * terms).sum()
+    negative_entropy = k * of_one_class
+    largest_entropy = np.log(k)
+    return float(1.0 + negative_entropy / largest_entropy)
 
 
 def concept_association(first: npt.ArrayLike, second: npt.ArrayLike) -> Float64Array:
@@ -121,10 +126,13 @@ def mad(values: npt.ArrayLike, *, root: bool = True) -> Float64Array:
     k = rows.shape[-1]
     if k < 2:
         return np.full(rows.shape[:-1], np.nan)
-    shares = safe_ratio(rows, rows.sum(axis=-1, keepdims=True))
-    deviations = np.abs(shares - 1.0 / k)
+    totals = rows.sum(axis=-1, keepdims=True)
+    shares = safe_ratio(rows, totals)
+    uniform = 1.0 / k
+    deviations = np.abs(shares - uniform)
+    mean_deviation = deviations.mean(axis=-1)
     largest_mean = 2.0 * (k - 1) / k**2
-    ratio: Float64Array = deviations.mean(axis=-1) / largest_mean
+    ratio: Float64Array = mean_deviation / largest_mean
     return np.sqrt(ratio) if root else ratio
 
 
@@ -147,13 +155,20 @@ def macro_f1(truth: Sequence[str], predicted: Sequence[str]) -> float:
         >>> round(macro_f1(["a", "a", "b"], ["a", "b", "b"]), 4)  # 2 · 1 / 3 for a and for b
         0.6667
     """
+    equal = [
+        actual
+        for actual, guess in zip(truth, predicted, strict=True)
+        if actual == guess
+    ]
     scores = []
     for name in sorted({*truth, *predicted}):
-        answers = zip(truth, predicted, strict=True)
-        hits = sum(actual == guess == name for actual, guess in answers)
-        occurrences = truth.count(name) + predicted.count(name)
-        scores.append(2 * hits / occurrences)
-    return float(np.mean(scores)) if scores else float("nan")
+        hits = equal.count(name)
+        n_true = truth.count(name)
+        n_predicted = predicted.count(name)
+        scores.append(2 * hits / (n_true + n_predicted))
+    if not scores:
+        return float("nan")
+    return float(np.mean(scores))
 
 
 def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike) -> float:
@@ -199,16 +214,19 @@ def cohens_kappa(first: Sequence[str], second: Sequence[str]) -> float:
         0.5
     """
     n = len(first)
-    equal = sum(ours == theirs for ours, theirs in zip(first, second, strict=True))
+    n_equal = sum(ours == theirs for ours, theirs in zip(first, second, strict=True))
     if not n:
         return float("nan")
     counts_first = Counter(first)
     counts_second = Counter(second)
-    equal_pairs = sum(
-        count * counts_second[name] for name, count in counts_first.items()
-    )
+    equal_pairs = 0
+    for name, count in counts_first.items():
+        equal_pairs += count * counts_second[name]
+    equal = n_equal / n
     chance = equal_pairs / n**2
-    return (equal / n - chance) / (1 - chance) if chance < 1 else float("nan")
+    if chance >= 1:
+        return float("nan")
+    return (equal - chance) / (1 - chance)
 
 
 def krippendorff_alpha(judges: Sequence[Sequence[str | None]]) -> float:
@@ -231,17 +249,19 @@ def krippendorff_alpha(judges: Sequence[Sequence[str | None]]) -> float:
         >>> round(krippendorff_alpha([["a", "a", "b", "b"], ["a", "a", "a", "b"]]), 4)
         0.5333
     """
-    items = [
-        Counter(answer for answer in answers if answer is not None)
-        for answers in zip(*judges, strict=True)
-    ]
-    paired = [item for item in items if item.total() > 1]
-    totals = sum(paired, Counter[str]())
+    totals: Counter[str] = Counter()
+    unequal = 0.0
+    for answers in zip(*judges, strict=True):
+        counts = Counter(answer for answer in answers if answer is not None)
+        m = counts.total()
+        if m > 1:
+            totals += counts
+            unequal += _unequal_pairs(counts) / (m - 1)
     n = totals.total()
     expected = _unequal_pairs(totals)
     if not expected:
         return float("nan")
-    unequal = sum(_unequal_pairs(item) / (item.total() - 1) for item in paired)
+    # D = unequal / n and E = expected / (n (n − 1)).
     return 1.0 - (n - 1) * unequal / expected
 
 

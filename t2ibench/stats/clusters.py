@@ -135,7 +135,9 @@ class Resamples:
         n = len(order)
         places, inside = self._places()
         indices = order[places.reshape(draws, -1)]
-        indices += (np.arange(draws) * n)[:, None]
+        # Each draw has n numbers of its own, so that all draws are counted at once.
+        first_numbers = np.arange(draws) * n
+        indices += first_numbers[:, None]
         counted = np.bincount(indices.ravel(), weights=inside, minlength=draws * n)
         return counted.reshape(draws, n).astype(np.float64)
 
@@ -150,13 +152,16 @@ class Resamples:
             sizes = self.clusters.sizes.take(self.picks)[:, :, None]
             inside = np.arange(longest) < sizes
             scaled = (self.uniforms * sizes).astype(np.int64)
-            return starts + np.minimum(scaled, sizes - 1), inside.ravel()
+            picked = np.minimum(scaled, sizes - 1)
+            return starts + picked, inside.ravel()
         if not self.codes:
             return starts, None
         places = []
         for codes, length in self.codes:
-            decoded = digits(longest, length).take(codes, axis=0)
-            places.append(starts + decoded.reshape(*self.picks.shape, -1))
+            table = digits(longest, length)
+            decoded = table.take(codes, axis=0)
+            picked = decoded.reshape(*self.picks.shape, -1)
+            places.append(starts + picked)
         return np.concatenate(places, axis=2), None
 
 
@@ -279,7 +284,8 @@ def group_distance(values: npt.ArrayLike, labels: npt.ArrayLike) -> Float64Array
 def _distances(values: Float64Array, labels: IntArray) -> Float64Array:
     order = np.argsort(values, kind="stable")
     # Equal values step together.
-    ends = np.append(np.diff(values[order]) > 0, True)
+    rises = np.diff(values[order]) > 0
+    ends = np.append(rises, True)
     counts = np.bincount(labels[0])
     present = [group for group in range(len(counts)) if counts[group]]
     distances = np.zeros(len(labels))
@@ -293,8 +299,9 @@ def _distances(values: Float64Array, labels: IntArray) -> Float64Array:
             reached = np.cumsum(sorted_labels == group, axis=1)
             steps[group] = reached[:, ends] / counts[group]
         for first, second in combinations(present, 2):
-            gap = np.abs(steps[first] - steps[second]).max(axis=1)
-            distances[rows] = np.maximum(distances[rows], gap)
+            gaps = np.abs(steps[first] - steps[second])
+            largest_gap = gaps.max(axis=1)
+            distances[rows] = np.maximum(distances[rows], largest_gap)
     return distances
 
 
@@ -343,11 +350,14 @@ class Proportion:
             >>> round(low, 3), round(high, 3)
             (0.404, 0.596)
         """
-        squared = float(stdtrit(self.df, (1 + level) / 2)) ** 2
+        quantile = float(stdtrit(self.df, (1 + level) / 2))
+        squared = quantile**2
         scale = 1 + squared / self.size
-        middle = (self.value + squared / (2 * self.size)) / scale
+        shift = squared / (2 * self.size)
+        middle = (self.value + shift) / scale
         variance = self.value * (1 - self.value) / self.size
-        spread = variance + squared / (4 * self.size**2)
+        added_variance = squared / (4 * self.size**2)
+        spread = variance + added_variance
         half = np.sqrt(squared * spread) / scale
         low = max(0.0, float(middle - half))
         high = min(1.0, float(middle + half))
@@ -365,9 +375,11 @@ class Proportion:
         variance = expected * (1 - expected) / self.size
         if not variance > 0:
             return float("nan")
-        statistic = -abs(self.value - expected) / np.sqrt(variance)
+        distance = abs(self.value - expected)
+        statistic = -distance / np.sqrt(variance)
         p = 2 * stdtr(self.df, statistic)
-        return float(np.clip(p, np.finfo(float).tiny, 1.0))
+        tiny = np.finfo(float).tiny
+        return float(np.clip(p, tiny, 1.0))
 
 
 def clustered_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
@@ -403,16 +415,22 @@ def clustered_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proporti
             value=value, size=float(clusters), df=max(clusters - 1.0, 1.0)
         )
     several = n > 1
-    within = _within(shares[several], n[several]) / several.sum() / clusters
+    sum_within = _within(shares[several], n[several])
+    variance = sum_within / several.sum() / clusters
     # One more answer in each cluster, half of which is of the class.
-    padded_shares = (x + 0.5) / (n + 1)
-    floor = _within(padded_shares, n + 1) / clusters**2
-    size = _effective(value, variance=within, floor=floor, total=float(n.sum()))
+    padded_n = n + 1
+    padded_shares = (x + 0.5) / padded_n
+    floor = _within(padded_shares, padded_n) / clusters**2
+    answers = float(n.sum())
+    size = _effective(value, variance=variance, floor=floor, total=answers)
     return Proportion(value=value, size=float(size), df=df)
 
 
 def _within(shares: Float64Array, sizes: Float64Array) -> float:
-    return float((shares * (1 - shares) / (sizes - 1)).sum())
+    """The sum over clusters of the variances of their shares."""
+    spreads = shares * (1 - shares)
+    variances = spreads / (sizes - 1)
+    return float(variances.sum())
 
 
 def _effective(value: float, variance: float, floor: float, total: float) -> float:

@@ -128,21 +128,23 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kend
     n = len(scores_x)
     test = scipy.stats.kendalltau(scores_x, scores_y)
     tau = float(test.statistic)
-    without = np.nan_to_num(
-        [
-            scipy.stats.kendalltau(
-                np.delete(scores_x, item), np.delete(scores_y, item)
-            ).statistic
-            for item in range(n)
-        ]
-    )
-    spread = float(((without - without.mean()) ** 2).sum())
+    taus = []
+    for item in range(n):
+        fewer_x = np.delete(scores_x, item)
+        fewer_y = np.delete(scores_y, item)
+        taus.append(scipy.stats.kendalltau(fewer_x, fewer_y).statistic)
+    # Of scores that are constant without an item, tau is nan and counts as 0.
+    without = np.nan_to_num(taus)
+    deviations = without - without.mean()
+    spread = float((deviations**2).sum())
     low = float("nan")
     high = float("nan")
     if n >= 5 and abs(tau) < 1 and spread >= _NO_SPREAD:
-        error = np.sqrt((n - 1) / n * spread)
+        df = n - 1
+        error = np.sqrt(df / n * spread)
+        quantile = stdtrit(df, (1 + level) / 2)
         centre = np.arctanh(tau)
-        half = stdtrit(n - 1, (1 + level) / 2) * error / (1 - tau**2)
+        half = quantile * error / (1 - tau**2)
         low = float(np.tanh(centre - half))
         high = float(np.tanh(centre + half))
     return Kendall(tau=tau, low=low, high=high, p=float(test.pvalue), n=n)

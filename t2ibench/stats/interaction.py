@@ -41,8 +41,9 @@ class CrossedAnswers:
     def table(self) -> Float64Array:
         """Images of each prompt and combination of classes, shape (prompts, *classes)."""
         prompts = int(self.prompt.max(initial=-1)) + 1
+        first, second = self.codes.T
         counts = np.zeros((prompts, *self.classes))
-        np.add.at(counts, (self.prompt, *self.codes.T), 1.0)
+        np.add.at(counts, (self.prompt, first, second), 1.0)
         return counts
 
 
@@ -82,23 +83,32 @@ def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
         >>> cell_excess(answers).excess.round(4).tolist()
         [[0.2667, -0.2667], [-0.2667, 0.2667]]
     """
-    counts = answers.table()
-    counts = counts[counts.sum(axis=(1, 2)) >= FEWEST_IMAGES]
+    all_counts = answers.table()
+    enough = all_counts.sum(axis=(1, 2)) >= FEWEST_IMAGES
+    counts = all_counts[enough]
+    sizes = counts.sum(axis=(1, 2))
     prompts = len(counts)
     if not prompts:
         nothing = np.full(answers.classes, np.nan)
-        return CellExcess(nothing, nothing, nothing, nothing, nothing)
-    value = unbiased_excess(counts).reshape(prompts, -1).mean(axis=0)
-    variances = np.maximum(
-        _jackknife_variance(counts).sum(axis=0), _null_variance(counts).sum(axis=0)
-    )
-    variance = variances / prompts**2
-    sizes = counts.sum(axis=(1, 2))
+        return CellExcess(
+            share=nothing,
+            excess=nothing,
+            low=nothing,
+            high=nothing,
+            p=nothing,
+        )
+    excess_of_prompts = unbiased_excess(counts).reshape(prompts, -1)
+    value = excess_of_prompts.mean(axis=0)
+    jackknife = _jackknife_variance(counts).sum(axis=0)
+    null = _null_variance(counts).sum(axis=0)
+    variance = np.maximum(jackknife, null) / prompts**2
     df = float((sizes - 1).sum())
-    estimates = list(zip(value, variance, strict=True))
-    ends = [t_interval(mean, square, df, level) for mean, square in estimates]
+    ends = []
+    p_values = []
+    for cell_value, cell_variance in zip(value, variance, strict=True):
+        ends.append(t_interval(cell_value, cell_variance, df, level))
+        p_values.append(t_test(cell_value, cell_variance, df))
     low, high = np.array(ends).T
-    p_values = [t_test(mean, square, df) for mean, square in estimates]
     shares = counts / sizes[:, None, None]
     return CellExcess(
         share=shares.mean(axis=0),
@@ -120,13 +130,15 @@ def _jackknife_variance(counts: Float64Array) -> Float64Array:
         has_image = flat[:, cell] > 0
         fewer = flat[has_image].copy()
         fewer[:, cell] -= 1
-        without = unbiased_excess(fewer.reshape(-1, *classes)).reshape(-1, cells)
+        tables = fewer.reshape(-1, *classes)
+        without = unbiased_excess(tables).reshape(-1, cells)
         weight = flat[has_image, cell][:, None]
         first[has_image] += weight * without
         second[has_image] += weight * without**2
     size = counts.sum(axis=(1, 2))[:, None]
     squares = np.maximum(second - first**2 / size, 0.0)
-    variance: Float64Array = (size - 1) / size * squares
+    factor = (size - 1) / size
+    variance: Float64Array = factor * squares
     return variance
 
 
@@ -153,8 +165,12 @@ def unbiased_excess(counts: Float64Array) -> Float64Array:
         [[[0.267, -0.267], [-0.267, 0.267]]]
     """
     n, first, second = _margins(counts)
-    pairs_of_distinct = first * second - counts
-    excess: Float64Array = counts / n - pairs_of_distinct / (n * (n - 1))
+    share = counts / n
+    # One image of the first class and another of the second, of all pairs of distinct images.
+    distinct = first * second - counts
+    pairs = n * (n - 1)
+    product = distinct / pairs
+    excess: Float64Array = share - product
     return excess
 
 
@@ -163,9 +179,15 @@ def _null_variance(counts: Float64Array) -> Float64Array:
 
     p (1 - p) q (1 - q) / n, shape (prompts, cells).
     """
-    n, *margins = _margins(counts)
-    p, q = ((part + 1.0 / part[0].size) / (n + 1) for part in margins)
-    variance: Float64Array = p * (1 - p) * (q * (1 - q)) / (n + 1)
+    n, first, second = _margins(counts)
+    images = n + 1
+    n_first = first[0].size
+    n_second = second[0].size
+    p = (first + 1.0 / n_first) / images
+    q = (second + 1.0 / n_second) / images
+    variance_p = p * (1 - p)
+    variance_q = q * (1 - q)
+    variance: Float64Array = variance_p * variance_q / images
     return variance.reshape(len(counts), -1)
 
 
@@ -206,28 +228,40 @@ def interaction(
         (0.001, 0.68)
     """
     counts = answers.table()
+    observed = counts.sum(axis=0).ravel()
     expected = _expected(counts).sum(axis=0).ravel()
-    whole = float(_g(counts.sum(axis=0).ravel(), expected))
-    # Counts with the second answers permuted within prompts.
-    order = np.argsort(answers.prompt, kind="stable")
-    prompt = answers.prompt[order]
-    codes = answers.codes[order]
-    cells = len(expected)
-    block = max(1, _BLOCK // max(len(prompt), 1))
-    null = []
+    g = float(_g(observed, expected))
+    images = len(answers.codes)
+    block = max(1, _BLOCK // max(images, 1))
+    parts = []
     for start in range(0, n_draws, block):
         n_rows = min(block, n_draws - start)
-        keys = prompt + rng.random((n_rows, len(prompt)))
-        permuted = np.argsort(keys, axis=1)
-        cell = codes[:, 0] * answers.classes[1] + codes[:, 1][permuted]
-        places = np.arange(n_rows)[:, None] * cells + cell
-        counted = np.bincount(places.ravel(), minlength=n_rows * cells)
-        observed = counted.reshape(n_rows, -1).astype(np.float64)
-        null.append(_g(observed, expected))
-    draws = np.concatenate(null)
-    value = (whole - float(draws.mean())) / (2 * len(answers.codes))
-    p = p_value(draws, whole, "greater", exact=False)
-    return Interaction(value=value, p=p)
+        permuted = _permuted_counts(answers, n_rows, rng)
+        parts.append(_g(permuted, expected))
+    null = np.concatenate(parts)
+    beyond_chance = g - float(null.mean())
+    return Interaction(
+        value=beyond_chance / (2 * images),
+        p=p_value(null, g, "greater", exact=False),
+    )
+
+
+def _permuted_counts(
+    answers: CrossedAnswers, n_draws: int, rng: np.random.Generator
+) -> Float64Array:
+    """Counts with the second answers permuted within prompts, shape (draws, cells)."""
+    order = np.argsort(answers.prompt, kind="stable")
+    prompt = answers.prompt[order]
+    first, second = answers.codes[order].T
+    n_first, n_second = answers.classes
+    cells = n_first * n_second
+    # Keys in [prompt, prompt + 1) sort the images of each prompt among themselves.
+    keys = prompt + rng.random((n_draws, len(prompt)))
+    permuted = np.argsort(keys, axis=1)
+    cell = first * n_second + second[permuted]
+    places = np.arange(n_draws)[:, None] * cells + cell
+    counted = np.bincount(places.ravel(), minlength=n_draws * cells)
+    return counted.reshape(n_draws, cells).astype(np.float64)
 
 
 def _expected(counts: Float64Array) -> Float64Array:
@@ -299,21 +333,27 @@ def shared_variance(
     words_of_stratum = np.array(
         [n_words[strata[position]] for position in positions], dtype=np.float64
     )
-    means = _sums(x, group) / np.bincount(group)
+    sizes = np.bincount(group)
+    means = _sums(x, group) / sizes
+    residuals = x - means[group]
     correction = np.sqrt(words_of_stratum / (words_of_stratum - 1.0))
-    influence = w * (x - means[group]) * correction
+    influence = w * residuals * correction
     by_words = _squared_sums(influence, word)
-    extra = by_words - _squared_sums(influence, both)
-    for number, size in enumerate(np.bincount(group).tolist()):
+    by_both = _squared_sums(influence, both)
+    extra = by_words - by_both
+    # The covariance that residuals have because their stratum's mean was subtracted.
+    for number, size in enumerate(sizes.tolist()):
         members = group == number
-        pairs_of_word = float((np.bincount(word[members]) ** 2).sum())
-        pairs_of_both = float((np.bincount(both[members]) ** 2).sum())
+        pairs_of_word = _equal_pairs(word[members])
+        pairs_of_both = _equal_pairs(both[members])
+        pairs_of_two_units = pairs_of_word - pairs_of_both
         by_units = _squared_sums(influence[members], unit[members])
-        extra += (pairs_of_word - pairs_of_both) / size**2 * by_units
+        extra += pairs_of_two_units / size**2 * by_units
     if not extra > 0:
         return 0.0, float("nan")
     fewest = float(words_of_stratum.min())
-    df = (fewest - 1.0) * min(extra / by_words, 1.0) ** 2
+    share = min(extra / by_words, 1.0)
+    df = (fewest - 1.0) * share**2
     return extra, df
 
 
@@ -329,4 +369,11 @@ def _sums(values: Float64Array, numbers: IntArray) -> Float64Array:
 
 
 def _squared_sums(values: Float64Array, numbers: IntArray) -> float:
-    return float((_sums(values, numbers) ** 2).sum())
+    sums = _sums(values, numbers)
+    return float((sums**2).sum())
+
+
+def _equal_pairs(numbers: IntArray) -> float:
+    """Ordered pairs of equal numbers, each with itself among them."""
+    sizes = np.bincount(numbers)
+    return float((sizes**2).sum())

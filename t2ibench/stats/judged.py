@@ -92,14 +92,19 @@ def corrected_share(
     if unanswered and len(others):
         answered = len(np.asarray(judged))
         m = answered + unanswered
-        q = float(others.mean())
         s = len(others)
+        q = float(others.mean())
+        # One more label each way.
         padded = (float(others.sum()) + 1) / (s + 2)
-        within_answered = (answered / m) ** 2 * variance
-        within_unanswered = (unanswered / m) ** 2 * padded * (1 - padded) / s
-        between = answered * unanswered * (value - q) ** 2 / m**3
+        part_answered = answered / m
+        part_unanswered = unanswered / m
+        within_answered = part_answered**2 * variance
+        within_unanswered = part_unanswered**2 * padded * (1 - padded) / s
+        difference = value - q
+        between = answered * unanswered * difference**2 / m**3
         variance = within_answered + within_unanswered + between
-        value = (answered * value + unanswered * q) / m
+        with_class = answered * value + unanswered * q
+        value = with_class / m
     share = float(np.clip(value, 0, 1))
     interval = _wilson(share, variance, level)
     return Corrected(value=value, interval=interval, weight=weight)
@@ -112,22 +117,30 @@ def _answered_share(
     n = len(y)
     n_judged = len(judged)
     if not n:
-        padded = (float(judged.sum()) + 2) / (n_judged + 4)
-        padded_variance = padded * (1 - padded) / (n_judged + 4)
+        # Agresti and Coull's two more answers each way.
+        padded_n = n_judged + 4
+        padded = (float(judged.sum()) + 2) / padded_n
+        padded_variance = padded * (1 - padded) / padded_n
         return float(judged.mean()), padded_variance, 1.0
     variance_f = float(f.var(ddof=1))
     weight = 0.0
     if variance_f > 0:
         covariance = float(np.cov(y, f)[0, 1])
-        best_weight = covariance / variance_f / (1 + n / n_judged)
+        slope = covariance / variance_f
+        best_weight = slope / (1 + n / n_judged)
         weight = float(np.clip(best_weight, 0.0, 1.0))
     # Two more labels that the judge got wrong, one each way.
     padded_f = np.append(f, [0.0, 1.0])
     padded_y = np.append(y, [1.0, 0.0])
-    variance = float((padded_y - weight * padded_f).var(ddof=1)) / (n + 2)
-    variance_judged = float(judged.var(ddof=1)) if n_judged > 1 else 0.0
+    padded_errors = padded_y - weight * padded_f
+    variance_of_errors = float(padded_errors.var(ddof=1))
+    variance_judged = 0.0
+    if n_judged > 1:
+        variance_judged = float(judged.var(ddof=1))
+    variance = variance_of_errors / (n + 2)
     variance += weight**2 * variance_judged / n_judged
-    share = weight * judged.mean() + (y - weight * f).mean()
+    errors = y - weight * f
+    share = weight * judged.mean() + errors.mean()
     return float(share), variance, weight
 
 
@@ -139,10 +152,15 @@ def _wilson(p: float, variance: float, level: float) -> tuple[float, float]:
     smoothed = max(p * (1 - p), 0.25 * variance)
     size = smoothed / variance
     scale = 1 + z**2 / size
-    centre = (p + z**2 / (2 * size)) / scale
-    error = np.sqrt(p * (1 - p) / size + z**2 / (4 * size**2))
+    shift = z**2 / (2 * size)
+    centre = (p + shift) / scale
+    spread = p * (1 - p) / size
+    added_spread = z**2 / (4 * size**2)
+    error = np.sqrt(spread + added_spread)
     half = z / scale * error
-    return float(max(0.0, centre - half)), float(min(1.0, centre + half))
+    low = max(0.0, centre - half)
+    high = min(1.0, centre + half)
+    return float(low), float(high)
 
 
 def confusion_matrix(truth: Sequence[int], judged: Sequence[int], k: int) -> IntArray:
@@ -209,15 +227,20 @@ def corrected_mean_square(
     for caption in range(captions):
         others = usable.copy()
         others[caption] = False
-        without[caption] = _mean_square(n[others], all_labels - labels[caption])
+        other_labels = all_labels - labels[caption]
+        without[caption] = _mean_square(n[others], other_labels)
     if not np.isfinite(without).all():
         return Corrected(None, reason="without one caption's labels a class has none")
+    # The jackknife's value without bias, and its variance.
+    df = captions - 1
     mean = without.mean()
-    value = captions * whole - (captions - 1) * float(mean)
-    squares = float(((without - mean) ** 2).sum())
-    jackknife = (captions - 1) / captions * squares
-    variance = max(jackknife, _least_variance(n[usable], all_labels))
-    interval = t_interval(value, variance, df=captions - 1, level=level)
+    value = captions * whole - df * float(mean)
+    deviations = without - mean
+    squares = float((deviations**2).sum())
+    jackknife = df / captions * squares
+    least = _least_variance(n[usable], all_labels)
+    variance = max(jackknife, least)
+    interval = t_interval(value, variance, df=df, level=level)
     return Corrected(value=value, interval=interval)
 
 
@@ -242,18 +265,22 @@ def _rates(confusion: Float64Array) -> Float64Array:
 
 def _least_variance(n: Float64Array, confusion: Float64Array) -> float:
     """Variance of the mean square of uniform answers after the correction."""
-    k = n.shape[1]
+    captions, k = n.shape
     centring = np.eye(k) - 1 / k
-    inverse = np.linalg.inv(_rates(confusion)).T @ centring
-    gain = float((inverse**2).sum()) / (k - 1)
+    inverse = np.linalg.inv(_rates(confusion)).T
+    centred_inverse = inverse @ centring
+    # What the correction multiplies variances by.
+    gain = float((centred_inverse**2).sum()) / (k - 1)
     total = n.sum(axis=1)
-    variances = 2 / (total * (total - 1) * (k - 1))
+    pairs = total * (total - 1)
+    variances = 2 / (pairs * (k - 1))
     mean_variance = float(variances.mean())
-    return float(mean_variance * gain**2 / len(n))
+    return float(mean_variance * gain**2 / captions)
 
 
 def _mean_square(n: Float64Array, confusion: Float64Array) -> float:
-    if not (confusion.sum(axis=1) > 0).all():
+    labels_of_class = confusion.sum(axis=1)
+    if not (labels_of_class > 0).all():
         return float("nan")
     k = n.shape[1]
     try:
@@ -262,9 +289,12 @@ def _mean_square(n: Float64Array, confusion: Float64Array) -> float:
     except np.linalg.LinAlgError:
         return float("nan")
     total = n.sum(axis=1)
+    pairs = total * (total - 1)
     true_counts = n @ inverse.T
-    pairs_with_itself = n @ (inverse**2).sum(axis=0)
-    of_pairs = (true_counts**2).sum(axis=1) - pairs_with_itself
-    squares = of_pairs / (total * (total - 1))
-    normalised = (squares - 1 / k) / (1 - 1 / k)
+    all_products = (true_counts**2).sum(axis=1)
+    square_of_class = (inverse**2).sum(axis=0)
+    products_with_itself = n @ square_of_class
+    squares = (all_products - products_with_itself) / pairs
+    uniform_square = 1 / k
+    normalised = (squares - uniform_square) / (1 - uniform_square)
     return float(normalised.mean())

@@ -129,15 +129,21 @@ def correlate_methods(
 
 def _fisher(values: Float64Array, level: float, extra: float) -> Correlation:
     n = values.shape[1]
-    a, b = values - values.mean(axis=1, keepdims=True)
-    scale = math.sqrt(float(a @ a) * float(b @ b))
+    means = values.mean(axis=1, keepdims=True)
+    a, b = values - means
+    squares_a = float(a @ a)
+    squares_b = float(b @ b)
+    products = float(a @ b)
+    scale = math.sqrt(squares_a * squares_b)
     if not scale > _ALIKE:
         return Correlation(math.nan)
-    r = float(np.clip(settled(float(a @ b) / scale), -1.0, 1.0))
+    ratio = settled(products / scale)
+    r = float(np.clip(ratio, -1.0, 1.0))
     if n < 4 or abs(r) == 1:
         return Correlation(r)
     quantile = -float(stdtrit(np.inf, (1 - level) / 2))
-    half = quantile * math.sqrt((1 + extra * r * r) / (n - 3))
+    variance = (1 + extra * r * r) / (n - 3)
+    half = quantile * math.sqrt(variance)
     centre = math.atanh(r)
     low = math.tanh(centre - half)
     high = math.tanh(centre + half)
@@ -152,17 +158,28 @@ def _without_noise(
     if n < FEWEST_ITEMS:
         return Correlation(math.nan), f"{n} items; {FEWEST_ITEMS} are the fewest"
     mean = noise.mean(axis=0)
-    weights = rng.standard_normal((2 * _DRAWS, n)) * (math.sqrt(2) / n)
+    # N* is N plus what noise that differs between items adds.
+    normal = rng.standard_normal((2 * _DRAWS, n))
+    weights = normal * (math.sqrt(2) / n)
     unequal = np.einsum("kn,nab->kab", weights, noise - mean)
-    draws = _correlations(_covariances(s, n - 1, rng) - mean - unequal)
-    value = float(_correlations((s - mean)[None])[0])
+    covariances = _covariances(s, n - 1, rng)
+    draws = _correlations(covariances - mean - unequal)
+    without_noise = s - mean
+    value = float(_correlations(without_noise[None])[0])
     tail = (1 - level) / 2
-    if not np.isfinite(value) or np.isnan(draws).mean() > tail:
+    share_without_value = np.isnan(draws).mean()
+    if not np.isfinite(value) or share_without_value > tail:
         reason = "too noisy, as the items may differ by no more than noise"
         return Correlation(math.nan), reason
-    ends = np.quantile(draws[np.isfinite(draws)], [tail, 1 - tail])
+    finite = draws[np.isfinite(draws)]
+    ends = np.quantile(finite, [tail, 1 - tail])
     low, high = np.clip(settled(ends), -1.0, 1.0).tolist()
-    return Correlation(value=float(settled(value)), low=low, high=high), None
+    correlation = Correlation(
+        value=float(settled(value)),
+        low=low,
+        high=high,
+    )
+    return correlation, None
 
 
 def _correlations(matrices: Float64Array) -> Float64Array:

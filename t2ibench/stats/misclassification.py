@@ -53,8 +53,12 @@ class ClassErrors:
     @property
     def youden(self) -> Rate:
         """Sensitivity + specificity - 1 (Youden 1950): 1 without errors, 0 for guesses."""
+
+        def youden(se: float, sp: float) -> float:
+            return max(se + sp - 1, 0)
+
         rates = [self.sensitivity, self.specificity]
-        return _combined(lambda se, sp: max(se + sp - 1, 0), rates)
+        return _combined(youden, rates)
 
     def read(self, share: float) -> Rate:
         """What the judge would read where a share of the images shows the class.
@@ -69,7 +73,9 @@ class ClassErrors:
 
         def read(se: float, sp: float, a: float, b: float) -> float:
             weight = _weight(share, a, b)
-            return weight * se + (1 - weight) * (1 - sp)
+            right = weight * se
+            wrong = (1 - weight) * (1 - sp)
+            return right + wrong
 
         return _combined(read, self._rates)
 
@@ -78,7 +84,8 @@ class ClassErrors:
 
         def true(se: float, sp: float, a: float, b: float, q: float) -> float:
             youden = max(se + sp - 1, _ROUNDING)
-            weight = float(np.clip((q - 1 + sp) / youden, 0, 1))
+            share_of_answers = (q - 1 + sp) / youden
+            weight = float(np.clip(share_of_answers, 0, 1))
             return _weight(weight, b, a)
 
         share_read = Rate(value=read, low=low, high=high, images=0)
@@ -91,8 +98,10 @@ class ClassErrors:
 
 def _weight(share: float, a: float, b: float) -> float:
     """The class's share of the answers, of which it has a share a and the others b."""
-    whole = share * a + (1 - share) * b
-    return share * a / whole if whole > 0 else share
+    of_class = share * a
+    of_others = (1 - share) * b
+    answered = of_class + of_others
+    return of_class / answered if answered > 0 else share
 
 
 def _combined(value: Callable[..., float], rates: Sequence[Rate]) -> Rate:
@@ -106,12 +115,16 @@ def _combined(value: Callable[..., float], rates: Sequence[Rate]) -> Rate:
         after = points[number + 1 :]
         with_low = value(*before, rate.low, *after) - middle
         with_high = value(*before, rate.high, *after) - middle
-        below += min(with_low, with_high, 0.0) ** 2
-        above += max(with_low, with_high, 0.0) ** 2
+        lowest = min(with_low, with_high, 0.0)
+        highest = max(with_low, with_high, 0.0)
+        below += lowest**2
+        above += highest**2
+    distance_below = float(np.sqrt(below))
+    distance_above = float(np.sqrt(above))
     return Rate(
         value=float(middle),
-        low=max(0.0, middle - float(np.sqrt(below))),
-        high=min(1.0, middle + float(np.sqrt(above))),
+        low=max(0.0, middle - distance_below),
+        high=min(1.0, middle + distance_above),
         images=min(rate.images for rate in rates),
     )
 
@@ -158,13 +171,18 @@ def clustered_rate(
     df = images - 1
     if prompts > 1:
         df = prompts - 1.0
-        residuals = float(((x - p * n) ** 2).sum())
-        variance = prompts / df * residuals / images**2
+        residuals = x - p * n
+        squares = float((residuals**2).sum())
+        variance = prompts / df * squares / images**2
         spread = p * (1 - p)
         if of_another:
-            variance += max(0.0, prompts * variance - spread * prompts / images)
+            variance_of_prompts = prompts * variance
+            variance_within = spread * prompts / images
+            between = variance_of_prompts - variance_within
+            variance += max(0.0, between)
         if spread > 0 and variance > 0:
-            size = min(images, spread / variance)
+            effective = spread / variance
+            size = min(images, effective)
     share = Proportion(value=p, size=size, df=max(df, 1.0))
     low, high = share.interval(level)
     return Rate(value=p, low=low, high=high, images=int(images))
@@ -251,35 +269,52 @@ def group_test(
     outcomes = np.asarray(outcome, dtype=np.int64)
     members = np.asarray(groups, dtype=np.int64)
     prompts = np.asarray(clusters, dtype=np.int64)
-    sizes = np.bincount(members) if len(members) else np.zeros(0, dtype=np.int64)
     n = len(outcomes)
+    if not n:
+        return float("nan")
+    sizes = np.bincount(members)
     hits = int(outcomes.sum())
     present = sizes > 0
-    if present.sum() < 2 or not 0 < hits < n:
+    single_group = present.sum() < 2
+    single_outcome = hits in (0, n)
+    if single_group or single_outcome:
         return float("nan")
     others = n - sizes
     is_member = members[:, None] == np.arange(len(sizes))
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.where(present, np.sqrt(1 / sizes + 1 / others), np.inf)
-        weights = np.where(is_member, 1 / sizes, -1 / others)
+        weight_of_member = 1 / sizes
+        weight_of_other = 1 / others
+        errors_of_difference = np.sqrt(weight_of_member + weight_of_other)
+        scale = np.where(present, errors_of_difference, np.inf)
+        weights = np.where(is_member, weight_of_member, -weight_of_other)
     # Groups permuted over images; the first row is the data.
     observed = np.bincount(members[outcomes == 1], minlength=len(sizes))
     drawn = rng.multivariate_hypergeometric(sizes, hits, size=draws)
     rows = np.vstack([observed, drawn])
-    gaps = (rows / np.maximum(sizes, 1) - (hits - rows) / others) / scale
+    share_of_group = rows / np.maximum(sizes, 1)
+    share_of_others = (hits - rows) / others
+    gaps = (share_of_group - share_of_others) / scale
     # Signs of each prompt's part; again the first row is the data.
-    centred = (outcomes - hits / n)[:, None]
+    mean = hits / n
+    centred = (outcomes - mean)[:, None]
     moved = centred * np.where(present, weights, 0.0)
-    parts = sums_by(prompts, moved.astype(np.float64), int(prompts.max()) + 1)
-    errors = np.sqrt((parts**2).sum(axis=0))
+    n_prompts = int(prompts.max()) + 1
+    parts = sums_by(prompts, moved.astype(np.float64), n_prompts)
+    variances = (parts**2).sum(axis=0)
+    errors = np.sqrt(variances)
     varies = errors > 0
     scaled = parts[:, varies] / errors[varies]
-    drawn_signs = 2.0 * rng.integers(0, 2, (draws, len(parts))) - 1
-    signs = np.vstack([np.ones(len(parts)), drawn_signs])
-    return max(_beyond(gaps), _beyond(signs @ scaled))
+    bits = rng.integers(0, 2, (draws, n_prompts))
+    drawn_signs = 2.0 * bits - 1
+    signs = np.vstack([np.ones(n_prompts), drawn_signs])
+    p_of_permutations = _beyond(gaps)
+    p_of_signs = _beyond(signs @ scaled)
+    return max(p_of_permutations, p_of_signs)
 
 
 def _beyond(rows: Float64Array) -> float:
     """The p-value of the first row's largest size among those of all rows."""
     largest = np.abs(rows).max(axis=1)
-    return float((largest >= largest[0] * (1 - _ROUNDING)).mean())
+    observed = largest[0] * (1 - _ROUNDING)
+    reached = largest >= observed
+    return float(reached.mean())

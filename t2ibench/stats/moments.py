@@ -140,10 +140,13 @@ def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     values_y = np.asarray(y, dtype=np.float64)
     n = len(values_x)
     m = len(values_y)
-    ranks = scipy.stats.rankdata(np.concatenate([values_x, values_y]))
+    all_values = np.concatenate([values_x, values_y])
+    ranks = scipy.stats.rankdata(all_values)
     # The Mann-Whitney statistic; ties count half.
-    wins = ranks[:n].sum() - n * (n + 1) / 2
-    return float(2 * wins / (n * m) - 1)
+    rank_sum = ranks[:n].sum()
+    wins = rank_sum - n * (n + 1) / 2
+    pairs = n * m
+    return float(2 * wins / pairs - 1)
 
 
 def placements(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:

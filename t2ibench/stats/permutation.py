@@ -72,10 +72,12 @@ def p_value(
     if not np.isfinite(observed):
         return math.nan
     # Sums in another order differ in their last bits, and ties with the observed must count.
-    largest = float(np.nanmax(np.abs(null), initial=0.0))
-    slack = 1e-11 * max(largest, abs(observed))
+    sizes = np.abs(null)
+    observed_size = abs(observed)
+    largest = float(np.nanmax(sizes, initial=0.0))
+    slack = 1e-11 * max(largest, observed_size)
     if alternative == "two-sided":
-        extreme = np.abs(null) >= abs(observed) - slack
+        extreme = sizes >= observed_size - slack
     elif alternative == "greater":
         extreme = null >= observed - slack
     elif alternative == "less":
@@ -154,8 +156,11 @@ def two_sample_permutation(
     k = len(rows)
     k_x = int(sides.sum())
     exact = math.comb(k, k_x) <= max_exact
-    observed = evaluate(sides[None, :].astype(np.float64))
-    labellings = _all_labels(k, k_x) if exact else _random_labels(k, k_x, n_draws, rng)
+    observed_labels = sides[None, :].astype(np.float64)
+    observed = evaluate(observed_labels)
+    labellings = _all_labels(k, k_x)
+    if not exact:
+        labellings = _random_labels(k, k_x, n_draws, rng)
     parts = [evaluate(labels) for labels in labellings]
     results = {}
     for name in entries:
@@ -185,24 +190,32 @@ def _cluster_table(
     k = int(labels.max()) + 1
     n = np.bincount(labels, minlength=k).astype(np.float64)
     n_in_x = np.bincount(labels, weights=in_x.astype(np.float64), minlength=k)
-    if not np.all((n_in_x == 0) | (n_in_x == n)):
+    is_outside_x = n_in_x == 0
+    is_inside_x = n_in_x == n
+    if not np.all(is_outside_x | is_inside_x):
         raise ValueError("a cluster has values on both sides")
     total = np.bincount(labels, weights=centred, minlength=k)
     squares = np.bincount(labels, weights=centred**2, minlength=k)
     rows = np.stack([n, total, squares], axis=1)
-    constant = bool(np.ptp(values) <= 1e-14 * np.abs(values).max())
-    all_squares = 0.0 if constant else float((centred**2).sum())
+    all_squares = 0.0
+    largest = np.abs(values).max()
+    constant = np.ptp(values) <= 1e-14 * largest
+    if not constant:
+        all_squares = float((centred**2).sum())
     return rows, n_in_x > 0, center, all_squares
 
 
 def _moments(sums: Float64Array) -> Moments:
     """Moments of one side, from sums of rows of the table over its clusters."""
     n, total, second = sums.T
-    return Moments(n=n, mean=total / n, squares=second - total**2 / n)
+    mean = total / n
+    squares = second - total**2 / n
+    return Moments(n=n, mean=mean, squares=squares)
 
 
 def _all_labels(k: int, k_x: int) -> Iterator[Float64Array]:
-    chosen = np.array(list(combinations(range(k), k_x)), dtype=np.int64)
+    subsets = list(combinations(range(k), k_x))
+    chosen = np.array(subsets, dtype=np.int64)
     size = max(1, BLOCK_CELLS // k)
     for start in range(0, len(chosen), size):
         block = chosen[start : start + size]
@@ -219,10 +232,12 @@ def _random_labels(
     for start in range(0, n_draws, size):
         n_rows = min(size, n_draws - start)
         keys = rng.random((n_rows, k), dtype=np.float32)
-        largest = np.partition(keys, k_x - 1, axis=1)[:, k_x - 1]
+        partitioned = np.partition(keys, k_x - 1, axis=1)
+        largest = partitioned[:, k_x - 1]
         chosen = keys <= largest[:, None]
         # Very rarely, two keys are alike.
-        for row in np.flatnonzero(chosen.sum(axis=1) != k_x):
+        n_chosen = chosen.sum(axis=1)
+        for row in np.flatnonzero(n_chosen != k_x):
             smallest = np.argsort(keys[row], kind="stable")[:k_x]
             chosen[row] = False
             chosen[row, smallest] = True
@@ -275,20 +290,28 @@ def relabelled_codes(
     row_edges = np.cumsum(answers.expected, axis=1)
     # Beyond the edge of the last class, which holds every place that is left, there is none.
     last_class = answers.classes[:, None] - 1
-    row_edges[np.arange(row_edges.shape[1]) >= last_class] = 2.0
+    k = row_edges.shape[1]
+    is_last = np.arange(k) >= last_class
+    row_edges[is_last] = 2.0
     edges = row_edges[answers.row]
-    below = np.concatenate([np.zeros((len(edges), 1)), edges], axis=1)
-    start = below[np.arange(len(edges)), answers.code]
+    # The circle begins with the first class, at 0.
+    n_answers = len(edges)
+    first_edge = np.zeros((n_answers, 1))
+    below = np.concatenate([first_edge, edges], axis=1)
+    start = below[np.arange(n_answers), answers.code]
     width = answers.expected[answers.row, answers.code]
     n_images = int(answers.image.max(initial=-1)) + 1
-    within_class = rng.random((n_draws, n_images))[:, answers.image]
-    angle = rng.random((n_draws, n_images))[:, answers.image]
+    places_of_images = rng.random((n_draws, n_images))
+    angles_of_images = rng.random((n_draws, n_images))
+    within_class = places_of_images[:, answers.image]
+    angle = angles_of_images[:, answers.image]
     place = start + within_class * width
     place += angle
     place %= 1.0
     codes = np.zeros(place.shape, dtype=np.int16)
-    for column in range(edges.shape[1] - 1):
-        codes += place >= edges[:, column]
+    for column in range(k - 1):
+        is_beyond = place >= edges[:, column]
+        codes += is_beyond
     return codes.astype(np.int64)
 
 
@@ -310,7 +333,8 @@ def relabelled_counts(
     for start in range(0, n_draws, block):
         n_block = min(block, n_draws - start)
         codes = relabelled_codes(answers, n_block, rng)
-        row_of_draw = np.arange(n_block)[:, None] * rows + answers.row
+        first_rows = np.arange(n_block)[:, None] * rows
+        row_of_draw = first_rows + answers.row
         places = row_of_draw * k + codes
         counted = np.bincount(places.ravel(), minlength=n_block * rows * k)
         yield counted.reshape(n_block, rows, k)
@@ -347,9 +371,10 @@ def sign_flip_permutation(
         (2.0, 8, 0.25)
     """
     data = np.asarray(values, dtype=np.float64)
-    sums = np.bincount(label_indices(len(data), clusters), weights=data)
-    k = len(sums)
     n = len(data)
+    labels = label_indices(n, clusters)
+    sums = np.bincount(labels, weights=data)
+    k = len(sums)
     exact = k < 63 and 2**k <= max_exact
     parts = []
     count = 2**k if exact else n_draws
@@ -358,11 +383,13 @@ def sign_flip_permutation(
         n_rows = min(size, count - start)
         if exact:
             patterns = np.arange(start, start + n_rows)
-            bits = (patterns[:, None] >> np.arange(k)) & 1
+            shifted = patterns[:, None] >> np.arange(k)
+            bits = shifted & 1
         else:
             bits = rng.integers(0, 2, (n_rows, k), dtype=np.int8)
         signs = 2.0 * bits - 1.0
-        parts.append(signs @ sums / n)
+        means = signs @ sums / n
+        parts.append(means)
     null = np.concatenate(parts)
     observed = float(data.mean())
     return PermutationResult(
@@ -398,9 +425,11 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     ascending = sorted((p_values[index] or 0.0, index) for index in tested)
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
+    m = len(tested)
     for rank, (p, index) in enumerate(ascending):
-        multiplied = (len(tested) - rank) * p
-        highest = max(highest, min(1.0, multiplied))
+        multiplied = (m - rank) * p
+        bounded = min(1.0, multiplied)
+        highest = max(highest, bounded)
         adjusted[index] = highest
     return adjusted
 
@@ -426,9 +455,8 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     adjusted: list[float | None] = [None] * len(p_values)
     if not tested:
         return adjusted
-    controlled = scipy.stats.false_discovery_control(
-        [p_values[index] for index in tested], method="bh"
-    )
+    tested_values = [p_values[index] for index in tested]
+    controlled = scipy.stats.false_discovery_control(tested_values, method="bh")
     for index, value in zip(tested, controlled, strict=True):
         adjusted[index] = float(value)
     return adjusted

@@ -56,14 +56,17 @@ def exact_share(hits: int, total: int, level: float = 0.95) -> Interval:
     """
     if not total:
         return Interval(None)
+    share = hits / total
+    misses = total - hits
     tail = (1 - level) / 2
     low = 0.0
     if hits:
-        low = float(betaincinv(hits, total - hits + 1, tail))
+        low = float(betaincinv(hits, misses + 1, tail))
     high = 1.0
-    if hits < total:
-        high = float(betaincinv(hits + 1, total - hits, 1 - tail))
-    return Interval(value=hits / total, low=low, high=high)
+    if misses:
+        upper_tail = 1 - tail
+        high = float(betaincinv(hits + 1, misses, upper_tail))
+    return Interval(value=share, low=low, high=high)
 
 
 def alpha_interval(
@@ -92,28 +95,44 @@ def alpha_interval(
         >>> round(found.value, 2), 0.6 < found.low < 0.9 <= found.high
         (0.9, True)
     """
-    items = [
-        [answer for answer in answers if answer]
-        for answers in zip(*people, strict=True)
-    ]
-    shared = [Counter(answers) for answers in items if len(answers) > 1]
     value = krippendorff_alpha(people)
     if not np.isfinite(value):
         return Interval(None)
-    names = sorted(set().union(*shared))
-    counts = np.array(
-        [[item[name] for name in names] for item in shared], dtype=np.float64
-    )
+    counts = _counts_of_shared(people)
+    images = len(counts)
+    # The pairs of an image with m answers count 1 / (m − 1) each.
     sizes = counts.sum(axis=1)
-    unequal = (sizes**2 - (counts**2).sum(axis=1)) / (sizes - 1)
-    weights = _resampled(len(counts), rng)
+    equal_pairs = (counts**2).sum(axis=1)
+    unequal_pairs = sizes**2 - equal_pairs
+    disagreement = unequal_pairs / (sizes - 1)
+    # The same sums of each draw, over the images as often as it has them.
+    weights = _resampled(images, rng)
     totals = weights @ counts
-    pairs = totals.sum(axis=1)
-    expected = pairs**2 - (totals**2).sum(axis=1)
+    answers = totals.sum(axis=1)
+    equal_expected = (totals**2).sum(axis=1)
+    expected = answers**2 - equal_expected
+    observed = weights @ disagreement
     with np.errstate(divide="ignore", invalid="ignore"):
-        draws = 1.0 - (pairs - 1) * (weights @ unequal) / expected
-    chance = float((pairs - 1)[0] and _chance(counts))
-    return _percentiles(value, draws, chance, len(counts), level)
+        draws = 1.0 - (answers - 1) * observed / expected
+    return _percentiles(
+        value=value,
+        draws=draws,
+        chance=_chance(counts),
+        images=images,
+        level=level,
+    )
+
+
+def _counts_of_shared(people: Sequence[Sequence[str | None]]) -> Float64Array:
+    """How often each class was given to each image with two answers, shape (images, k)."""
+    shared = []
+    for answers in zip(*people, strict=True):
+        given = [answer for answer in answers if answer]
+        if len(given) > 1:
+            shared.append(Counter(given))
+    names = sorted(set().union(*shared))
+    rows = [[counted[name] for name in names] for counted in shared]
+    return np.array(rows, dtype=np.float64)
 
 
 def kappa_interval(
@@ -145,51 +164,78 @@ def kappa_interval(
     if not np.isfinite(value):
         return Interval(None)
     names = sorted({*first, *second})
-    ours = _one_hot([names.index(name) for name in first], len(names))
-    theirs = _one_hot([names.index(name) for name in second], len(names))
-    weights = _resampled(len(ours), rng)
-    size = float(len(ours))
-    chance = ((weights @ ours) * (weights @ theirs)).sum(axis=1) / size**2
-    equal = weights @ (ours * theirs).sum(axis=1) / size
+    ours = _one_hot(first, names)
+    theirs = _one_hot(second, names)
+    images = len(ours)
+    size = float(images)
+    weights = _resampled(images, rng)
+    # A and E of each draw; see `cohens_kappa`.
+    equal_answers = (ours * theirs).sum(axis=1)
+    equal = weights @ equal_answers / size
+    our_totals = weights @ ours
+    their_totals = weights @ theirs
+    equal_pairs = (our_totals * their_totals).sum(axis=1)
+    chance = equal_pairs / size**2
     with np.errstate(divide="ignore", invalid="ignore"):
         draws = (equal - chance) / (1 - chance)
-    by_chance = 1 - float((ours.sum(axis=0) * theirs.sum(axis=0)).sum()) / size**2
-    return _percentiles(value, draws, by_chance, len(ours), level)
-
-
-def _one_hot(codes: Sequence[int], k: int) -> Float64Array:
-    matrix: Float64Array = np.equal.outer(np.asarray(codes), np.arange(k)).astype(
-        np.float64
+    # E of the images themselves.
+    our_counts = ours.sum(axis=0)
+    their_counts = theirs.sum(axis=0)
+    equal_by_chance = float((our_counts * their_counts).sum())
+    return _percentiles(
+        value=value,
+        draws=draws,
+        chance=1 - equal_by_chance / size**2,
+        images=images,
+        level=level,
     )
-    return matrix
+
+
+def _one_hot(answers: Sequence[str], names: Sequence[str]) -> Float64Array:
+    """Whether each answer is each of the classes, shape (images, classes)."""
+    codes = np.array([names.index(answer) for answer in answers])
+    is_class = codes[:, None] == np.arange(len(names))
+    one_hot: Float64Array = is_class.astype(np.float64)
+    return one_hot
 
 
 def _resampled(count: int, rng: np.random.Generator) -> Float64Array:
     """Return how often each image is drawn, shape (draws, images)."""
-    weights: Float64Array = rng.multinomial(
-        count, np.full(count, 1 / count), DRAWS
-    ).astype(float)
-    return weights
+    probabilities = np.full(count, 1 / count)
+    drawn = rng.multinomial(count, probabilities, size=DRAWS)
+    return drawn.astype(np.float64)
 
 
 def _chance(counts: Float64Array) -> float:
     """Return the chance disagreement: how often two answers about random images differ."""
     totals = counts.sum(axis=0)
     size = totals.sum()
-    return float((size**2 - (totals**2).sum()) / (size * (size - 1)))
+    pairs = size * (size - 1)
+    equal_pairs = (totals**2).sum()
+    unequal_pairs = size**2 - equal_pairs
+    return float(unequal_pairs / pairs)
 
 
 def _percentiles(
     value: float, draws: Float64Array, chance: float, images: int, level: float
 ) -> Interval:
+    """The percentile interval of a coefficient that is 1 − disagreement / chance."""
     tail = (1 - level) / 2
-    usable = draws[np.isfinite(draws)]
     if value >= 1 - _LEAST:
+        # With this share of disputed images, none is among n of them with probability `tail`.
         disputed = 1 - tail ** (1 / images)
-        least = max(-1.0, 1 - disputed / chance) if chance > 0 else -1.0
+        least = -1.0
+        if chance > 0:
+            least = max(least, 1 - disputed / chance)
         return Interval(value=value, low=least, high=1.0)
-    low, high = np.quantile(usable, [tail, 1 - tail]).tolist()
-    return Interval(value=value, low=min(low, value), high=max(high, value))
+    finite = draws[np.isfinite(draws)]
+    ends = np.quantile(finite, [tail, 1 - tail])
+    low, high = ends.tolist()
+    return Interval(
+        value=value,
+        low=min(low, value),
+        high=max(high, value),
+    )
 
 
 def most_voted(votes: Sequence[str]) -> str | None:
@@ -205,9 +251,12 @@ def most_voted(votes: Sequence[str]) -> str | None:
         >>> most_voted(["a", "b", "a"]), most_voted(["a", "b"])
         ('a', None)
     """
-    ranked = Counter(votes).most_common(2)
-    tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
-    return ranked[0][0] if ranked and not tied else None
+    ranked = Counter(votes).most_common()
+    if not ranked:
+        return None
+    winner, most = ranked[0]
+    n_winners = sum(count == most for _, count in ranked)
+    return winner if n_winners == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +285,9 @@ class MajorityAccuracy:
         read_low, read_high = interval
         low = (read_low - even) / least + even
         high = (read_high - even) / least + even
-        return max(0.0, min(read_low, low)), min(1.0, max(read_high, round(high, 12)))
+        lowest = min(read_low, low)
+        highest = max(read_high, round(high, 12))
+        return max(0.0, lowest), min(1.0, highest)
 
     def read(self, share: float) -> tuple[float, float]:
         """Between which shares a true one may be read.
@@ -246,8 +297,10 @@ class MajorityAccuracy:
             (0.7, 0.9)
         """
         even = 1 / self.k
-        ends = sorted((share, even + self.low * (share - even)))
-        return round(ends[0], 12), round(ends[1], 12)
+        of_least_accuracy = even + self.low * (share - even)
+        low = min(share, of_least_accuracy)
+        high = max(share, of_least_accuracy)
+        return round(low, 12), round(high, 12)
 
 
 def majority_accuracy(
@@ -290,17 +343,25 @@ def majority_accuracy(
         (0.95, True)
     """
     table = _Votes(
-        np.asarray(votes, dtype=np.int64), np.asarray(prompts, dtype=np.int64), k
+        votes=np.asarray(votes, dtype=np.int64),
+        prompts=np.asarray(prompts, dtype=np.int64),
+        k=k,
     )
     if not table.disputed:
         return None
-    weights = np.zeros((DRAWS, len(table.sizes)))
+    images = len(table.sizes)
+    # Images are drawn again within their prompts.
+    weights = np.zeros((DRAWS, images))
     for prompt in np.unique(table.prompts):
         of_prompt = np.flatnonzero(table.prompts == prompt)
         weights[:, of_prompt] = _resampled(len(of_prompt), rng)
-    value = float(table.accuracy(np.ones((1, len(table.sizes))))[0])
-    low = float(np.quantile(table.accuracy(weights), (1 - level) / 2))
-    return MajorityAccuracy(value, max(0.0, min(low, value)), k)
+    each_once = np.ones((1, images))
+    value = float(table.accuracy(each_once)[0])
+    draws = table.accuracy(weights)
+    tail = (1 - level) / 2
+    end = float(np.quantile(draws, tail))
+    low = max(0.0, min(end, value))
+    return MajorityAccuracy(value=value, low=low, k=k)
 
 
 @dataclass(frozen=True)
@@ -314,9 +375,9 @@ class _Votes:
     @cached_property
     def counts(self) -> Float64Array:
         """Votes of each class, shape (images, k)."""
-        counted: Float64Array = (
-            (self.votes[..., None] == np.arange(self.k)).sum(axis=1).astype(float)
-        )
+        is_class = self.votes[..., None] == np.arange(self.k)
+        n_votes = is_class.sum(axis=1)
+        counted: Float64Array = n_votes.astype(np.float64)
         return counted
 
     @cached_property
@@ -328,39 +389,57 @@ class _Votes:
     @property
     def disputed(self) -> bool:
         """Return whether people disagree about any image."""
-        return bool((self.counts.max(axis=1, initial=0.0) < self.sizes).any())
+        largest = self.counts.max(axis=1, initial=0.0)
+        in_several_classes = largest < self.sizes
+        return bool(in_several_classes.any())
 
     def accuracy(self, weights: Float64Array) -> Float64Array:
         """Return a for images drawn as often as the weights say, shape (draws,)."""
         agreement = np.clip(self._agreement(weights), 0.0, 1.0)
-        seen = np.maximum(self._seen(weights, agreement), np.sqrt(agreement))
-        clear = np.divide(agreement, seen**2, out=np.zeros_like(seen), where=seen > 0)
+        fitted = self._seen(weights, agreement)
+        # a is least where all images are clear: w = 1 and a = √S.
+        seen = np.maximum(fitted, np.sqrt(agreement))
+        clear = np.divide(
+            agreement,
+            seen**2,
+            out=np.zeros_like(seen),
+            where=seen > 0,
+        )
         result = np.zeros(len(weights))
         for size, images in self._mix.items():
             decided, right = _majority_table(size, self.k)
-            of_clear = clear * np.interp(seen, _GRID, decided)
-            of_others = (1 - clear) * decided[0]
+            decided_of_clear = np.interp(seen, _GRID, decided)
+            decided_of_guesses = decided[0]
+            of_clear = clear * decided_of_clear
+            of_others = (1 - clear) * decided_of_guesses
+            with_majority = of_clear + of_others
             accuracy = np.interp(seen, _GRID, right)
-            result += images * of_clear * accuracy / (of_clear + of_others)
+            result += images * of_clear * accuracy / with_majority
         return result
 
     @cached_property
     def _mix(self) -> dict[int, float]:
         """Share of the images with each number of votes, of those with a majority."""
         ordered = np.sort(self.counts, axis=1)
-        decided = self.sizes[ordered[:, -1] > ordered[:, -2]]
-        counted = Counter(int(min(size, _MOST_VOTES)) for size in decided)
-        return {size: count / len(decided) for size, count in sorted(counted.items())}
+        most = ordered[:, -1]
+        second_most = ordered[:, -2]
+        sizes = self.sizes[most > second_most]
+        images = len(sizes)
+        counted = Counter(int(min(size, _MOST_VOTES)) for size in sizes)
+        return {size: count / images for size, count in sorted(counted.items())}
 
     def _agreement(self, weights: Float64Array) -> Float64Array:
         """Mean agreement of two people beyond guesses, shape (draws,)."""
         several = self.sizes > 1
         counts = self.counts[several]
         sizes = self.sizes[several]
-        same = (counts * (counts - 1)).sum(axis=1) / (sizes * (sizes - 1))
+        equal_pairs = (counts * (counts - 1)).sum(axis=1)
+        pairs = sizes * (sizes - 1)
+        same = equal_pairs / pairs
         beyond = (self.k * same - 1) / (self.k - 1)
         chosen = weights[:, several]
-        mean: Float64Array = chosen @ beyond / np.maximum(chosen.sum(axis=1), _LEAST)
+        images = np.maximum(chosen.sum(axis=1), _LEAST)
+        mean: Float64Array = chosen @ beyond / images
         return mean
 
     def _seen(self, weights: Float64Array, agreement: Float64Array) -> Float64Array:
@@ -376,24 +455,34 @@ class _Votes:
         factor = (1 - even) ** 3 + even**3
         offset = factor * even - even**3
         mean, triple = self._moments(several)
+        chosen = weights[:, several]
+        prompts = self.prompts[several]
+        # Of each draw, the sums over prompts and classes of x², xy, y², x and y, with x the mean
+        # indicator of a prompt's images and y the mean of the triple products.
         sums = np.zeros((len(weights), 5))
-        for prompt in np.unique(self.prompts[several]):
-            of_prompt = weights[:, several] * (self.prompts[several] == prompt)
+        for prompt in np.unique(prompts):
+            of_prompt = chosen * (prompts == prompt)
             images = np.maximum(of_prompt.sum(axis=1, keepdims=True), _LEAST)
             x = of_prompt @ mean / images
             y = of_prompt @ triple / images
             parts = [x * x, x * y, y * y, x, y]
-            sums += images * np.column_stack([part.sum(axis=1) for part in parts])
-        total = weights[:, several].sum(axis=1) * self.k
+            sums_of_classes = [part.sum(axis=1) for part in parts]
+            sums += images * np.column_stack(sums_of_classes)
+        total = chosen.sum(axis=1)[:, None] * self.k
         xx, xy, yy, x, y = (column[:, None] for column in sums.T)
-        linear = agreement[:, None] * _GRID * offset
-        square = _GRID**2 * factor
-        loss = yy - 2 * linear * y - 2 * square * xy + 2 * linear * square * x
-        loss = loss + linear**2 * total[:, None] + square**2 * xx
-        allowed = np.sqrt(agreement)[:, None] - _LEAST <= _GRID
-        best: IntArray = np.where(allowed, np.round(loss, 12), np.inf).argmin(axis=1)
-        chosen: Float64Array = _GRID[best]
-        return chosen
+        # y is predicted as u + v x at each a of the grid: u = S a e and v = a² f.
+        u = agreement[:, None] * _GRID * offset
+        v = _GRID**2 * factor
+        loss = yy - 2 * u * y - 2 * v * xy
+        loss = loss + 2 * u * v * x
+        loss = loss + u**2 * total
+        loss = loss + v**2 * xx
+        least = np.sqrt(agreement)[:, None]
+        allowed = least - _LEAST <= _GRID
+        rounded = np.round(loss, 12)
+        best = np.where(allowed, rounded, np.inf).argmin(axis=1)
+        fitted: Float64Array = _GRID[best]
+        return fitted
 
     def _moments(
         self, several: npt.NDArray[np.bool_]
@@ -401,13 +490,24 @@ class _Votes:
         """Of each image and class, the mean of x over people, and of x x x over three of them."""
         counts = self.counts[several]
         sizes = self.sizes[several][:, None]
+        others = sizes - counts
         even = 1 / self.k
-        first, second, third = (
-            counts * (1 - even) ** power + (sizes - counts) * (-even) ** power
-            for power in (1, 2, 3)
-        )
+
+        def power_sum(power: int) -> Float64Array:
+            """The sum over people of a power of x, which is 1 − 1/k or −1/k."""
+            of_class = counts * (1 - even) ** power
+            of_others = others * (-even) ** power
+            total: Float64Array = of_class + of_others
+            return total
+
+        first = power_sum(1)
+        second = power_sum(2)
+        third = power_sum(3)
+        mean = first / sizes
+        # Newton's identity: the sum of the products of three different people's x.
         triples = sizes * (sizes - 1) * (sizes - 2)
-        return first / sizes, (first**3 - 3 * first * second + 2 * third) / triples
+        products = first**3 - 3 * first * second + 2 * third
+        return mean, products / triples
 
 
 @lru_cache(maxsize=64)
@@ -419,21 +519,28 @@ def _majority_table(votes: int, k: int) -> tuple[Float64Array, Float64Array]:
         >>> bool((decided > 1 - 1e-9).all()), round(float(right[50]), 4)  # 1.5 · .5 − .5 · .5³
         (True, 0.6875)
     """
-    truth = _GRID + (1 - _GRID) / k
+    # Class 0 is the true one. A person gives it, or any other one, with these probabilities.
     another = (1 - _GRID) / k
+    truth = _GRID + another
     decided = np.zeros(len(_GRID))
     right = np.zeros(len(_GRID))
     for codes in combinations_with_replacement(range(k), votes):
-        counts = Counter(codes)
         winner = most_voted([str(code) for code in codes])
         if winner is None:
             continue
-        ways = factorial(votes) / prod(factorial(count) for count in counts.values())
-        chance = ways * truth ** counts[0] * another ** (votes - counts[0])
+        counts = Counter(codes)
+        orders_of_same = prod(factorial(count) for count in counts.values())
+        ways = factorial(votes) / orders_of_same
+        n_right = counts[0]
+        n_wrong = votes - n_right
+        chance = ways * truth**n_right * another**n_wrong
         decided += chance
-        right += chance * (winner == "0")
-    share = np.divide(right, decided, out=np.full(len(_GRID), 1 / k), where=decided > 0)
-    return decided, (k * share - 1) / (k - 1)
+        if winner == "0":
+            right += chance
+    even = np.full(len(_GRID), 1 / k)
+    share = np.divide(right, decided, out=even, where=decided > 0)
+    accuracy = (k * share - 1) / (k - 1)
+    return decided, accuracy
 
 
 def coded(answers: Sequence[Mapping[str, str]], classes: Sequence[str]) -> IntArray:
@@ -452,8 +559,9 @@ def coded(answers: Sequence[Mapping[str, str]], classes: Sequence[str]) -> IntAr
     """
     people = sorted({name for image in answers for name in image})
     numbers = {name: number for number, name in enumerate(classes)}
-    rows = [
-        [numbers.get(image.get(name, ""), NO_CLASS) for name in people]
-        for image in answers
-    ]
-    return np.array(rows, dtype=np.int64).reshape(len(answers), len(people))
+    codes = np.full((len(answers), len(people)), NO_CLASS, dtype=np.int64)
+    for row, image in enumerate(answers):
+        for column, name in enumerate(people):
+            answer = image.get(name, "")
+            codes[row, column] = numbers.get(answer, NO_CLASS)
+    return codes

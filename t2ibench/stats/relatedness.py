@@ -65,7 +65,8 @@ class Relatedness:
         if not sizes.mean() > _LEAST**2:
             return None
         cosines = _cosines(reference - centre)
-        bins = ((cosines + 1.0) * (_BINS / 2)).astype(np.int16)
+        places = (cosines + 1.0) * (_BINS / 2)
+        bins = places.astype(np.int16)
         # A word beside itself is no pair: its bin is left out.
         np.fill_diagonal(bins, _BINS + 1)
 
@@ -74,19 +75,20 @@ class Relatedness:
             of_bins = np.bincount(bins.ravel(), weights, minlength=_BINS + 2)
             return of_bins[: _BINS + 1]
 
+        products = z @ z.T
         counts = sums(None)
         cosine_sums = sums(cosines.ravel())
-        product_sums = sums((z @ z.T).ravel())
+        product_sums = sums(products.ravel())
         size_sums = sums(np.repeat(sizes, len(z)))
         filled = counts > 0
-        steps = isotonic_regression(
-            product_sums[filled] / size_sums[filled], weights=counts[filled]
-        )
+        correlations = product_sums[filled] / size_sums[filled]
+        steps = isotonic_regression(correlations, weights=counts[filled])
         mean_cosines = cosine_sums[filled] / counts[filled]
+        bounded = np.minimum(steps.x, 1.0)
         return cls(
             centre=centre,
             cosines=np.append(mean_cosines, 1.0),
-            correlations=np.append(np.minimum(steps.x, 1.0), 1.0),
+            correlations=np.append(bounded, 1.0),
         )
 
     def of(self, words: Float64Array) -> Float64Array:
@@ -172,8 +174,10 @@ def noise_correlation(related: Float64Array) -> Float64Array:
             break
         shared = nearer
     # Words do not count for more than independent ones: the noise has no negative mean.
-    shared = min(shared, float(pairs.mean()), 1.0 - _LEAST)
-    return positive_definite(_unit_diagonal((related - shared) / (1.0 - shared)))
+    mean = float(pairs.mean())
+    shared = min(shared, mean, 1.0 - _LEAST)
+    noise = (related - shared) / (1.0 - shared)
+    return positive_definite(_unit_diagonal(noise))
 
 
 def positive_definite(related: Float64Array) -> Float64Array:
@@ -188,9 +192,11 @@ def positive_definite(related: Float64Array) -> Float64Array:
     Source: clipped eigenvalues (Higham 2002, "Computing the nearest correlation matrix").
     """
     values, vectors = np.linalg.eigh(related)
-    clipped = (vectors * np.maximum(values, _LEAST)) @ vectors.T
+    clipped_values = np.maximum(values, _LEAST)
+    clipped = (vectors * clipped_values) @ vectors.T
     scale = np.sqrt(np.diag(clipped))
-    return _unit_diagonal(np.round(clipped / np.outer(scale, scale), _DECIMALS))
+    correlations = clipped / np.outer(scale, scale)
+    return _unit_diagonal(np.round(correlations, _DECIMALS))
 
 
 def effective_number(noise: Float64Array) -> float:
@@ -223,8 +229,10 @@ def related_draws(
         Shape (draws, n).
     """
     values, vectors = np.linalg.eigh(noise)
-    root = (vectors * np.sqrt(np.maximum(values, _LEAST))) @ vectors.T
-    half = rng.normal(size=(n_draws // 2, len(noise))) @ root
+    root_values = np.sqrt(np.maximum(values, _LEAST))
+    root = (vectors * root_values) @ vectors.T
+    independent = rng.normal(size=(n_draws // 2, len(noise)))
+    half = independent @ root
     return np.concatenate([half, -half])
 
 
@@ -297,15 +305,19 @@ def related_dominance(
     above = int(np.floor(wins))
     differences.partition([max(below - 1, 0), min(above, pairs - 1)], axis=1)
     # At the level's error a two-sided test rejects where so many draws, or fewer, are beyond 0.
-    outside = max(int(((1.0 - level) * (len(null) + 1) - 1.0) // 2), 0)
+    most_beyond = (1.0 - level) * (len(null) + 1) - 1.0
+    outside = max(int(most_beyond // 2), 0)
     lowest_shift = -np.inf
     if below > 0:
-        lowest_shift = np.sort(differences[:, below - 1])[outside]
+        shifts_from_below = np.sort(differences[:, below - 1])
+        lowest_shift = shifts_from_below[outside]
     highest_shift = np.inf
     if above < pairs:
-        highest_shift = np.sort(differences[:, above])[-1 - outside]
+        shifts_from_above = np.sort(differences[:, above])
+        highest_shift = shifts_from_above[-1 - outside]
     shifts = np.array([lowest_shift, highest_shift])
-    low, high = (2.0 * ndtr(shifts / np.sqrt(2.0)) - 1.0).tolist()
+    ends = 2.0 * ndtr(shifts / np.sqrt(2.0)) - 1.0
+    low, high = ends.tolist()
     return Dominance(
         value=delta,
         p=p_value(null, delta, alternative, exact=False),

@@ -115,15 +115,19 @@ def root_difference(
         larger = _Model(values, noises, correlations, rng, _MANY_DRAWS)
         _, draws = larger.at(0.0)
         n_beyond = _n_beyond(draws, statistic)
+    # The data are one more draw.
     p = (1 + n_beyond) / (1 + len(draws))
 
     def beyond(difference: float) -> float:
         """Return how far |Z| lies above its critical value at a difference."""
         z, drawn = model.at(difference)
-        return abs(z) - float(np.quantile(np.abs(drawn), level))
+        critical = float(np.quantile(np.abs(drawn), level))
+        return abs(z) - critical
 
-    low = min(_end(beyond, model.centre, sign=-1.0), value)
-    high = max(_end(beyond, model.centre, sign=1.0), value)
+    lower_end = _end(beyond, model.centre, sign=-1.0)
+    upper_end = _end(beyond, model.centre, sign=1.0)
+    low = min(lower_end, value)
+    high = max(upper_end, value)
     # The test decides where an end is 0 but for Monte Carlo.
     if p >= 1 - level:
         low = min(low, 0.0)
@@ -145,7 +149,9 @@ def root_difference(
 
 def _n_beyond(draws: Float64Array, statistic: float) -> int:
     """How many draws lie as far from 0 as the statistic."""
-    reached = settled(np.abs(draws)) >= settled(abs(statistic))
+    sizes = settled(np.abs(draws))
+    observed_size = settled(abs(statistic))
+    reached = sizes >= observed_size
     return int(reached.sum())
 
 
@@ -196,18 +202,17 @@ class _Model:
         drawn = rng.standard_normal((3, 2, n_draws))
         normal = np.concatenate([drawn, drawn[:, ::-1]], axis=2)
         self.direction = _correlated(normal[0], self.linear)
-        others = _correlated(normal[1], self.squared**2)
-        estimated = _correlated(normal[2], self.squared**2)
-        first, second = noises
-        self.squares = np.stack(
-            [
-                _squares(first, self.direction[0], others[0]),
-                _squares(second, self.direction[1], others[1]),
-            ]
-        )
-        self.scale = np.stack(
-            [_relative(first, estimated[0]), _relative(second, estimated[1])]
-        )
+        # Squares of variables with a correlation c correlate by c².
+        correlation_of_squares = self.squared**2
+        others = _correlated(normal[1], correlation_of_squares)
+        estimated = _correlated(normal[2], correlation_of_squares)
+        squares = []
+        scales = []
+        for run, noise in enumerate(noises):
+            squares.append(_squares(noise, self.direction[run], others[run]))
+            scales.append(_relative(noise, estimated[run]))
+        self.squares = np.stack(squares)
+        self.scale = np.stack(scales)
 
     @property
     def roots(self) -> Float64Array:
@@ -221,18 +226,24 @@ class _Model:
         first, second = self.x[:, 0]
         if min(first, second) >= 0:
             return float(self.roots[0] - self.roots[1])
-        return float(np.copysign(np.sqrt(abs(first - second)), first - second))
+        gap = first - second
+        size = np.sqrt(abs(gap))
+        return float(np.copysign(size, gap))
 
     def at(self, difference: float) -> tuple[float, Float64Array]:
         """Z of the data, and its draws where the roots differ by so much."""
-        z, squares = self._studentised(self.x, np.ones((2, 1)), difference)
-        return float(z[0]), self._drawn(squares, difference)
+        known_noise = np.ones((2, 1))
+        z, squares = self._studentised(self.x, known_noise, difference)
+        draws = self._drawn(squares, difference)
+        return float(z[0]), draws
 
     def detectable(self, level: float) -> float:
         """Return the least difference, in hundredths, that the test detects in 8 of 10 cases."""
-        _, equal_squares = self._studentised(self.x, np.ones((2, 1)), 0.0)
+        known_noise = np.ones((2, 1))
+        _, equal_squares = self._studentised(self.x, known_noise, 0.0)
         equal = np.sqrt(equal_squares)
-        limit = float(np.quantile(np.abs(self._drawn(equal**2, 0.0)), level))
+        null = self._drawn(equal**2, 0.0)
+        critical = float(np.quantile(np.abs(null), level))
         fewer = copy(self)
         fewer.direction = self.direction[:, ::_POWER_STRIDE]
         fewer.squares = self.squares[:, ::_POWER_STRIDE]
@@ -245,8 +256,10 @@ class _Model:
             beyond = roots[run] - np.sqrt(self.top[run])
             if beyond > 0:
                 roots = np.maximum(roots - beyond, 0.0)
-            detected = np.abs(fewer._drawn(roots**2, 0.0)) >= limit
-            return float(detected.mean()) >= _POWER
+            draws = fewer._drawn(roots**2, 0.0)
+            detected = np.abs(draws) >= critical
+            power = float(detected.mean())
+            return power >= _POWER
 
         least = 0
         for run in (0, 1):
@@ -266,8 +279,10 @@ class _Model:
         remaining = self._remaining_noise(squares)
         spread = 2 * np.sqrt(squares * self.along * remaining)
         linear = squares + spread * self.direction
+        squared_noise = remaining * self.squares
         estimated_noise = remaining * self.noise * self.scale
-        x = np.minimum(linear + remaining * self.squares - estimated_noise, self.top)
+        unbiased = linear + squared_noise - estimated_noise
+        x = np.minimum(unbiased, self.top)
         z, _ = self._studentised(x, self.scale, difference)
         return z
 
@@ -285,17 +300,23 @@ class _Model:
         squares = np.repeat(mean, 2, axis=0)
         for _ in range(_ROUNDS):
             linear, squared = self._variances(squares, scale)
-            weights = 1 / np.maximum(linear + squared, _NOTHING)
+            variances = np.maximum(linear + squared, _NOTHING)
+            weights = 1 / variances
             middle = _middle(x, weights, half)
-            squares = np.stack([middle + half, middle - half]) ** 2
+            roots = np.stack([middle + half, middle - half])
+            squares = roots**2
         linear, squared = self._variances(squares, scale)
-        shared_linear = self.linear * np.sqrt(linear[0] * linear[1])
-        shared_squared = self.squared**2 * np.sqrt(squared[0] * squared[1])
+        linear_errors = np.sqrt(linear[0] * linear[1])
+        squared_errors = np.sqrt(squared[0] * squared[1])
+        shared_linear = self.linear * linear_errors
+        shared_squared = self.squared**2 * squared_errors
         covariance = shared_linear + shared_squared
-        variance = (linear + squared).sum(axis=0) - 2 * covariance
+        sum_of_variances = (linear + squared).sum(axis=0)
+        variance = sum_of_variances - 2 * covariance
         moved = x[0] - x[1] - squares[0] + squares[1]
         error = np.sqrt(np.maximum(variance, _NOTHING))
-        return moved / error, squares
+        z = moved / error
+        return z, squares
 
     def _variances(
         self, squares: _TwoByDraws, scale: _TwoByDraws
@@ -303,22 +324,28 @@ class _Model:
         """v(S): its linear part, and that of squared noise."""
         remaining = self._remaining_noise(squares)
         linear = 4 * squares * self.along * remaining * scale
-        squared = 2 * self.noise * self.least * (remaining * scale) ** 2
+        factor = remaining * scale
+        squared = 2 * self.noise * self.least * factor**2
         return linear, squared
 
 
 def _middle(x: _TwoByDraws, weights: _TwoByDraws, half: float) -> Float64Array:
     """Return the m that minimises Σ w (x − (m ± half)²)², where neither root is below 0."""
     weights = weights / weights.sum(axis=0)
-    largest_root = np.sqrt(np.maximum(x, 0.0)).max(axis=0)
+    roots_of_x = np.sqrt(np.maximum(x, 0.0))
+    largest_root = roots_of_x.max(axis=0)
+    least = abs(half)
     # Newton's method from above, where the derivative is convex.
-    m: Float64Array = abs(half) + largest_root + _NOTHING
+    m: Float64Array = least + largest_root + _NOTHING
     for _ in range(_STEPS):
         roots = np.stack([m + half, m - half])
-        value = (weights * roots * (roots**2 - x)).sum(axis=0)
-        slope = (weights * (3 * roots**2 - x)).sum(axis=0)
+        # A quarter of the first derivative, and of the second.
+        values = weights * roots * (roots**2 - x)
+        slopes = weights * (3 * roots**2 - x)
+        value = values.sum(axis=0)
+        slope = slopes.sum(axis=0)
         step = np.divide(value, slope, out=np.zeros_like(value), where=slope > 0)
-        m = np.maximum(m - step, abs(half))
+        m = np.maximum(m - step, least)
     return m
 
 
@@ -349,5 +376,6 @@ def _relative(noise: SquareNoise, normal: Float64Array) -> Float64Array:
     """Return an estimate of the noise over the noise; 1 where it is known."""
     if not np.isfinite(noise.df) or np.isfinite(noise.top):
         return np.ones_like(normal)
-    drawn: Float64Array = chdtri(noise.df, ndtr(-normal)) / noise.df
+    chi_squares = chdtri(noise.df, ndtr(-normal))
+    drawn: Float64Array = chi_squares / noise.df
     return drawn

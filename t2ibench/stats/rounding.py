@@ -40,7 +40,8 @@ def settled(values: npt.ArrayLike) -> Float64Array:
     # A power of ten below 1 is not exact: divide by what is.
     up = 10.0 ** np.maximum(decimals, 0.0)
     down = 10.0 ** np.maximum(-decimals, 0.0)
-    rounded = np.round(numbers * up / down) * down / up
+    whole_numbers = np.round(numbers * up / down)
+    rounded = whole_numbers * down / up
     others = np.where(size < _NOTHING, 0.0, numbers)
     return np.where(rounds, rounded, others)
 
@@ -61,13 +62,17 @@ def sums_by(groups: IntArray, values: Float64Array, count: int) -> Float64Array:
         Shape (count,) or (count, d); 0 for a group without rows.
     """
     if values.ndim == 1:
-        return np.bincount(groups, weights=values, minlength=count).astype(np.float64)
+        of_column = np.bincount(groups, weights=values, minlength=count)
+        return of_column.astype(np.float64)
     if values.shape[1] == 1:
-        return sums_by(groups, values[:, 0], count)[:, None]
+        of_only_column = sums_by(groups, values[:, 0], count)
+        return of_only_column[:, None]
+    rows = len(groups)
     order = np.argsort(groups, kind="stable")
-    ends = np.cumsum(np.bincount(groups, minlength=count))
+    sizes = np.bincount(groups, minlength=count)
+    ends = np.cumsum(sizes)
     bounds = np.concatenate([[0], ends])
-    ones = np.ones(len(order))
-    membership = sparse.csr_matrix((ones, order, bounds), shape=(count, len(order)))
+    ones = np.ones(rows)
+    membership = sparse.csr_matrix((ones, order, bounds), shape=(count, rows))
     sums: Float64Array = membership @ values
     return sums

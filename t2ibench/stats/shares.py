@@ -36,20 +36,27 @@ def squared_lean(
         [0.0667, -0.1111, 1.0]
     """
     n = np.asarray(counts, dtype=np.float64)
-    k = np.asarray(n.shape[-1] if classes is None else classes, dtype=np.float64)
+    if classes is None:
+        classes = n.shape[-1]
+    k = np.asarray(classes, dtype=np.float64)
     if expected is None:
-        r = np.broadcast_to(1.0 / k[..., None], n.shape)
+        uniform = 1.0 / k[..., None]
+        r = np.broadcast_to(uniform, n.shape)
     else:
         r = np.asarray(expected, dtype=np.float64)
     total = n.sum(axis=-1)
-    equal_pairs = (n * (n - 1)).sum(axis=-1)
     pairs = total * (total - 1)
-    cross = (r * n).sum(axis=-1)
+    equal_pairs = (n * (n - 1)).sum(axis=-1)
+    cross_sum = (r * n).sum(axis=-1)
     expected_square = (r * r).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        square = equal_pairs / pairs - 2 * cross / total + expected_square
-        normalised = square / (1 - 1 / k)
-    return np.where(total >= 2, normalised, np.nan)
+        square_of_shares = equal_pairs / pairs
+        cross = 2 * cross_sum / total
+        square = square_of_shares - cross + expected_square
+        # The square of answers that are all of one class.
+        largest = 1 - 1 / k
+        h = square / largest
+    return np.where(total >= 2, h, np.nan)
 
 
 def squared_lean_without(
@@ -65,11 +72,14 @@ def squared_lean_without(
         Shape (..., k); nan where a class has no answer, or where fewer than two are left.
     """
     n = np.asarray(counts, dtype=np.float64)
-    fewer = n[..., None, :] - np.eye(n.shape[-1])
+    k = n.shape[-1]
+    each_answer = np.eye(k)
+    fewer = n[..., None, :] - each_answer
     r: Float64Array | None = None
     if expected is not None:
         r = np.asarray(expected, dtype=np.float64)[..., None, :]
-    return np.where(n > 0, squared_lean(fewer, r), np.nan)
+    without = squared_lean(fewer, r)
+    return np.where(n > 0, without, np.nan)
 
 
 def pseudo_variance(
@@ -100,22 +110,33 @@ def pseudo_variance(
         0.0645
     """
     width = expected.shape[1]
-    one_hot = (codes[..., None] == np.arange(width)).astype(np.float64)
+    is_class = codes[..., None] == np.arange(width)
+    one_hot = is_class.astype(np.float64)
     answered = codes >= 0
     n = answered.sum(axis=0).astype(np.float64)[:, None]
-    scale = np.sqrt(weights / (1.0 - 1.0 / classes))[:, None]
     means = one_hot.sum(axis=0) / n
+    # Scaled to the weights, and to the square of answers that are all of one class.
+    largest = 1.0 - 1.0 / classes
+    scale = np.sqrt(weights / largest)[:, None]
+    theta = scale * (means - expected)
     # Of all images, the share that are not the additional one.
     real = n / (n + 1)
-    theta = scale * (means - expected)
-    deviations = np.where(answered[..., None], scale * (one_hot - means), 0.0)
-    scaled = deviations * np.sqrt(real / n / (n - 1))
+    # S has three parts. The first is of the images, about their mean.
+    residuals = scale * (one_hot - means)
+    deviations = np.where(answered[..., None], residuals, 0.0)
+    factors = np.sqrt(real / n / (n - 1))
+    scaled = deviations * factors
     spread = scaled.reshape(len(codes), -1)
-    pseudo = (np.sqrt(real * (1 - real) / (n - 1)) * theta).ravel()
-    covariance = spread.T @ spread + np.outer(pseudo, pseudo)
+    covariance_of_images = spread.T @ spread
+    # The second is how far the additional image's expected shares lie from that mean.
+    pseudo_factors = np.sqrt(real * (1 - real) / (n - 1))
+    pseudo = (pseudo_factors * theta).ravel()
+    covariance = covariance_of_images + np.outer(pseudo, pseudo)
+    # The third is the multinomial covariance of that image's answers.
     variances = scale**2 * (1 - real) / (n - 1)
     for question, r in enumerate(expected):
-        block = slice(question * width, (question + 1) * width)
+        start = question * width
+        block = slice(start, start + width)
         multinomial = np.diag(r) - np.outer(r, r)
         covariance[block, block] += variances[question] * multinomial
     shrunk = (real * theta).ravel()
@@ -141,6 +162,9 @@ def critical_value(null: npt.ArrayLike, level: float) -> float:
         90.0
     """
     draws = np.sort(np.asarray(null, dtype=np.float64))[::-1]
-    reached = int(np.ceil((1 - level) * (len(draws) + 1) - 1e-9)) - 1
-    place = min(max(reached, 1), len(draws))
+    n_draws = len(draws)
+    # p = (1 + reached) / (1 + draws) is at least 1 − level, but for rounding.
+    fewest = (1 - level) * (n_draws + 1) - 1e-9
+    reached = int(np.ceil(fewest)) - 1
+    place = min(max(reached, 1), n_draws)
     return float(draws[place - 1])

@@ -87,8 +87,10 @@ def logit_slope(
         p, weights, inverse = _fit(design, n, beta)
         leverage = weights * _hat_diagonal(design, inverse)
         # Firth's penalty adds half of a success and half of a failure, shared by leverage.
-        residuals = x - n * p + leverage * (0.5 - p)
-        step = inverse @ (design.T @ residuals)
+        penalty = leverage * (0.5 - p)
+        residuals = x - n * p + penalty
+        score = design.T @ residuals
+        step = inverse @ score
         beta += np.clip(step, -_STEP, _STEP)
         if np.abs(step).max() < _CONVERGED:
             break
@@ -140,10 +142,13 @@ def _fit(
     design: Float64Array, n: Float64Array, beta: Float64Array
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
     """Probabilities p, the weights of the units, and the inverse of the information."""
-    p = expit(np.clip(design @ beta, -30, 30))
+    logits = np.clip(design @ beta, -30, 30)
+    p = expit(logits)
     weights = n * p * (1 - p) + 1e-12
-    information = design.T @ (weights[:, None] * design)
-    return p, weights, np.linalg.inv(information)
+    weighted_design = weights[:, None] * design
+    information = design.T @ weighted_design
+    inverse = np.linalg.inv(information)
+    return p, weights, inverse
 
 
 def _hat_diagonal(design: Float64Array, inverse: Float64Array) -> Float64Array:
@@ -161,8 +166,9 @@ def _slope(
     units = len(design)
     influence = np.full(units, np.nan)
     if units > 2:
+        weights_of_slope = design @ inverse[1]
         with np.errstate(divide="ignore", invalid="ignore"):
-            influence = (design @ inverse[1]) * residuals / (1 - leverage)
+            influence = weights_of_slope * residuals / (1 - leverage)
     return Slope(
         value=float(beta[1]),
         intercept=float(beta[0]),

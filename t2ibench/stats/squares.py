@@ -115,7 +115,8 @@ def mean_square(
     u = np.zeros_like(n)
     if bottom_variances is not None:
         u = np.asarray(bottom_variances, dtype=np.float64)
-    scale = float((d**2 - u).sum())
+    weights = d**2 - u
+    scale = float(weights.sum())
     total = float(v.sum())
     squares = float((n**2).sum())
     if degrees is None and total > 0:
@@ -153,9 +154,13 @@ def mean_square(
 def _f_degrees(v: Float64Array, f: Float64Array) -> tuple[float, float]:
     """Return the h and h₂ of variances v with f degrees of freedom; see `mean_square`."""
     total = float(v.sum())
-    h = total**2 / float((v**2 * f / (f + 2)).sum())
-    h2 = total**2 / float((v**2 / (f + 2)).sum())
-    return min(h, float(len(v))), h2
+    effects = float(len(v))
+    unbiased_squares = v**2 * f / (f + 2)
+    # Half of the variance of each v, as an estimate, without bias.
+    half_variances = v**2 / (f + 2)
+    h = total**2 / float(unbiased_squares.sum())
+    h2 = total**2 / float(half_variances.sum())
+    return min(h, effects), h2
 
 
 def f_square(

@@ -97,7 +97,9 @@ def t_interval(
     """
     if variance == 0:
         return value, value
-    half = float(stdtrit(df, (1 + level) / 2) * np.sqrt(variance))
+    quantile = stdtrit(df, (1 + level) / 2)
+    error = np.sqrt(variance)
+    half = float(quantile * error)
     return value - half, value + half
 
 
@@ -123,10 +125,13 @@ def t_test(value: float, variance: float, df: float) -> float:
     """
     if variance == 0:
         return 1.0 if value == 0 else float("nan")
-    p = 2.0 * stdtr(df, -abs(value) / np.sqrt(variance))
+    error = np.sqrt(variance)
+    t = -abs(value) / error
+    p = 2.0 * stdtr(df, t)
     if not np.isfinite(p):
         return float("nan")
-    return float(np.clip(p, np.finfo(float).tiny, 1.0))
+    tiny = np.finfo(float).tiny
+    return float(np.clip(p, tiny, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +205,14 @@ def ratio(
         np.asarray(variances, dtype=np.float64),
         np.asarray(dfs, dtype=np.float64),
     )
-    parts = np.stack([a * a * v, a * b * v, b * b * v], axis=-1)
+    part_of_variance = a * a * v
+    part_of_covariance = a * b * v
+    part_of_bottom_variance = b * b * v
+    parts = [part_of_variance, part_of_covariance, part_of_bottom_variance]
     return ratio_of_parts(
         top=(a * m).sum(axis=-1),
         bottom=(b * m).sum(axis=-1),
-        parts=parts,
+        parts=np.stack(parts, axis=-1),
         dfs=f,
         level=level,
     )
@@ -233,30 +241,37 @@ def ratio_of_parts(
     """
     p = np.asarray(parts, dtype=np.float64)
     f = np.asarray(dfs, dtype=np.float64)
-    variance, covariance, bottom_variance = np.moveaxis(p.sum(axis=-2), -1, 0)
+    sums = p.sum(axis=-2)
+    variance, covariance, bottom_variance = np.moveaxis(sums, -1, 0)
     n = np.broadcast_to(np.asarray(top, dtype=np.float64), variance.shape)
     d = np.broadcast_to(np.asarray(bottom, dtype=np.float64), variance.shape)
 
     def degrees(t: Float64Array) -> Float64Array:
         """Satterthwaite's degrees of freedom of V(t)."""
+        # V_c(t) of each part.
         powers = np.stack([np.ones_like(t), -2.0 * t, t * t], axis=-1)
-        variances = np.maximum((p * powers[..., None, :]).sum(axis=-1), 0.0)
+        terms = p * powers[..., None, :]
+        variances = np.maximum(terms.sum(axis=-1), 0.0)
+        total = variances.sum(axis=-1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.where(variances > 0, variances**2 / f, 0.0).sum(axis=-1)
-            freedom: Float64Array = variances.sum(axis=-1) ** 2 / shares
+            squares = np.where(variances > 0, variances**2 / f, 0.0)
+            freedom: Float64Array = total**2 / squares.sum(axis=-1)
         return freedom
 
     def end(side: int) -> Float64Array:
         """Return the root of (N - t D)² = q² V(t), with q at that end's own df."""
         t = np.zeros_like(n)
         for _ in range(_ITERATIONS):
-            squared = stdtrit(degrees(t), (1 + level) / 2) ** 2
+            quantile = stdtrit(degrees(t), (1 + level) / 2)
+            squared = quantile**2
             # (D² - q² V_D) t² - 2 (N D - q² C) t + (N² - q² V_N) <= 0
             lead = d**2 - squared * bottom_variance
             middle = n * d - squared * covariance
             last = n**2 - squared * variance
-            root = np.sqrt(np.maximum(middle**2 - lead * last, 0.0))
-            new = np.where(lead > 0, (middle + side * root) / lead, side * np.inf)
+            discriminant = middle**2 - lead * last
+            root = np.sqrt(np.maximum(discriminant, 0.0))
+            solution = (middle + side * root) / lead
+            new = np.where(lead > 0, solution, side * np.inf)
             done = np.allclose(new, t, rtol=1e-9, atol=1e-12, equal_nan=True)
             t = np.where(np.isfinite(new), new, value)
             if done:
@@ -267,16 +282,20 @@ def ratio_of_parts(
 
     with np.errstate(divide="ignore", invalid="ignore"):
         value = n / d
+        # The ratio is 0 where N is: the test is that of W(0).
         df = degrees(np.zeros_like(n))
-        tail = stdtr(df, -np.abs(n) / np.sqrt(variance))
-        tested = np.clip(2.0 * tail, np.finfo(float).tiny, 1.0)
+        t_of_top = -np.abs(n) / np.sqrt(variance)
+        tail = stdtr(df, t_of_top)
+        tiny = np.finfo(float).tiny
+        tested = np.clip(2.0 * tail, tiny, 1.0)
         low = end(-1)
         high = end(1)
+    certainly_zero = (n == 0) & (variance == 0)
     return Ratio(
         value=value,
         low=low,
         high=high,
-        p=np.where((n == 0) & (variance == 0), 1.0, tested),
+        p=np.where(certainly_zero, 1.0, tested),
         top=n,
         bottom=d,
         variance=variance,
@@ -316,11 +335,13 @@ def fieller(
         >>> round(low, 3), round(high, 3), round(p, 4)
         (0.01, 0.99, 0.0455)
     """
-    (top_variance, shared), (_, bottom_variance) = np.asarray(
-        covariance, dtype=np.float64
-    ).tolist()
+    matrix = np.asarray(covariance, dtype=np.float64)
+    top_variance = float(matrix[0, 0])
+    shared = float(matrix[0, 1])
+    bottom_variance = float(matrix[1, 1])
     part = [top_variance, shared, bottom_variance]
-    if not (np.isfinite(part).all() and df > 0):
+    is_known = np.isfinite(part).all() and df > 0
+    if not is_known:
         return float("nan"), float("nan"), float("nan")
     result = ratio_of_parts(top, bottom, parts=[part], dfs=[df], level=level)
     return float(result.low), float(result.high), float(result.p)

@@ -101,9 +101,9 @@ def test_a_prefetched_run_needs_no_network(
     assert set(hub.downloaded) == {"org/pipeline/model_index.json"}
 
     fetched = run(hub.address, "prefetch", "org/pipeline", *FLAGS)
-    assert fetched.returncode == 0 and "Everything is downloaded now." in fetched.stdout, (
-        fetched.stderr
-    )
+    assert (
+        fetched.returncode == 0 and "Everything is downloaded now." in fetched.stdout
+    ), fetched.stderr
     ends = {Path(name).name.partition(".")[2] for name in hub.downloaded}
     assert ends == {"json", "safetensors", "jinja"} and len(hub.downloaded) > 15
     hub.downloaded.clear()
