@@ -109,13 +109,13 @@ def test_a_prefetched_run_needs_no_network(
     hub.downloaded.clear()
     again = run(hub.address, "prefetch", "org/pipeline", *FLAGS)
     assert again.returncode == 0 and row_of(again.stdout, "org/vlm").endswith("yes")
-    assert not hub.downloaded and "of which 0 B are not here" in again.stdout
+    assert not hub.downloaded and "of which 0 B are missing" in again.stdout
 
     offline = run(NO_ANSWER, "--model", "org/pipeline", *FLAGS, HF_HUB_OFFLINE="1")
     assert offline.returncode == 0, offline.stderr
     assert "Generated now" in offline.stderr and (tmp_path / "runs").is_dir()
     there = run(NO_ANSWER, "prefetch", "org/pipeline", *FLAGS, HF_HUB_OFFLINE="1")
-    assert there.returncode == 0 and "All of it is here." in there.stdout
+    assert there.returncode == 0 and "Everything is downloaded already." in there.stdout
 
 
 def test_weights_in_16_bits_are_fetched_where_there_are_no_others(
