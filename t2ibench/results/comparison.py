@@ -216,7 +216,7 @@ def _not_compared(pair: _TaskPair, scores: _ScorePair, *notes: str) -> Differenc
 def _compared(
     pair: _TaskPair, scores: _ScorePair, measured: _Measurement
 ) -> Difference:
-    """Return the difference of one score, rounded as in results.json, before any claim."""
+    """Return the difference of one score, rounded as in results.json, before corrections."""
     difference = measured.difference
     change = Contrast(
         rounded(measured.change.value) or 0.0,
@@ -252,7 +252,7 @@ def _compared(
 def _paired(
     pair: _TaskPair, scores: _ScorePair, first: Part, second: Part
 ) -> _Measurement:
-    """Return the difference of two estimates, paired by unit."""
+    """Return the difference of one score between two runs, paired by unit, such as image."""
     difference = linear(
         scores.difference, first.influence, second.influence, pair.level
     )
@@ -304,7 +304,7 @@ def _as_displayed(score: Score) -> Score:
 def _paired_squares(
     pair: _TaskPair, paired: tuple[PairedTask, PairedTask]
 ) -> _Measurement | None:
-    """Return the difference of two root mean squares over shared rows; None if none is shared."""
+    """Return the difference of two root mean squares over shared rows; None without any."""
     first, second = paired
     items = _items(first)
     other_items = {part.name: part for part in _items(second)}
@@ -339,7 +339,7 @@ def _paired_squares(
 def _are_current(
     paired: tuple[PairedTask, PairedTask], headlines: tuple[Headline, Headline]
 ) -> bool:
-    """Return whether influences belong to the present headlines, not to another version's."""
+    """Return whether stored influences are those of the present headlines of both runs."""
     return all(
         _is_current(influences, headline)
         for influences, headline in zip(paired, headlines, strict=True)

@@ -72,7 +72,7 @@ class PromptChange:
 
     @property
     def words(self) -> str:
-        """Return the change in a few words."""
+        """Return the change in the answers about the prompt in a few words."""
         if self.turned:
             return f"turned from {_who(self.first)} to {_who(self.second)}"
         sides = self.first.most != self.second.most
@@ -100,7 +100,7 @@ class AttributeChange:
     unread: bool = False
 
     def notes(self) -> list[str]:
-        """Return notes that a reader of the comparison needs."""
+        """Return notes on the question that a reader of the comparison needs."""
         notes = []
         if self.alone:
             notes.append(f"{self.alone} prompts are in one run only.")
@@ -194,12 +194,12 @@ def _compared(
 
 
 def _rows_by_prompt(attribute: ShownAttribute) -> dict[str, ShownRow]:
-    """Return the rows of prompts whose class is known, by prompt."""
+    """Return the answers about each prompt that has any, by prompt."""
     return {row.counted.name: row for row in attribute.rows if row.most}
 
 
 def _other_ends_are_unread(first: TaskResult, second: TaskResult) -> bool:
-    """Return whether a model truncated prompts differently in both results."""
+    """Return whether truncation differs between two results, one truncating every prompt."""
     first_ends = _unread_ends(first)
     second_ends = _unread_ends(second)
     if first_ends == second_ends:
@@ -242,7 +242,7 @@ def _share(row: ShownRow, group: str) -> float:
 
 
 def _score(row: ShownRow, group: str, level: float) -> Score:
-    """Return a share with Wilson's interval, widened for images without an answer."""
+    """Return a class's share for a prompt, with an interval that covers missing answers."""
     hits, lost = row.counted.counts.get(group, 0.0), row.counted.unanswered
     total = sum(row.counted.counts.values())
     share = clustered_proportion([hits], [total])
@@ -256,7 +256,10 @@ def _score(row: ShownRow, group: str, level: float) -> Score:
 
 
 def _p(first: ShownRow, second: ShownRow, group: str) -> float:
-    """Return Fisher's exact p-value; missing answers count in favour of equal shares."""
+    """Return Fisher's exact p-value that a class has equal shares in both runs.
+
+    Missing answers count in favour of equal shares.
+    """
     tables, ends = [], []
     for row in (first, second):
         hits, total = (

@@ -103,7 +103,7 @@ def _of(
 
 
 def is_revised(attempt: Attempt) -> bool:
-    """Return whether the model reports another prompt than the requested one, up to spaces."""
+    """Return whether the model reports that it changed the prompt, beyond spaces."""
     revised_prompt = attempt.revised_prompt
     return (
         revised_prompt is not None and revised_prompt.split() != attempt.prompt.split()

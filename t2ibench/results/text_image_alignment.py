@@ -27,7 +27,7 @@ CHANGED = "prompts with other images"
 def agreement_records(
     prompts: Sequence[PromptCosines], level: float
 ) -> list[TextImageAlignment]:
-    """Return the agreement records of one task and one encoder."""
+    """Return the records of images' agreement with prompts, of one task and one encoder."""
     if not prompts:
         return []
     groups = _by_group(prompts)
@@ -135,7 +135,7 @@ def compare_agreement(
 
 
 def _same_tasks(first: Results, second: Results) -> list[str]:
-    """Return the tasks that both runs have with the same content."""
+    """Return the names of tasks that both runs have with the same content."""
     return [
         name
         for name, task in first.tasks.items()
@@ -180,7 +180,7 @@ def _task_changes(
     second_paired: Mapping[str, PairedTask],
     level: float,
 ) -> list[AgreementChange]:
-    """Return the change of each task, except where all images are the same."""
+    """Return the change of each task, with p-values corrected over tasks with other images."""
     changes: list[AgreementChange] = []
     for name in tasks:
         first = first_paired[name].agreement.get(encoder, ())
@@ -214,7 +214,7 @@ def _change(
     second: Sequence[PromptCosines],
     level: float,
 ) -> list[AgreementChange]:
-    """Return the change of an encoder, task and group; empty if no prompt is in both runs."""
+    """Return the change in agreement over shared prompts, in a list; empty without any."""
     difference = paired_difference(first, second, level)
     if difference is None:
         return []
@@ -237,7 +237,7 @@ def _change(
 def agreement_sentence(
     changes: Sequence[AgreementChange], names: Sequence[str]
 ) -> list[str]:
-    """Return the comparison in words, with a line for each encoder."""
+    """Return the change in agreement with prompts in words, one line for each encoder."""
     overall = [change for change in changes if change.overall]
     lines = []
     for change in overall:
