@@ -85,7 +85,7 @@ def verdict(run: RunView) -> list[tuple[str, bool]]:
 
 
 def sentence(run: RunView) -> str:
-    """Return the summary of a run: what its positive controls forbid, then the clear tests."""
+    """Return the summary of a run: any warning of positive controls, then the clear tests."""
     return "".join(text for text, _ in verdict(run))
 
 

@@ -42,7 +42,7 @@ class PromptChange:
 
     @property
     def known_share(self) -> float | None:
-        """Return the class's known share."""
+        """Return the class's known share, such as in a census; None if unknown."""
         return self.first.counted.known.get(self.group)
 
     @property
@@ -111,7 +111,7 @@ class AttributeChange:
 
 
 def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
-    """Compare the answers about each prompt in two runs.
+    """Return the changes in the answers about each prompt between two runs.
 
     Prompts are the same where the task has them, whatever a rewriter or a request adds.
     """

@@ -127,7 +127,7 @@ def _rate(
 
 
 def revised_line(outcomes: Sequence[PromptOutcomes]) -> str | None:
-    """Return a note on rewritten prompts, or None."""
+    """Return a note on prompts that the model rewrote; None without any."""
     if not outcomes or outcomes[0].revised is None or not outcomes[0].revised.count:
         return None
     whole = outcomes[0].revised
