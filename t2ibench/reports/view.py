@@ -203,7 +203,7 @@ def _families(tasks: Sequence[TaskView]) -> tuple[FamilyView, ...]:
 
 
 def sorted_tasks(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
-    """Sort tests by state, clear ones first, and then by distance from 0."""
+    """Return tests sorted by state, clear ones first, and then by distance from 0."""
     return tuple(
         sorted(
             tasks,

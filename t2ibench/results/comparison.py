@@ -42,7 +42,9 @@ def compare(
     *,
     rows: bool = True,
 ) -> list[Difference]:
-    """Compare the headlines of tasks in both runs, and the rows of methods that rank biases.
+    """Return the differences of headlines and rows between two runs, with verdicts.
+
+    Tasks of both runs are compared; rows, where a method has scores of them to compare.
 
     Images are paired by prompt and index: a run and itself differ by exactly 0 [0, 0].
     """

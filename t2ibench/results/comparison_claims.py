@@ -15,7 +15,7 @@ from t2ibench.stats import holm
 
 @dataclass(frozen=True, slots=True)
 class OverallDifference:
-    """Whether two runs differ at all, over all their tests.
+    """The result of one test over all tests of two runs of whether they differ at all.
 
     Attributes:
         p: p-value that every test is alike in both runs.
@@ -31,7 +31,7 @@ class OverallDifference:
 
 
 def overall_difference(differences: Sequence[Difference]) -> OverallDifference | None:
-    """Test whether two runs differ at all; None where no test can tell.
+    """Return a test over all tests of whether two runs differ at all; None without tests.
 
     The least p-value of all tests after Holm's correction, which holds whatever images the tests
     share. It needs no lean: a test that failed a check of its own counts, and so do counts of

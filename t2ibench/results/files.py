@@ -31,7 +31,7 @@ class BrokenResultsError(T2IBenchError):
 
 
 def read_results(path: str | Path) -> Results:
-    """Read and validate a results.json, given as a file or by its run folder.
+    """Return the validated content of a results.json, given as a file or by its run folder.
 
     Args:
         path: The file, or a folder that holds one.

@@ -226,7 +226,7 @@ class _Writer:
 
 
 def load_paired(data: bytes) -> dict[str, PairedTask]:
-    """Return influences from the bytes of `dump_paired`; raise ValueError for any others."""
+    """Return tasks' influences from the bytes of `dump_paired`; raise ValueError for others."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -249,7 +249,7 @@ def load_paired(data: bytes) -> dict[str, PairedTask]:
 
 
 def read_paired(path: Path) -> dict[str, PairedTask]:
-    """Return the influences stored in a run folder; empty if there is no run.db."""
+    """Return the influences that a run folder stores, by task; empty without a run.db."""
     database = Database(path if path.is_dir() else path.parent)
     tasks: dict[str, PairedTask] = {}
     for task, score in ScoreStore(database).current().items():

@@ -130,7 +130,7 @@ def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
 
 
 def p_values_of_answers(changes: Sequence[AttributeChange]) -> dict[str, float]:
-    """Return, by task, the p-value that its prompts are answered alike in both runs.
+    """Return the p-value that prompts are answered alike in both runs, task by task.
 
     The least p-value of its prompts after Holm's correction, times its number of questions.
     """
@@ -145,7 +145,7 @@ def p_values_of_answers(changes: Sequence[AttributeChange]) -> dict[str, float]:
 
 
 def request_of(results: Results) -> str | None:
-    """Return the text that was added to every prompt, in words; None if there was none."""
+    """Return what a method or rewriter added to every prompt, in words; None if nothing."""
     request = results.model.settings.get("request")
     if request:
         return f"'{str(request).strip('.,;: ')}'"

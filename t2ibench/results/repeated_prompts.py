@@ -57,7 +57,7 @@ def by_share(prompts: Iterable[RepeatedPrompt]) -> list[RepeatedPrompt]:
 
 
 def too_few(prompts: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str | None:
-    """Return why a test is inconclusive: half of a group's prompts have too few images.
+    """Return why a test is inconclusive if half of a group's prompts have few distinct images.
 
     It is None if fewer prompts of every group have few distinct images.
     """

@@ -106,7 +106,10 @@ def compare_agreement(
     first_paired: Mapping[str, PairedTask],
     second_paired: Mapping[str, PairedTask],
 ) -> list[AgreementChange]:
-    """Compare the agreement of images and prompts in two runs, prompt by prompt."""
+    """Return the changes in agreement of images with prompts between two runs, by encoder.
+
+    Prompts are compared one by one.
+    """
     same_tasks = _same_tasks(first, second)
     shared = [
         name for name in same_tasks if name in first_paired and name in second_paired

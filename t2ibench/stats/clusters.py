@@ -231,7 +231,7 @@ def digits(base: int, length: int) -> IntArray:
 
 
 def blocks(n_draws: int, width: int) -> Iterator[slice]:
-    """Divide draws into blocks that fit in memory, as slices.
+    """Yield slices that divide draws into blocks, whose random numbers are drawn at once.
 
     Args:
         n_draws: Number of draws.

@@ -147,7 +147,7 @@ class Canvas:
     def key(
         self, y: float, entries: Sequence[tuple[str, str]], left: float = 0.0
     ) -> float:
-        """Add a legend from CSS classes to words, and return the height at which it ends."""
+        """Add a legend of CSS classes and words, and return the height at which it ends."""
         x = left
         for name, text in entries:
             wide = 0.0 if not name else 14.0 if name in _DISCS else 24.0
