@@ -142,7 +142,7 @@ def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
 
 
 def findings(run: RunView) -> Iterator[tuple[str, str]]:
-    """Return the result of each test in words, in the order of the bars."""
+    """Yield the id of each test with its result in words, in the order of the bars."""
     for task in (*run.tasks, *run.texts):
         if task.sentence:
             yield task.id, task.sentence

@@ -313,7 +313,7 @@ def run_name(results: Results) -> str | None:
 
 
 def score_rows(results: Results) -> Iterator[list[object]]:
-    """Return every score of a run, of tasks and of their rows, with the columns of `SCORES`."""
+    """Yield every score of a run, of tasks and of their rows, with the columns of `SCORES`."""
     for name, task in results.tasks.items():
         for row, key, score, n_images in _scores_of(task):
             is_headline = isinstance(score, Headline)

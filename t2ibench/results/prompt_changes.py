@@ -161,7 +161,7 @@ def _compared(
     both: tuple[ShownAttribute, ShownAttribute],
     asked: bool,
 ) -> Iterator[AttributeChange]:
-    """Return the changes of one attribute between two results of a task, for shared prompts."""
+    """Yield the change in answers to one question between two results, for shared prompts."""
     first = _rows_by_prompt(both[0])
     second = _rows_by_prompt(both[1])
     ordered = [row.counted.name for row in sorted_rows(both[0])]

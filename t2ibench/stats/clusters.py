@@ -201,7 +201,7 @@ def draw_resamples(
 def _narrow_integers(
     rng: np.random.Generator, limit: int, shape: tuple[int, ...]
 ) -> npt.NDArray[Any]:
-    """Return random integers below a limit, of the smallest type, which is drawn fastest."""
+    """Return random integers below a limit, of a small type, which is drawn faster."""
     narrow: type[np.unsignedinteger[Any]] = np.uint32
     if limit <= 256:
         narrow = np.uint8

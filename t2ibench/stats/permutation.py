@@ -227,7 +227,10 @@ def _all_labels(k: int, k_x: int) -> Iterator[Float64Array]:
 def _random_labels(
     k: int, k_x: int, n_draws: int, rng: np.random.Generator
 ) -> Iterator[Float64Array]:
-    """Yield blocks of random partitions, each with k_x of the k clusters in the sample X."""
+    """Yield blocks of random partitions, each with k_x of the k clusters in the sample X.
+
+    They are the k_x smallest of k random keys, so that none is chosen twice in a draw.
+    """
     size = max(1, BLOCK_CELLS // k)
     for start in range(0, n_draws, size):
         n_rows = min(size, n_draws - start)

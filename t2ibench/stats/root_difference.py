@@ -227,7 +227,10 @@ class _Model:
 
     @property
     def centre(self) -> float:
-        """The difference of the roots at which the test statistic Z is 0."""
+        """The difference of the roots at which the test statistic Z is 0.
+
+        A mean square below 0 says something of that of the other run, too.
+        """
         first, second = self.x[:, 0]
         if min(first, second) >= 0:
             return float(self.roots[0] - self.roots[1])

@@ -417,7 +417,7 @@ def named_prompts(task: TaskView) -> str:
 
 
 def published(task: TaskView) -> Iterator[PublishedValue]:
-    """Return published values beside those of this run."""
+    """Yield published values of other models beside those of this run."""
     for entry in task.result.published:
         for name, value in entry["scores"].items():
             score = task.result.scores.get(name)
