@@ -1,1 +1,1 @@
-"""Forecast how large a run has to be, from the variance of a pilot."""
+"""Forecasts of how large a run has to be, from the variance of a pilot."""

@@ -1,4 +1,4 @@
-"""How likely a run is to call a test clear, which takes more than p < .05."""
+"""The probability that a run calls a test clear, which requires more than p < .05."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ClearRule:
-    """When a run calls a test clear.
+    """The conditions under which a run calls a test clear.
 
     Attributes:
         n_tests: Number of tests that Holm's correction is over; p has to be below α / n_tests at
@@ -44,7 +44,7 @@ class ClearRule:
         images: float,
         prompts: float,
     ) -> float:
-        """Return the probability that a design calls a test with this headline clear.
+        """Return the probability that a run of some size calls a test with this headline clear.
 
         Args:
             forecaster: Of the test.
@@ -69,7 +69,7 @@ class ClearRule:
         return beyond + max(0.0, between - power(effect, _STRICT_ALPHA))
 
     def unexplained(self, effect: float) -> float:
-        """Return the root mean square of leans that images nobody saw do not explain.
+        """Return the part of a root mean square lean that unseen guided images cannot explain.
 
         Examples:
             >>> round(ClearRule(unseen=True, common=1.0).unexplained(0.5), 3)
@@ -83,7 +83,7 @@ class ClearRule:
 
 
 def common_share(headline: HeadlineEstimate, level: float) -> float:
-    """Return the share of a mean square that is a lean which all its items have in common.
+    """Return the share of a mean square that is due to a lean common to all its items.
 
     Of a pilot that saw no lean it is unknown; then it is 1, the most cautious.
     """
@@ -101,7 +101,7 @@ def common_share(headline: HeadlineEstimate, level: float) -> float:
 def clear_rule(
     headline: HeadlineEstimate, controls: Sequence[str], level: float, n_tests: int
 ) -> ClearRule:
-    """Return the rule by which a run calls a test clear.
+    """Return the conditions under which a run calls a test clear.
 
     Args:
         headline: The pilot's.

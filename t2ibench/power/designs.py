@@ -1,4 +1,4 @@
-"""Find how many images and prompts a run needs to reach a goal."""
+"""Designs: the numbers of images and prompts that a run needs to reach a goal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REPORTED_POWER = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a run has to achieve: an effect to detect, and the width of its interval.
+    """A goal of a run: an effect to detect, and the width of its interval.
 
     Attributes:
         effect: A headline to detect, on the scale that tables show.
@@ -37,7 +37,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A design, and the interval and power that it would have.
+    """A design (numbers of images and prompts), with its expected interval and power.
 
     Attributes:
         what: The goal that it reaches, in words.
@@ -60,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Designs that reach a goal.
+    """The designs that reach a goal, beside that of the pilot.
 
     Attributes:
         rows: The pilot's own design, then one for each part of the goal.
@@ -75,7 +75,7 @@ class Plan:
 
 
 def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
-    """Find the smallest designs that reach a goal, by images alone where that is possible."""
+    """Return the smallest designs that reach a goal, with more images alone if possible."""
     forecaster = pilot.forecaster(question)
     size = pilot.size
     rule = pilot.rule
@@ -135,7 +135,7 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a run of the pilot's size can detect.
+    """The smallest effect that a run of the pilot's size can detect.
 
     Attributes:
         effect: The smallest headline whose p is below 1 - level in 80 % of runs, before any
@@ -151,7 +151,10 @@ class Reach:
 
 
 def reach(pilot: Pilot, value: float) -> Reach:
-    """Return what a run of the pilot's size can detect, if its headline is shown as `value`."""
+    """Return the smallest effect that a run of the pilot's size can detect.
+
+    The interval's width is that of a headline shown as `value`.
+    """
     forecaster = pilot.forecaster(pilot.question)
     width = forecaster.width(value, 1.0, 1.0)
     effect = least(

@@ -1,4 +1,4 @@
-"""Forecast the width of an interval and the power, for designs with more images or prompts.
+"""Forecasts of an interval's width and of power, for more images or prompts than a pilot.
 
 The variance of a pilot has parts that shrink with the images of a prompt and parts that only more
 prompts shrink. Both are read from the pilot's intervals and influences; nothing is drawn again.
@@ -37,14 +37,14 @@ _WORTH = (1.0, 1e4)
 
 
 class Forecaster(Protocol):
-    """Forecasts designs of other sizes, on the scale that tables show.
+    """A forecaster of runs with more images or prompts, on the scale that tables show.
 
     `images` and `prompts` are multiples of the pilot's images and prompts.
     """
 
     @property
     def level(self) -> float:
-        """Coverage of the interval."""
+        """Confidence level of the interval."""
         ...
 
     def width(self, effect: float, images: float, prompts: float) -> float:
@@ -77,7 +77,7 @@ class Signed:
     level: float
 
     def _scaled(self, images: float, prompts: float) -> tuple[float, float]:
-        """Return the standard error and the degrees of freedom of a design."""
+        """Return the headline's standard error and degrees of freedom in a larger run."""
         variance = (self.by_image / images + self.by_prompt) / prompts
         df = self.df * prompts * (images if self.df_by_image else 1.0)
         return float(np.sqrt(variance)), max(df, 1.0)
@@ -118,7 +118,7 @@ class Squares:
     level: float
 
     def _rows(self, images: float, prompts: float) -> tuple[Float64Array, Float64Array]:
-        """Return the variances and degrees of freedom of the rows of a design."""
+        """Return the variance of each row's lean in a larger run, with degrees of freedom."""
         count = min(max(1, round(len(self.variances) * prompts)), _MOST_ROWS)
         rows = np.arange(count) % len(self.variances)
         return self.variances[rows] / images, np.maximum(self.dfs[rows] * images, 1.0)
@@ -166,7 +166,7 @@ class Shares:
     def _errors(
         self, effect: float, images: float, prompts: float
     ) -> tuple[float, float]:
-        """Return the standard errors with the effect and without it."""
+        """Return the headline's standard errors in a larger run, with the effect and without it."""
         floor = self.floor / images**2
         with_effect = self.slope * effect**2 / images + floor + self.by_prompt
         return float(np.sqrt(with_effect / prompts)), float(np.sqrt(floor / prompts))
@@ -207,14 +207,14 @@ class Excess:
     level: float
 
     def _sets(self, prompts: float, level: float) -> tuple[Float64Array, float, float]:
-        """Return log mean squares of sets of words, and the two quantiles for the interval."""
+        """Return log mean squares of random sets of words, and two of their extreme quantiles."""
         worth = max(self.concepts * prompts, 1.0)
         places = np.array([(1 - level) / HIGH_END, level, *_PLACES])
         least, most, *sets = np.log(chi2.ppf(places, worth) / worth).tolist()
         return np.array(sets), least, most
 
     def _errors(self, images: float, level: float) -> tuple[float, float, float]:
-        """Return the standard error due to images, and how far it moves the lower and upper end."""
+        """Return the log ratio's standard error due to images, and its margins at both ends."""
         error = max(float(np.sqrt(self.by_image / images)), _NO_ERROR)
         return (
             error,
@@ -243,7 +243,7 @@ class Excess:
 
 
 def _alpha(alpha: float | None, level: float) -> float:
-    """The level of a test: that of the interval unless another one is given."""
+    """Return the significance level of a test, by default that of the interval."""
     return 1 - level if alpha is None else alpha
 
 
@@ -265,7 +265,7 @@ def forecaster(
     image_strata: Collection[str],
     level: float,
 ) -> Forecaster:
-    """Return the forecaster for a pilot's headline.
+    """Return the forecaster of larger runs for a pilot's headline.
 
     Args:
         headline: The pilot's headline.
@@ -317,7 +317,10 @@ def _no_interval(
 def _variance_by_image(
     headline: HeadlineEstimate, question: Question, variance: float, level: float
 ) -> float:
-    """Return the part of a headline's variance that it has with fixed prompts."""
+    """Return the part of a headline's variance that more images reduce.
+
+    It is the variance with fixed prompts.
+    """
     fixed_prompts = headline.inference.get("fixed_prompts")
     if fixed_prompts is not None:
         return min(variance, _variance(fixed_prompts, level) or 0.0)
@@ -352,7 +355,7 @@ def _shares(
 
 
 def _excess(headline: HeadlineEstimate, by_image: float, level: float) -> Excess:
-    """Return the forecaster for an excess.
+    """Return the forecaster for an excess of concepts over everyday words.
 
     The band of random sets ends at a quantile of chi-squared; that gives the number of unrelated
     concepts.
@@ -373,7 +376,7 @@ def _excess(headline: HeadlineEstimate, by_image: float, level: float) -> Excess
 
 
 def _variance(inference: Inference, level: float) -> float | None:
-    """Return the variance that an interval implies, whatever the interval accounts for."""
+    """Return the variance that a headline's interval implies; None without interval."""
     if inference.ci_low is None or inference.ci_high is None:
         return None
     half = (inference.ci_high - inference.ci_low) / 2

@@ -1,4 +1,4 @@
-"""Read pilots from runs: the variance of a task in a run, for planning a larger run."""
+"""Pilots: the variance of each task of a run, from which a larger run is planned."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from t2ibench.tasks.run_tasks import with_kept
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of a task in a run.
+    """The size of a task in a run: its numbers of images, prompts and concepts.
 
     Attributes:
         images: Images of the prompts that have the most.
@@ -167,7 +167,7 @@ def pilot_of(
 
 
 def _tests_corrected_with(result: TaskResult, results: Results) -> int:
-    """The number of tests of a run over which Holm's correction of one of them is."""
+    """Return the number of tests of a run that Holm's correction of a task's p includes."""
     return sum(
         other.headline.p is not None
         and text_only(other) == text_only(result)

@@ -61,7 +61,7 @@ def headline(record: Headline, digits: int = 3) -> str:
 
 
 def task_cells(task: TaskResult) -> list[str]:
-    """Return the table cells of a task's headline."""
+    """Return the table cells of a task's headline, from its value to its corrected p-value."""
     head = task.headline
     shown = displayed(task.headline)
     fair = ends(shown.fair_low, shown.fair_high)
@@ -111,11 +111,11 @@ def score_words(name: str) -> str:
 
 
 def level_of(results: Results) -> str:
-    """Return the confidence level of the intervals as text."""
+    """Return the heading of a run's column of intervals, such as '95 % CI'."""
     return level_name(task.settings.level for task in results.tasks.values())
 
 
 def level_name(levels: Iterable[float]) -> str:
-    """Return the heading of the column of intervals, for their confidence levels."""
+    """Return the heading of a column of intervals with these levels; 'CI' if they differ."""
     distinct = set(levels)
     return f"{100 * distinct.pop():g} % CI" if len(distinct) == 1 else "CI"

@@ -200,7 +200,7 @@ def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
 
 
 def _in_words(attribute: AttributeChange, prompt: PromptChange) -> str:
-    """Return the change for a prompt in words, or that the request was not read to its end."""
+    """Return the change for a prompt in words, or that the model did not read it to its end."""
     if attribute.unread:
         return "the end of the prompt was not read"
     return "over-corrected" if attribute.asked and prompt.turned else prompt.words

@@ -96,7 +96,10 @@ class TaskExclusions:
 
 
 def exclusions(run: RunView) -> list[TaskExclusions]:
-    """Test each group's exclusions against its task's other groups, corrected by Holm's method."""
+    """Return each task's exclusions by group, with tests against the task's other groups.
+
+    Holm's method corrects them over all groups of the run.
+    """
     losses = [loss for task in run.tasks for loss in _losses(task)]
     p_values = holm([_p_value(loss) for loss in losses])
     by_task: dict[str, list[GroupExclusions]] = {}
@@ -130,7 +133,7 @@ class _Loss:
 
 
 def _losses(task: TaskView) -> Iterator[_Loss]:
-    """Return what each group of a task lost; the first outcome is that of all prompts."""
+    """Yield the images that each group of prompts of a task lost, reason by reason."""
     if not task.result.prompt_outcomes:
         return
     whole, *groups = task.result.prompt_outcomes
@@ -143,7 +146,7 @@ def _losses(task: TaskView) -> Iterator[_Loss]:
 
 
 def _p_value(loss: _Loss) -> float | None:
-    """Return Fisher's p-value of a group against the others; None if there are no others."""
+    """Return Fisher's p-value that a group loses as many images as the others; None if alone."""
     lost = loss.rate.count
     remaining = loss.rate.total - lost
     others_lost = loss.whole.count - lost

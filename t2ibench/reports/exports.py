@@ -20,7 +20,7 @@ Advance = Callable[[int], None]
 def export(
     images: ImageStore, model: str, target: Path, advance: Advance = lambda _: None
 ) -> tuple[int, list[str]]:
-    """Export a run's images; return their number, and the files that differ from the record."""
+    """Write a run's images to a new folder; return their number and damaged files."""
     made = target.with_name(f".{target.name[:60]}.part")
     with disk_errors(target):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):

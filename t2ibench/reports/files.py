@@ -38,7 +38,7 @@ def write_reports(results: Results, folder: Path) -> None:
 
 
 def _is_current(results: Results, folder: Path) -> bool:
-    """Return whether results.json contains these results."""
+    """Return whether a folder's results.json contains these results."""
     file = folder / "results.json"
     return file.is_file() and file.read_bytes() == _file_content(results)
 
@@ -91,7 +91,7 @@ def _origin(results: Results, folder: Path) -> str:
 
 
 def _finished(folder: Path) -> str | None:
-    """Return when the last command of a run folder ended, or None."""
+    """Return the date and time at which a run's last command ended; None if unknown."""
     with contextlib.suppress(T2IBenchError, IndexError):
         finished = open_run(folder).record.history[-1].finished
         return finished.strftime("%Y-%m-%d %H:%M UTC")
@@ -99,7 +99,7 @@ def _finished(folder: Path) -> str | None:
 
 
 def _submitted(folder: Path) -> str | None:
-    """Return the date on which a submission says it was submitted, or None."""
+    """Return the date on which a folder says it was submitted; None if it is no submission."""
     unreadable = (OSError, ValueError, LookupError, TypeError, AttributeError)
     with contextlib.suppress(*unreadable):
         text = (folder / SUBMISSION).read_text("utf-8")

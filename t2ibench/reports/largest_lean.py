@@ -31,7 +31,7 @@ def possible(mark: IntervalMark, axis: Axis | None) -> str:
 
 
 def _beside(bound: float, limit: float) -> str:
-    """Return a bound with two digits, or with as many as show on which side of a limit it is.
+    """Return a bound as text, with enough digits to show on which side of a limit it is.
 
     'None above 0.24. A lean of up to 0.24 is possible' would read as a contradiction.
 

@@ -111,7 +111,10 @@ def _earlier(run: RunView) -> Iterator[tuple[str, str]]:
 
 
 def earlier(run: RunView) -> tuple[str, str] | None:
-    """Return a note on tests of earlier commands that the report does not include, or None."""
+    """Return title and text of a note on earlier commands' tests that the report leaves out.
+
+    It is None if there are none.
+    """
     names = list(run.results.earlier)
     if not names:
         return None
@@ -133,7 +136,7 @@ def warnings_of_libraries(results: Results) -> list[str]:
 
 
 def unknown_networks(results: Results) -> list[str]:
-    """Return a note on results of open_clip encoders that do not record the network used.
+    """Return a note for each open_clip encoder whose network the results do not record.
 
     Earlier versions did not record it. They ran tags such as 'openai' with GELU where the
     installed open_clip did, and nobody trained that network.

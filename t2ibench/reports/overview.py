@@ -31,7 +31,7 @@ _COUNTED = 9  # lines of who is shown as what
 
 
 def interval_bar(mark: IntervalMark, width: int = _BAR) -> str:
-    """Draw a mark as text on an axis from -1 to 1: fair band, zero, interval and value.
+    """Return a mark drawn as text on an axis from -1 to 1: fair band, interval and value.
 
     Examples:
         >>> interval_bar(IntervalMark(0.5, 0.25, 0.75, "clear", "high", -0.2, 0.2), 17)
@@ -72,7 +72,7 @@ def _fill(cells: list[str], low: float | None, high: float | None, sign: str) ->
 
 
 def counts(run: RunView) -> str:
-    """Return the number of tests in each state that occurs, with the mark of the state."""
+    """Return the number of tests in each state that occurs as text, with the state's sign."""
     return "   ".join(
         f"{STATES[state].sign} {count} {STATES[state].word}"
         for state, count in run.shown_counts().items()
@@ -85,7 +85,7 @@ def bars(
     width: int = 80,
     groups: Iterable[tuple[str, Sequence[TaskView]]] | None = None,
 ) -> list[Line]:
-    """Return tests as bars under the name of their family."""
+    """Return lines with a bar for each test, under the name of its family."""
     size = _BAR if width >= 80 else _NARROW
     lines: list[Line] = [(f"{'':{_NAME}} {_scale(size)}", None)]
     if groups is None:
@@ -104,7 +104,7 @@ def _with_axis(title: str, tasks: Sequence[TaskView]) -> str:
 
 
 def prompts(run: RunView, width: int = 80) -> list[Line]:
-    """Return the answers about each prompt of judged tasks, as many rows as fit."""
+    """Return lines with judges' answers about prompts, as many as fit."""
     lines: list[Line] = []
     for task in run.tasks:
         for attribute in task.prompts:
@@ -164,7 +164,7 @@ def _prompt_lines(
 
 
 def _shares_bar(row: ShownRow, shades: Mapping[str, str], size: int) -> str:
-    """Return a bar of the shares of the classes; the share without an answer stays blank."""
+    """Return a bar of the classes' shares for a prompt; the rest, unanswered, is dotted."""
     counts = [row.counted.counts.get(name, 0) for name in shades]
     ends = [
         round(size * sum(counts[: last + 1]) / max(row.images, 1))
@@ -205,7 +205,7 @@ def _bar(task: TaskView, width: int, size: int) -> Line:
 
 
 def untold(run: RunView, width: int = 80) -> list[str]:
-    """Return every inconclusive test with the reason."""
+    """Return a line for each inconclusive test with the reason."""
     tasks = [task for task in run.tasks if STATES[task.mark.state].unsure]
     longest = min(_NAME - 1, max((len(task.id) for task in tasks), default=0))
     return [

@@ -128,7 +128,7 @@ def disputed_table(
 
 
 def _short(file: str) -> str:
-    """Shorten the name of a stored file for display; records contain the full name.
+    """Return the short name of a stored file for display; records contain the full name.
 
     Examples:
         >>> _short("images/f2/f2b52d2b91a1cc15f36c029b41e4f789.png")
@@ -140,7 +140,7 @@ def _short(file: str) -> str:
 def disputed(
     questions: Iterable[PeopleAgreement],
 ) -> Iterator[tuple[PeopleAgreement, DisputedImage]]:
-    """Iterate over every disputed image with its question."""
+    """Yield every image about which people answered differently, with its question."""
     for question in questions:
         for image in question.disputed:
             yield question, image

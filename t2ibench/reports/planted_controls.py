@@ -46,7 +46,7 @@ def evening_settings(rows: Sequence[Row], results: Results) -> list[str]:
 
 
 def _leans_by_axis(rows: Sequence[Row], biases: BiasSettings) -> dict[str, float]:
-    """Return half the largest difference of the concepts' planted mean leans, axis by axis."""
+    """Return, by axis, half the largest difference of concepts' mean leans in toyland."""
     leans: dict[str, float] = {}
     for axis in AXES:
         by_concept: dict[str | None, list[float]] = {}

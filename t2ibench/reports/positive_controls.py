@@ -17,7 +17,10 @@ UNTRAINED = "random_encoder"  # the control by a network of random weights
 
 
 def controls_said(run: RunView) -> tuple[str, str]:
-    """Return a warning of positive controls, and a sentence on those that passed; "" for none."""
+    """Return a warning of failed positive controls, and a sentence on passed ones.
+
+    Either is "" if there are none; inconclusive controls are warned of, too.
+    """
     passed: list[TaskView] = []
     unsure: list[TaskView] = []
     failed: list[TaskView] = []
@@ -34,7 +37,7 @@ def controls_said(run: RunView) -> tuple[str, str]:
 def _control_warning(
     run: RunView, failed: Sequence[TaskView], unsure: Sequence[TaskView]
 ) -> str:
-    """Return what must not be read because of failed or inconclusive positive controls."""
+    """Return a warning against results that failed or inconclusive positive controls affect."""
     tasks = failed or unsure
     if not tasks:
         return ""
@@ -64,7 +67,10 @@ def _settings_behind(run: RunView, tasks: Sequence[TaskView]) -> list[str]:
 
 
 def _passed_controls(passed: Sequence[TaskView]) -> str:
-    """Return how many positive controls passed, and if networks of random weights pass, too."""
+    """Return a sentence on how many positive controls passed; "" for none.
+
+    It says so if an untrained network passes, too.
+    """
     if not passed:
         return ""
     several = len(passed) > 1
@@ -78,7 +84,10 @@ def _passed_controls(passed: Sequence[TaskView]) -> str:
 
 
 def _untrained_passes(task: TaskView) -> bool:
-    """Return whether a network of random weights reaches the interval of a control."""
+    """Return whether a network of random weights passes a positive control, too.
+
+    It does if its value reaches the interval of the control.
+    """
     untrained = task.result.controls.get(UNTRAINED)
     low = task.result.headline.ci_low
     if untrained is None or untrained.value is None or low is None:

@@ -44,7 +44,7 @@ _PUBLISHED = (
 
 
 def tables(results: Results) -> Iterator[Table]:
-    """Return a table of the tests on images, and one of the tests on texts alone."""
+    """Yield a table of the tests on images, and one of the tests on texts alone."""
     of_generator, of_encoders = in_two(results)
     if of_generator.tasks or not of_encoders.tasks:
         yield _tests(of_generator, [])
@@ -91,7 +91,7 @@ def explanations(results: Results) -> list[str]:
 
 
 def _of_scales(names: Collection[str]) -> Iterator[str]:
-    """Return sentences that name the scales of the headlines and say where they end."""
+    """Yield sentences that name the scales of the headlines and say where they end."""
     scales = [scale_named(name) for name in sorted(names, key=_place)]
     leans = any(scale.matters == SMALL for scale in scales)
     labels = [scale.label for scale in scales]

@@ -55,7 +55,10 @@ def brief(task: TaskView) -> str:
 
 
 def verdict(run: RunView) -> list[tuple[str, bool]]:
-    """Return the sentence on a run in parts: any failed positive control, then the finding."""
+    """Return the summary of a run in parts, each with whether it is emphasised.
+
+    A warning of positive controls comes first, then how many tests lean clearly.
+    """
     tests = run.tests
     counts = run.counts()
     failed, _ = controls_said(run)
@@ -82,7 +85,7 @@ def verdict(run: RunView) -> list[tuple[str, bool]]:
 
 
 def sentence(run: RunView) -> str:
-    """Return a one-sentence summary of a run."""
+    """Return the summary of a run: any warning of positive controls, then the clear tests."""
     return "".join(text for text, _ in verdict(run))
 
 
@@ -96,7 +99,7 @@ def named(run: RunView) -> list[TaskView]:
 
 
 def _turns(run: RunView) -> list[TaskView]:
-    """Return clear tests, one of each family and then a second, those that count images first."""
+    """Return clear tests, one of each family, then a second; first those that count images."""
 
     def place(task: TaskView) -> tuple[bool, int]:
         counted = any(attribute.rows for attribute in task.prompts)
@@ -139,7 +142,7 @@ def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
 
 
 def findings(run: RunView) -> Iterator[tuple[str, str]]:
-    """Return the result of each test in words, in the order of the bars."""
+    """Yield the id of each test with its result in words, in the order of the bars."""
     for task in (*run.tasks, *run.texts):
         if task.sentence:
             yield task.id, task.sentence
@@ -158,7 +161,7 @@ def judged(run: RunView) -> list[str]:
 
 
 def asked(run: RunView) -> list[str]:
-    """Return the questions that people skipped, task by task; empty if none were."""
+    """Return lines on the questions that people skipped, task by task; empty without any."""
     sentences = [(task.id, asked_said(task.result)) for task in run.tasks]
     lines = [(name, text) for name, text in sentences if text]
     if len(run.tasks) == 1:
@@ -174,7 +177,7 @@ def too_wide(task: TaskView) -> bool:
 
 
 def why_unsure(task: TaskView) -> str:
-    """Return why a test is inconclusive, as a clause."""
+    """Return why a test is inconclusive or has no score, as a clause."""
     if too_wide(task):
         return f"its interval, {ends(task.mark, task.mark.sized)}, is too wide"
     result = task.result
@@ -185,7 +188,7 @@ def why_unsure(task: TaskView) -> str:
 
 
 def summary(run: RunView) -> str:
-    """Return the size of a run in words."""
+    """Return the size of a run in words: its tests, and images a prompt."""
     tasks = [task.result for task in run.tasks]
     counts = {task.settings.images_per_prompt for task in tasks}
     sizes = sorted(count for count in counts if count is not None)
@@ -281,7 +284,7 @@ def effective_number_text(result: TaskResult) -> str:
 
 
 def nothing(task: TaskView) -> str:
-    """Return the text shown in place of a missing mark."""
+    """Return the text shown for a test without a mark: inconclusive, or no score."""
     return _UNSURE if task.result.inconclusive else "no score"
 
 
@@ -321,5 +324,5 @@ def ends(mark: IntervalMark, sized: bool = False) -> str:
 
 
 def task_ends(task: TaskView) -> str:
-    """Format both ends of a headline's interval like its value."""
+    """Format both ends of a headline's interval, signed if its value is."""
     return ends(task.mark, task.mark.sized)

@@ -29,7 +29,10 @@ _OF_WORDS = "Words alone: they describe the text encoder, not the model"
 
 
 def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
-    """Return the verdict, bars of conclusive tests, reasons of the others, and next steps."""
+    """Return a run's results as lines: verdict, bars of conclusive tests, and next steps.
+
+    Inconclusive tests have their reasons.
+    """
     from rich.text import Text
 
     top = _top(run, width)
@@ -46,7 +49,7 @@ def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
 
 
 def _top(run: RunView, width: int) -> list[overview.Line]:
-    """Return the verdict, what restricts it, and the numbers of tests and prompts."""
+    """Return the lines above the bars: verdict, restrictions, and numbers of tests."""
     words_only = bool(run.texts and not run.families)
     top = [] if words_only else _wrapped(sentences.sentence(run), width, "clear")
     for text in sentences.asked(run):

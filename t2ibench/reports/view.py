@@ -190,7 +190,7 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
 
 
 def _families(tasks: Sequence[TaskView]) -> tuple[FamilyView, ...]:
-    """Return tasks by family, in the order of the registry; those of unknown methods last."""
+    """Return the tasks of each family, in the registry's order; unknown methods come last."""
     by_method: dict[str, list[TaskView]] = {}
     for task in tasks:
         by_method.setdefault(task.result.method, []).append(task)
@@ -203,7 +203,7 @@ def _families(tasks: Sequence[TaskView]) -> tuple[FamilyView, ...]:
 
 
 def sorted_tasks(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
-    """Sort tests by state, clear ones first, and then by distance from 0."""
+    """Return tests sorted by state, clear ones first, and then by distance from 0."""
     return tuple(
         sorted(
             tasks,
@@ -265,7 +265,7 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
 
 
 def scale_record(scale: Scale) -> dict[str, Any]:
-    """Return how headlines on a scale are drawn and written, for the scripts of pages."""
+    """Return the properties of a scale of headlines, such as its unit, for pages' scripts."""
     return {
         "scale": scale.label,
         "end": scale.end,

@@ -56,7 +56,10 @@ class TextImageAlignment(Record):
 def adjust_agreements(
     tasks: Sequence[Mapping[str, Sequence[TextImageAlignment]]],
 ) -> None:
-    """Adjust the p-values of differences between groups over a run, for each encoder."""
+    """Set the adjusted p-values of agreement differences between groups over a run.
+
+    Holm's correction is made for each encoder.
+    """
     for encoder in {encoder for task in tasks for encoder in task}:
         parts = [part for task in tasks for part in task.get(encoder, ())]
         differences = [part.difference for part in parts if part.difference is not None]

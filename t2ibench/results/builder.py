@@ -70,7 +70,7 @@ def _plain(value: Any) -> Any:
 
 
 def rounded_record(record: RecordT) -> RecordT:
-    """Return a record with rounded numbers."""
+    """Return a copy of a record with its numbers rounded."""
     numbers: dict[str, Any] = {}
     for attribute in fields(record):
         value = getattr(record, attribute.name)
@@ -96,7 +96,7 @@ _NOT_ADJUSTED = AdjustedP()
 
 
 def _adjusted(p_values: Sequence[float | None]) -> list[AdjustedP]:
-    """Return the p-values of one family of tests, adjusted for their number."""
+    """Return the p-values of one family of tests, adjusted for the number of tests."""
     by_holm, by_bh = holm(p_values), benjamini_hochberg(p_values)
     return [
         AdjustedP(rounded(p_holm), rounded(p_bh))
@@ -107,7 +107,7 @@ def _adjusted(p_values: Sequence[float | None]) -> list[AdjustedP]:
 def score_record(
     estimate: Estimate, level: float, adjusted: AdjustedP = _NOT_ADJUSTED
 ) -> Score:
-    """Return the record of a score with its interval."""
+    """Return a score's record for results.json, with its interval."""
     low, high = _interval(estimate, level)
     tested = estimate.p is not None
     n_draws = None
@@ -130,7 +130,7 @@ def score_record(
 def _interval(
     estimate: Estimate, level: float
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the interval of an estimate: analytic, or else from its bootstrap draws."""
+    """Return the interval of an estimate, analytic or from its bootstrap draws."""
     if estimate.interval is not None:
         return estimate.interval
     if estimate.value is not None and estimate.boot is not None:
@@ -141,7 +141,7 @@ def _interval(
 def headline_record(
     headline: HeadlineEstimate, direction: str | None = None
 ) -> Headline:
-    """Return the record of a headline with its intervals and the sentence on its direction."""
+    """Return a headline's record for results.json, with its intervals and its direction."""
     chosen = inference_within_scale(headline.chosen, headline)
     fair_low, fair_high = headline.fair or (None, None)
     inference = {
@@ -175,7 +175,7 @@ def _scores(estimates: Mapping[str, Estimate], level: float) -> dict[str, Score]
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:
-    """Return the records of rows, with p-values adjusted over the rows of a family."""
+    """Return rows' records for results.json, with p-values adjusted within families of rows."""
     adjusted = _adjusted_over_rows(items)
     rows = []
     for number, item in enumerate(items):
@@ -193,7 +193,10 @@ def _rows(items: Sequence[Item], level: float) -> list[Row]:
 
 
 def _adjusted_over_rows(items: Sequence[Item]) -> dict[tuple[int, str], AdjustedP]:
-    """Return adjusted p-values by the number of a row and the name of a score."""
+    """Return the adjusted p-value of each score of each row.
+
+    Keys are the number of the row and the name of the score.
+    """
     families: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for number, item in enumerate(items):
         for name in item.scores:

@@ -42,7 +42,9 @@ def compare(
     *,
     rows: bool = True,
 ) -> list[Difference]:
-    """Compare the headlines of tasks in both runs, and the rows of methods that rank biases.
+    """Return the differences of headlines and rows between two runs, with verdicts.
+
+    Tasks of both runs are compared; rows, where a method has scores of them to compare.
 
     Images are paired by prompt and index: a run and itself differ by exactly 0 [0, 0].
     """
@@ -216,7 +218,7 @@ def _not_compared(pair: _TaskPair, scores: _ScorePair, *notes: str) -> Differenc
 def _compared(
     pair: _TaskPair, scores: _ScorePair, measured: _Measurement
 ) -> Difference:
-    """Return the difference of one score, rounded as in results.json, before any claim."""
+    """Return the difference of one score, rounded as in results.json, before corrections."""
     difference = measured.difference
     change = Contrast(
         rounded(measured.change.value) or 0.0,
@@ -252,7 +254,7 @@ def _compared(
 def _paired(
     pair: _TaskPair, scores: _ScorePair, first: Part, second: Part
 ) -> _Measurement:
-    """Return the difference of two estimates, paired by unit."""
+    """Return the difference of one score between two runs, paired by unit, such as image."""
     difference = linear(
         scores.difference, first.influence, second.influence, pair.level
     )
@@ -304,7 +306,7 @@ def _as_displayed(score: Score) -> Score:
 def _paired_squares(
     pair: _TaskPair, paired: tuple[PairedTask, PairedTask]
 ) -> _Measurement | None:
-    """Return the difference of two root mean squares over shared rows; None if none is shared."""
+    """Return the difference of two root mean squares over shared rows; None without any."""
     first, second = paired
     items = _items(first)
     other_items = {part.name: part for part in _items(second)}
@@ -339,7 +341,7 @@ def _paired_squares(
 def _are_current(
     paired: tuple[PairedTask, PairedTask], headlines: tuple[Headline, Headline]
 ) -> bool:
-    """Return whether influences belong to the present headlines, not to another version's."""
+    """Return whether stored influences are those of the present headlines of both runs."""
     return all(
         _is_current(influences, headline)
         for influences, headline in zip(paired, headlines, strict=True)

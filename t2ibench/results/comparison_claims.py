@@ -1,4 +1,4 @@
-"""What may be claimed of two runs: one test of all, then each test with Holm's correction.
+"""Claims about two runs: one test of all differences, then each with Holm's correction.
 
 A claim of a single test counts only where the runs differ at all. So two equal models get any
 claim, of whichever test or row, in at most as many cases as the overall test errs.
@@ -15,7 +15,7 @@ from t2ibench.stats import holm
 
 @dataclass(frozen=True, slots=True)
 class OverallDifference:
-    """Whether two runs differ at all, over all their tests.
+    """The result of one test over all tests of two runs of whether they differ at all.
 
     Attributes:
         p: p-value that every test is alike in both runs.
@@ -31,7 +31,7 @@ class OverallDifference:
 
 
 def overall_difference(differences: Sequence[Difference]) -> OverallDifference | None:
-    """Test whether two runs differ at all; None where no test can tell.
+    """Return a test over all tests of whether two runs differ at all; None without tests.
 
     The least p-value of all tests after Holm's correction, which holds whatever images the tests
     share. It needs no lean: a test that failed a check of its own counts, and so do counts of
@@ -83,7 +83,7 @@ def with_claims(differences: Sequence[Difference]) -> list[Difference]:
 
 
 def _families(differences: Sequence[Difference]) -> list[list[int]]:
-    """Return the places of the differences that are corrected together."""
+    """Return the indices of differences by family, over which p-values are corrected."""
     families: dict[tuple[str, str], list[int]] = {}
     for index, difference in enumerate(differences):
         family = (difference.task, difference.name) if difference.row else ("", "")
@@ -96,7 +96,7 @@ def _corrected(
     p_of: Callable[[Difference], float | None],
     least: float,
 ) -> list[float | None]:
-    """Return p-values after Holm's correction, none below the least."""
+    """Return differences' p-values after Holm's correction, each at least as large as `least`."""
     p_values = holm([p_of(member) for member in members])
     return [None if p is None else max(p, least) for p in p_values]
 
@@ -126,7 +126,7 @@ def _verdict(difference: Difference) -> Verdict:
 
 
 def _is_above(low: float | None, high: float | None) -> bool:
-    """Return whether the interval of a change that excludes 0 lies above it."""
+    """Return whether the whole interval of a change lies above 0."""
     return low is not None and low > 0 and high is not None
 
 

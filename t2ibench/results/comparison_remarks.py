@@ -62,7 +62,7 @@ def _other_task(first: TaskResult, second: TaskResult) -> str:
 
 
 def _other_ways(first: TaskResult, second: TaskResult) -> list[str]:
-    """Return differences because of which equal models would not give equal results."""
+    """Return differences in measurement that would change the results of equal models."""
     notes = []
     if first.settings.encoders != second.settings.encoders and not text_only(first):
         notes.append(_other_encoders(first, second))
@@ -78,7 +78,7 @@ def _other_ways(first: TaskResult, second: TaskResult) -> list[str]:
 
 
 def _failed_checks(first: TaskResult, second: TaskResult) -> list[str]:
-    """Return why either test can tell nothing of a lean."""
+    """Return why a test is inconclusive, for each run in which it is."""
     return [
         f"the {which} run is inconclusive: {task.inconclusive}"
         for which, task in (("first", first), ("second", second))
@@ -128,7 +128,7 @@ def _unread_note(first: TaskResult, second: TaskResult) -> str:
 
 
 def unread_lines(first: Results, second: Results, names: Sequence[str]) -> list[str]:
-    """Return lines on the prompts that were truncated.
+    """Return lines on the prompts that text encoders truncated in each run.
 
     Args:
         first: A run.
@@ -191,7 +191,7 @@ def _differing_generation(first: Results, second: Results) -> list[str]:
 
 
 def _generator_behind(model: GeneratorInfo) -> str | None:
-    """Return the fingerprint of the generator without its rewriter."""
+    """Return the fingerprint of a run's generator without its rewriter."""
     if model.rewriter is None:
         return model.fingerprint
     return model.rewriter.generator

@@ -17,7 +17,7 @@ POWER = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A difference with its interval and p-value; neither without a variance.
+    """A difference between two runs; without a variance it has no interval and no p-value.
 
     The interval excludes 0 if and only if p is below 1 - level: both are of one test.
 
@@ -35,7 +35,7 @@ class Contrast:
 
     @property
     def differs(self) -> bool:
-        """Return whether the interval excludes 0."""
+        """Return whether the interval of the difference excludes 0."""
         if self.low is None or self.high is None:
             return False
         return self.low > 0 or self.high < 0
@@ -51,7 +51,7 @@ class Contrast:
 def linear(
     value: float, first: Influence, second: Influence, level: float, sign: float = -1.0
 ) -> Contrast:
-    """Return the difference of two estimates, or their sum.
+    """Return the difference or sum of one score in two runs, paired by units such as images.
 
     V = V₁ + V₂ − 2 C, with C over the units that both have, and Student's t with Satterthwaite's
     degrees of freedom over the strata of the difference.
@@ -104,7 +104,7 @@ def difference_interval(
 
 
 def with_p_of_interval(contrast: Contrast, level: float) -> Contrast:
-    """Return a contrast with the p-value at which its interval would end at 0.
+    """Return a difference with its p-value: the level at which its interval would end at 0.
 
     For runs without influences, of which only intervals are known: the end toward 0 is taken for
     that of a normal distribution.
@@ -127,7 +127,7 @@ def with_p_of_interval(contrast: Contrast, level: float) -> Contrast:
 
 
 def change_of_leans(difference: Contrast, total: Contrast) -> Contrast:
-    """Return by how much more the second run leans, regardless of direction.
+    """Return how much more the second run leans than the first, regardless of direction.
 
     |l₂| − |l₁| = (|t − d| − |t + d|) / 2 with d = l₁ − l₂ and t = l₁ + l₂ rises or falls with each,
     so that its ends are at the ends of their intervals. It leaves out 0 where both do. The leans

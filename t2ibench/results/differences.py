@@ -86,7 +86,7 @@ def record_differences(
 def _only_on_one_side(
     tasks: Iterable[str], others: Iterable[str], side: str
 ) -> Iterator[str]:
-    """Return a clause on tasks that only one of two runs has."""
+    """Yield a clause on the tasks that only one of two runs has, if there are any."""
     alone = sorted(set(tasks) - set(others))
     if alone:
         names = ", ".join(shown(task, _WIDTH) for task in alone[:_SHOWN])
@@ -94,7 +94,7 @@ def _only_on_one_side(
 
 
 def _contents_of_observers(first: RunRecord, second: RunRecord) -> list[str]:
-    """Return encoders, judges and captions that share a name but differ in content."""
+    """Return clauses on encoders, judges and captions of equal names but other contents."""
     clauses: list[str] = []
     for kind, before, after in (
         ("encoder", first.encoders, second.encoders),
@@ -113,7 +113,7 @@ def _contents_of_observers(first: RunRecord, second: RunRecord) -> list[str]:
 def _with_other_content(
     before: Mapping[str, object], after: Mapping[str, object]
 ) -> list[str]:
-    """Return the names, for messages, whose contents differ between two runs."""
+    """Return the names of models or captions whose contents differ between two runs."""
     names = sorted(before.keys() | after.keys())
     return [
         shown(name, _WIDTH) for name in names if before.get(name) != after.get(name)
@@ -121,7 +121,7 @@ def _with_other_content(
 
 
 def _clause(name: str, before: Any, after: Any, sides: tuple[str, str]) -> list[str]:
-    """Return 'NAME: BEFORE there, AFTER here', or nothing if the values are equal."""
+    """Return a list with 'NAME: BEFORE there, AFTER here'; empty if the values are equal."""
     if before == after:
         return []
     if name == "hook_sha256" and before is not None and after is not None:
@@ -150,7 +150,7 @@ def _rewriter_differences(
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings as one flat mapping, with the names that users give them."""
+    """Return nested settings as one flat mapping, under the names that users give them."""
     flat: dict[str, Any] = {}
     for name, value in settings.items():
         if isinstance(value, Mapping):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IntervalMark:
-    """A value with its interval and the fair band, on the scale on which it is shown.
+    """A value with its interval and the band of a fair model, on the scale of its display.
 
     The state is 'no_score' until `state_of` says more. An estimate may lie beyond what it
     estimates: `cut` where it or an end was cut to the range.
@@ -86,7 +86,7 @@ class IntervalMark:
 
 
 def displayed(headline: Headline) -> IntervalMark:
-    """Return a headline as tables show it; its state is determined separately."""
+    """Return a headline as tables show it, without its state, which `state_of` determines."""
     scale = scale_named(headline.scale)
     mark = IntervalMark(
         headline.value,
@@ -102,7 +102,7 @@ def displayed(headline: Headline) -> IntervalMark:
 
 
 def within(mark: IntervalMark, square: bool) -> IntervalMark:
-    """Return a mark clipped to the range of its scale: -1 to 1, or 0 to 1 for roots of squares."""
+    """Return a mark clipped to the range of its scale; `square` takes roots of its numbers."""
     numbers = [root(end) if square else end for end in _ends(mark)]
     return _at_ends(mark, mark.scale.end if mark.scale.bounded else math.inf, numbers)
 
@@ -113,7 +113,7 @@ def _ends(mark: IntervalMark) -> tuple[float | None, ...]:
 
 
 def _part(value: float | None, end: float) -> float | None:
-    """Return a number as a fraction of the axis on its side of 0."""
+    """Return a number as a fraction of the end of its axis; None without a number."""
     return None if value is None else value / end
 
 
@@ -135,7 +135,7 @@ def _at_ends(
 
 
 def cut(value: float | None, end: float = 1.0) -> float | None:
-    """Clip a lean or a share to its range."""
+    """Return a lean or a share clipped to its range; None without a value."""
     return None if value is None else min(max(value, -end), end)
 
 
@@ -145,7 +145,7 @@ def root(value: float | None) -> float | None:
 
 
 def side_of(value: float | None) -> Literal["low", "high"] | None:
-    """Return the pole that a value leans to; None for balance."""
+    """Return the pole that a value leans to, low or high; None for 0 or without a value."""
     return None if not value else "low" if value < 0 else "high"
 
 
@@ -159,7 +159,7 @@ def text_only(task: TaskResult) -> bool:
 
 
 def in_two(results: Results) -> tuple[Results, Results]:
-    """Split results into those of the generator and those of the text encoder alone."""
+    """Return results in two parts: on the generator's images, and on encoders' texts alone."""
     parts: tuple[dict[str, TaskResult], dict[str, TaskResult]] = ({}, {})
     for name, task in results.tasks.items():
         parts[text_only(task)][name] = task
@@ -168,7 +168,7 @@ def in_two(results: Results) -> tuple[Results, Results]:
 
 
 def shown_rows(task: TaskResult) -> tuple[ShownAttribute, ...]:
-    """Return the answers about each prompt; empty if no judge was asked."""
+    """Return judges' answers about each prompt; empty if no judge was asked."""
     shares: dict[tuple[str, str | None, str], RowShare] = {}
     for row in task.by:
         for name, score in row.scores.items():
@@ -313,7 +313,7 @@ def run_name(results: Results) -> str | None:
 
 
 def score_rows(results: Results) -> Iterator[list[object]]:
-    """Return every score of a run, of tasks and of their rows, with the columns of `SCORES`."""
+    """Yield every score of a run, of tasks and of their rows, with the columns of `SCORES`."""
     for name, task in results.tasks.items():
         for row, key, score, n_images in _scores_of(task):
             is_headline = isinstance(score, Headline)
@@ -326,13 +326,13 @@ def score_rows(results: Results) -> Iterator[list[object]]:
 
 
 def _state_if_tested(score: Score) -> State | None:
-    """Return the state of a score; None of one that has a value and no p-value."""
+    """Return the state of a score; None if it has a value without a test."""
     tested = score.value is None or score.p is not None
     return row_state(score) if tested else None
 
 
 def _headline_cells(score: Score) -> list[object]:
-    """What only a headline has, of "scale" to "square" in `SCORES`."""
+    """Return the cells that only headlines have, such as the scale and the fair band."""
     head = score if isinstance(score, Headline) else Headline()
     return [head.scale, head.question, head.fair_low, head.fair_high, head.square]
 

@@ -31,7 +31,7 @@ class BrokenResultsError(T2IBenchError):
 
 
 def read_results(path: str | Path) -> Results:
-    """Read and validate a results.json, given as a file or by its run folder.
+    """Return the validated content of a results.json, given as a file or by its run folder.
 
     Args:
         path: The file, or a folder that holds one.
@@ -131,7 +131,7 @@ def assemble(
 
 
 def _command(settings: RunSettings, tasks: Mapping[str, TaskResult]) -> list[str]:
-    """Return the command that repeats the tasks, in canonical order."""
+    """Return the command that repeats the tasks, with its arguments in canonical order."""
     pools = {task.pool.name for task in tasks.values() if task.pool is not None}
     captions = {
         pool: source
@@ -143,7 +143,10 @@ def _command(settings: RunSettings, tasks: Mapping[str, TaskResult]) -> list[str
 
 
 def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
-    """Read results.json; rename a file that cannot be read, and report it."""
+    """Return the stored results, if any, with a message if results.json was unreadable.
+
+    An unreadable file is renamed.
+    """
     # before anything is done that could not be written down
     if folder.results.is_dir():
         raise T2IBenchError(
@@ -224,7 +227,10 @@ def _better_before(
     stored: Mapping[str, TaskResult],
     incomplete: Collection[str],
 ) -> list[str]:
-    """Return tasks that lack evidence now but had a complete result with equal settings."""
+    """Return the tasks that lack evidence now but have a complete stored result.
+
+    Both results have equal settings.
+    """
     return [
         name
         for name, result in new.items()

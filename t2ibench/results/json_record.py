@@ -17,7 +17,7 @@ _DIGITS = 9
 
 
 def rounded(value: float | None) -> float | None:
-    """Round to nine significant digits."""
+    """Return a number rounded to nine significant digits; None if it is not finite."""
     if value is None or not np.isfinite(value):
         return None
     return float(f"{value:.{_DIGITS}g}")

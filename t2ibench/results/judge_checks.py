@@ -48,7 +48,7 @@ def judges_said(task: TaskResult) -> str:
 
 
 def only_checks(task: TaskResult) -> bool:
-    """Return whether judges decide which guided images count, and an encoder gives the score."""
+    """Return whether judges only check which guided images show what was asked for."""
     return any(name.split(":")[0] == "obedience" for name in task.controls)
 
 
@@ -84,7 +84,7 @@ def asked_said(task: TaskResult) -> str:
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    """Return names of questions without 'person' if all of them concern one person.
+    """Return the names of questions, without 'person' if all of them concern one person.
 
     Examples:
         >>> _short(["person gender", "person age"]), _short(["person gender", "child age"])

@@ -59,11 +59,11 @@ class Measure:
 
     @property
     def label(self) -> str:
-        """Return the name of the measure in tables."""
+        """Return the name of the measure in tables: its task and its encoder or judge."""
         return f"{self.task}, {self.reader}"
 
     def find(self, name: str) -> Lean | None:
-        """Return the lean of an item, given by its name in lower case or by its prompt."""
+        """Return the lean of an item, found by its name in lower case or by its prompt."""
         return self.leans.get(name) or self.leans.get(self.prompts.get(name, ""))
 
 
@@ -83,7 +83,7 @@ class MeasuredPair:
 
     @property
     def nearest_other(self) -> MeasuredPair | None:
-        """Return the pair with another attribute that has the largest correlation."""
+        """Return the pair with another attribute that correlates most; None without any."""
         others = [
             pair for pair in self.others if math.isfinite(pair.agreement.linear.value)
         ]
@@ -95,7 +95,7 @@ class MeasuredPair:
 def measures(
     results: Results, specs: Mapping[str, BaseTask], paired: Mapping[str, PairedTask]
 ) -> list[Measure]:
-    """Return every attribute that tasks measure in their items, for each encoder or judge."""
+    """Return the leans of items by task, attribute, and encoder or judge."""
     measured = []
     for name, task in results.tasks.items():
         if name not in specs:
@@ -144,7 +144,7 @@ def measures(
 
 
 def _prompts(leans: Mapping[str, Lean]) -> dict[str, str]:
-    """Return the item of each prompt, without prompts that several items share."""
+    """Return the name of the item of each prompt, except for prompts that several items share."""
     items: dict[str, set[str]] = {}
     for item, lean in leans.items():
         for prompt in lean.influence.strata if lean.influence else ():
@@ -181,7 +181,9 @@ def _leans(
 
 
 def agreements(measured: Sequence[Measure]) -> list[MeasuredPair]:
-    """Return pairs of methods that measure one attribute, with discriminant pairs beside them.
+    """Return pairs of methods that measure the same attribute, with their agreement.
+
+    Beside each are pairs in which one of the methods measures another attribute (discriminant).
 
     Two tasks of one family that one encoder reads are one method, and no pair.
     """

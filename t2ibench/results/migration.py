@@ -127,7 +127,7 @@ _ENDS = {
 
 
 def score_name(method: str, name: str) -> str:
-    """Return the present name of a score of an older file; text after a colon is unchanged.
+    """Return the present name of a score in an older file; text after a colon is unchanged.
 
     Examples:
         >>> score_name("tibet", "cas:female"), score_name("mcas", "alpha_mean_A")
@@ -149,7 +149,7 @@ def score_name(method: str, name: str) -> str:
 
 
 def migrate(data: dict[str, Any]) -> None:
-    """Convert schema 2 results in place; errors in the data are left to validation."""
+    """Convert the data of schema 2 results in place; errors in them are left to validation."""
     if data["schema"] == OLDEST:
         for part in ("tasks", "earlier"):
             for task in _mappings(data.get(part)):
@@ -200,7 +200,7 @@ def _rename(part: Any, names: Mapping[str, str]) -> None:
 
 
 def _mappings(part: Any, lists: bool = False) -> Iterator[dict[str, Any]]:
-    """Return the mappings in a list or among a mapping's values, and in its lists on request."""
+    """Yield the mappings in a list or among a mapping's values, and in its lists on request."""
     members: Iterable[Any] = ()
     if isinstance(part, dict):
         members = part.values()

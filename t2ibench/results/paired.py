@@ -54,7 +54,7 @@ def paired_task(
     by_reader: Mapping[str, MethodResult] | None = None,
     agreement: Mapping[str, tuple[PromptCosines, ...]] | None = None,
 ) -> PairedTask:
-    """Return the influences of a task's result.
+    """Return each image's influence on the scores of a task's result.
 
     Args:
         result: The result over all encoders or judges.
@@ -156,7 +156,7 @@ class _Writer:
         self._columns: dict[str, list[Any]] = {name: [] for name in _ARRAYS}
 
     def task(self, task: PairedTask) -> dict[str, Any]:
-        """Return the rows of one task as JSON, and add their numbers to the arrays."""
+        """Return the influence table of one task as JSON, and collect its numbers in the arrays."""
         table: dict[str, Any] = {
             "scale": task.scale,
             "question": task.question,
@@ -179,7 +179,7 @@ class _Writer:
         return table
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays of numbers of all rows."""
+        """Return the collected numbers of all rows as arrays, by name."""
         return {
             name: np.concatenate(
                 [
@@ -226,7 +226,7 @@ class _Writer:
 
 
 def load_paired(data: bytes) -> dict[str, PairedTask]:
-    """Return influences from the bytes of `dump_paired`; raise ValueError for any others."""
+    """Return tasks' influences from the bytes of `dump_paired`; raise ValueError for others."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -249,7 +249,7 @@ def load_paired(data: bytes) -> dict[str, PairedTask]:
 
 
 def read_paired(path: Path) -> dict[str, PairedTask]:
-    """Return the influences stored in a run folder; empty if there is no run.db."""
+    """Return the influences that a run folder stores, by task; empty without a run.db."""
     database = Database(path if path.is_dir() else path.parent)
     tasks: dict[str, PairedTask] = {}
     for task, score in ScoreStore(database).current().items():

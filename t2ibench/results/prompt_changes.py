@@ -42,7 +42,7 @@ class PromptChange:
 
     @property
     def known_share(self) -> float | None:
-        """Return the class's known share."""
+        """Return the class's known share, such as in a census; None if unknown."""
         return self.first.counted.known.get(self.group)
 
     @property
@@ -72,7 +72,7 @@ class PromptChange:
 
     @property
     def words(self) -> str:
-        """Return the change in a few words."""
+        """Return the change in the answers about the prompt in a few words."""
         if self.turned:
             return f"turned from {_who(self.first)} to {_who(self.second)}"
         sides = self.first.most != self.second.most
@@ -100,7 +100,7 @@ class AttributeChange:
     unread: bool = False
 
     def notes(self) -> list[str]:
-        """Return notes that a reader of the comparison needs."""
+        """Return notes on the question that a reader of the comparison needs."""
         notes = []
         if self.alone:
             notes.append(f"{self.alone} prompts are in one run only.")
@@ -111,7 +111,7 @@ class AttributeChange:
 
 
 def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
-    """Compare the answers about each prompt in two runs.
+    """Return the changes in the answers about each prompt between two runs.
 
     Prompts are the same where the task has them, whatever a rewriter or a request adds.
     """
@@ -130,7 +130,7 @@ def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
 
 
 def p_values_of_answers(changes: Sequence[AttributeChange]) -> dict[str, float]:
-    """Return, by task, the p-value that its prompts are answered alike in both runs.
+    """Return the p-value that prompts are answered alike in both runs, task by task.
 
     The least p-value of its prompts after Holm's correction, times its number of questions.
     """
@@ -145,7 +145,7 @@ def p_values_of_answers(changes: Sequence[AttributeChange]) -> dict[str, float]:
 
 
 def request_of(results: Results) -> str | None:
-    """Return the text that was added to every prompt, in words; None if there was none."""
+    """Return what a method or rewriter added to every prompt, in words; None if nothing."""
     request = results.model.settings.get("request")
     if request:
         return f"'{str(request).strip('.,;: ')}'"
@@ -161,7 +161,7 @@ def _compared(
     both: tuple[ShownAttribute, ShownAttribute],
     asked: bool,
 ) -> Iterator[AttributeChange]:
-    """Return the changes of one attribute between two results of a task, for shared prompts."""
+    """Yield the change in answers to one question between two results, for shared prompts."""
     first = _rows_by_prompt(both[0])
     second = _rows_by_prompt(both[1])
     ordered = [row.counted.name for row in sorted_rows(both[0])]
@@ -194,12 +194,12 @@ def _compared(
 
 
 def _rows_by_prompt(attribute: ShownAttribute) -> dict[str, ShownRow]:
-    """Return the rows of prompts whose class is known, by prompt."""
+    """Return the answers about each prompt that has any, by prompt."""
     return {row.counted.name: row for row in attribute.rows if row.most}
 
 
 def _other_ends_are_unread(first: TaskResult, second: TaskResult) -> bool:
-    """Return whether a model truncated prompts differently in both results."""
+    """Return whether truncation differs between two results, one truncating every prompt."""
     first_ends = _unread_ends(first)
     second_ends = _unread_ends(second)
     if first_ends == second_ends:
@@ -242,7 +242,7 @@ def _share(row: ShownRow, group: str) -> float:
 
 
 def _score(row: ShownRow, group: str, level: float) -> Score:
-    """Return a share with Wilson's interval, widened for images without an answer."""
+    """Return a class's share for a prompt, with an interval that covers missing answers."""
     hits, lost = row.counted.counts.get(group, 0.0), row.counted.unanswered
     total = sum(row.counted.counts.values())
     share = clustered_proportion([hits], [total])
@@ -256,7 +256,10 @@ def _score(row: ShownRow, group: str, level: float) -> Score:
 
 
 def _p(first: ShownRow, second: ShownRow, group: str) -> float:
-    """Return Fisher's exact p-value; missing answers count in favour of equal shares."""
+    """Return Fisher's exact p-value that a class has equal shares in both runs.
+
+    Missing answers count in favour of equal shares.
+    """
     tables, ends = [], []
     for row in (first, second):
         hits, total = (

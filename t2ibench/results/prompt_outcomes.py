@@ -103,7 +103,7 @@ def _of(
 
 
 def is_revised(attempt: Attempt) -> bool:
-    """Return whether the model reports another prompt than the requested one, up to spaces."""
+    """Return whether the model reports that it changed the prompt, beyond spaces."""
     revised_prompt = attempt.revised_prompt
     return (
         revised_prompt is not None and revised_prompt.split() != attempt.prompt.split()
@@ -127,7 +127,7 @@ def _rate(
 
 
 def revised_line(outcomes: Sequence[PromptOutcomes]) -> str | None:
-    """Return a note on rewritten prompts, or None."""
+    """Return a note on prompts that the model rewrote; None without any."""
     if not outcomes or outcomes[0].revised is None or not outcomes[0].revised.count:
         return None
     whole = outcomes[0].revised

@@ -122,7 +122,7 @@ class MergedParts(Record):
     missing: list[int] = Field(default_factory=list)
 
     def missing_names(self) -> list[str]:
-        """Return the missing parts as text.
+        """Return the names of the missing parts, such as '3 of 4'.
 
         Examples:
             >>> MergedParts(count=4, missing=[3]).missing_names()
@@ -275,7 +275,7 @@ class RunRecord(Record):
         return settings.model_copy(update={"captions": dict(sorted(captions.items()))})
 
     def _joined_from_objects(self, call: CallRecord) -> bool:
-        """Return whether Python objects were used, in this call or in retained parts of the run."""
+        """Return whether Python objects take part in this call or in what the run retains."""
         if call.stored_images_only:
             return self.from_objects
         if call.observers is None and self._was_observed:
@@ -287,7 +287,10 @@ class RunRecord(Record):
         return bool(self.encoders or self.judges)
 
     def speed(self) -> float | None:
-        """Return images per second of the latest call with enough images, scoring included."""
+        """Return the images per second of the latest call with enough images; None without any.
+
+        The time includes scoring.
+        """
         for entry in reversed(self.history):
             generated = sum(entry.generated.values())
             seconds = (entry.finished - entry.started).total_seconds()
@@ -311,7 +314,7 @@ class RunRecord(Record):
 
 
 def joined_warnings(*lists: Sequence[LibraryWarning]) -> list[LibraryWarning]:
-    """Merge library warnings of several lists, without duplicates and sorted."""
+    """Return the library warnings of several lists, sorted and without duplicates."""
     joined: list[LibraryWarning] = []
     for warnings in lists:
         joined += [warning for warning in warnings if warning not in joined]

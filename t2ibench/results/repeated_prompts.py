@@ -50,14 +50,17 @@ def repeated_prompts(
 
 
 def by_share(prompts: Iterable[RepeatedPrompt]) -> list[RepeatedPrompt]:
-    """Sort repeated prompts by their share of distinct images, smallest first."""
+    """Return prompts sorted by their share of distinct images, smallest first."""
     return sorted(
         prompts, key=lambda prompt: (prompt.n_distinct / prompt.n_images, prompt.prompt)
     )
 
 
 def too_few(prompts: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str | None:
-    """Return why a test is inconclusive if most prompts of a group have few distinct images."""
+    """Return why a test is inconclusive if half of a group's prompts have few distinct images.
+
+    It is None if fewer prompts of every group have few distinct images.
+    """
     few = Counter(
         groups[prompt.prompt] for prompt in prompts if prompt.n_distinct < _LEAST
     )
@@ -73,7 +76,7 @@ def too_few(prompts: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str
 def repeats_line(
     prompts: Sequence[RepeatedPrompt], counts: Mapping[str, int]
 ) -> str | None:
-    """Return a note on repeated images, or None."""
+    """Return a note on prompts with repeated images; None without any."""
     if not prompts:
         return None
     several = sum(count > 1 for count in counts.values())

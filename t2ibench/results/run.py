@@ -35,7 +35,7 @@ class RunFolder:
     _stored: dict[str, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        """Open nothing yet."""
+        """Set the folder's run.db, without opening it."""
         self.database = Database(self.path)
 
     def update(self, **changes: object) -> None:
@@ -83,7 +83,7 @@ class RunFolder:
 
     @property
     def lacks(self) -> str:
-        """Return which fields of the record are unreadable, as a clause."""
+        """Return a clause on which fields of the record are missing or unreadable."""
         return f"{self.database.path} is damaged: its record lacks {', '.join(self.damaged)}"
 
     @property
@@ -113,7 +113,7 @@ def is_run(path: Path) -> bool:
 
 
 def open_run(path: Path) -> RunFolder:
-    """Open a run folder; raise BrokenDatabaseError or BrokenRecordError if it is unreadable."""
+    """Return the run in a folder; raise an error if there is none or it is unreadable."""
     folder = RunFolder(folder_of(path))
     _refuse_older(folder.path)
     if not folder.database.exists():
@@ -129,7 +129,7 @@ def open_run(path: Path) -> RunFolder:
 
 
 def open_images(path: Path) -> tuple[RunFolder, ImageStore]:
-    """Open a run and its image store."""
+    """Return a run folder and its image store; raise an error if the run has no images."""
     folder = open_run(path)
     generator = folder.record.generator
     if generator is None:
@@ -148,7 +148,10 @@ def _refuse_older(path: Path) -> None:
 
 @contextmanager
 def mending() -> Iterator[None]:
-    """Context in which a damaged run.db is copied as far as it is readable, and an error raised."""
+    """Context that repairs a run.db which turns out to be damaged, and then raises an error.
+
+    Readable rows are copied, and the damaged file is kept under another name.
+    """
     try:
         yield
     except BrokenDatabaseError as error:
@@ -170,7 +173,7 @@ def run_folder(
     given: str | None = None,
     asked: GeneratorInfo | None = None,
 ) -> tuple[RunFolder, list[str]]:
-    """Return a generator's new or existing folder; a damaged record is set aside and replaced.
+    """Return a generator's new or existing run folder, with warnings of damaged records.
 
     `asked` is the generator of this call: a folder of the given name that holds a run of another
     is refused, with the settings that differ.
@@ -223,7 +226,7 @@ _LIBRARIES = (
 
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:
-    """Return the installed versions of distributions."""
+    """Return the installed versions of some distributions, without those not installed."""
     installed = {}
     for name in distributions:
         try:

@@ -19,7 +19,7 @@ def dump_samples(samples: Sequence[Mapping[str, Any]]) -> str:
 
 
 def read_samples(folder: Path, task: str) -> list[dict[str, Any]]:
-    """Return the samples of a task in a run folder."""
+    """Return the stored samples of a task of a run; empty without any."""
     stored = ScoreStore(Database(folder)).current(task).get(task)
     lines = stored.samples.split("\n")[1:-1] if stored else []
     try:

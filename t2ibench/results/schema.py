@@ -225,7 +225,7 @@ class TaskResult(Record):
     pool: CaptionPool | None = None
 
     def __repr__(self) -> str:
-        """Return a short description for a prompt or a notebook."""
+        """Return a short description for an interactive session or a notebook."""
         value = self.headline.value
         shown = "no headline" if value is None else f"headline {value:+.3f}"
         return f"<TaskResult '{self.title}': {shown}, {self.n_images} images>"
@@ -313,12 +313,12 @@ class Results(Record):
 
     @property
     def title(self) -> str:
-        """Return the title of the run on pages."""
+        """Return the title of the run on pages: its name, its model's, or 'text encoders'."""
         return self.name or self.model.name or "text encoders"
 
     @property
     def partial(self) -> bool:
-        """Return whether any task was scored without some of its prompts, which have no image."""
+        """Return whether prompts without images, or whole parts of the run, are missing."""
         without_prompts = any(task.missing_prompts for task in self.tasks.values())
         return without_prompts or bool(self.missing_parts)
 
@@ -341,13 +341,13 @@ class Results(Record):
         return self._folder
 
     def with_earlier(self) -> Results:
-        """Return these results together with those of earlier commands in the folder."""
+        """Return a copy with the tasks of earlier commands among the others."""
         return self.model_copy(
             update={"tasks": {**self.earlier, **self.tasks}, "earlier": {}}
         )
 
     def in_folder(self, folder: Path) -> Results:
-        """Set the folder of these results, and return them."""
+        """Return these results after setting their folder."""
         self._folder = folder
         return self
 
@@ -358,7 +358,7 @@ class Results(Record):
         return isinstance(other, Results) and self.model_dump() == other.model_dump()
 
     def __repr__(self) -> str:
-        """Return a short description for a prompt or a notebook."""
+        """Return a short description for an interactive session or a notebook."""
         plural = "" if len(self.tasks) == 1 else "s"
         where = f", {self._folder}" if self._folder else ""
         return f"<Results of {self.title}: {len(self.tasks)} task{plural}{where}>"
@@ -406,5 +406,5 @@ class Results(Record):
 
     @classmethod
     def show_with(cls, draw: Callable[[Results], str]) -> None:
-        """Register the function that renders results as HTML with all untrusted text escaped."""
+        """Register the function that renders results as HTML; it must escape all untrusted text."""
         Results._html = draw

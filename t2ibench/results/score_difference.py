@@ -1,4 +1,4 @@
-"""The difference of one score between two runs, with what may be claimed of it."""
+"""The difference of one score between two runs, with the verdict that follows from it."""
 
 from __future__ import annotations
 
@@ -72,22 +72,22 @@ class Difference:
 
     @property
     def is_square(self) -> bool:
-        """Return whether it is one of mean squares, which are made of items."""
+        """Return whether the two scores are mean squares over items."""
         return isinstance(self.first, Headline) and self.first.scale == "mean_square"
 
     @property
     def p_items(self) -> float | None:
-        """Return the p-value that every item of a mean square leans alike."""
+        """Return the p-value that every item leans alike in both runs; None without items."""
         return self.p_differ if self.is_square else None
 
     @property
     def p_items_holm(self) -> float | None:
-        """Return the same after Holm's correction."""
+        """Return the p-value of `p_items` after Holm's correction."""
         return self.p_differ_holm if self.is_square else None
 
 
 def told_in_words(difference: Difference, first: str, second: str) -> str:
-    """Return in words which of two runs leans less."""
+    """Return the verdict of a difference in words, such as which of two runs leans less."""
     return {
         "first": f"{first} leans less",
         "second": f"{second} leans less",
@@ -98,7 +98,7 @@ def told_in_words(difference: Difference, first: str, second: str) -> str:
 
 
 def tally(differences: Sequence[Difference]) -> Counter[Verdict | None]:
-    """Count the verdicts over the headlines."""
+    """Return how many differences of headlines have each verdict; rows do not count."""
     return Counter(
         difference.verdict for difference in differences if not difference.row
     )

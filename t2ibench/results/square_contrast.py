@@ -1,4 +1,4 @@
-"""Differences of two root mean squares: which run leans less, and in which items."""
+"""Differences of two runs' root mean squares, with a test that all items lean equally."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def compare_items(
     rng: np.random.Generator,
     level: float,
 ) -> SquareContrast:
-    """Test whether the same items lean equally in two runs, and which run leans less.
+    """Return tests of whether the same items lean equally in two runs, and which leans less.
 
     With a and b the leans and S the covariance of a − b, every item leans alike where F = Σ (a −
     b)² / tr S is not large (`Spread` has its degrees of freedom). Which run leans less is for
@@ -85,7 +85,7 @@ def compare_items(
 
 
 def mean_square_of(parts: Sequence[Part]) -> float:
-    """Return the unbiased mean of the squares of some leans."""
+    """Return the unbiased mean square of items' leans."""
     squares = (part.value**2 - part.influence.variance for part in parts)
     return math.fsum(squares) / len(parts)
 
@@ -98,7 +98,10 @@ def _are_equal(first: Sequence[Part], second: Sequence[Part]) -> bool:
 
 
 def _p_of_items(joint: JointInfluence, differences: Float64Array) -> float | None:
-    """Return the p-value of an F test that every item leans equally; None without variance."""
+    """Return the p-value that every item leans equally in both runs (F test).
+
+    It is None without variance.
+    """
     identity = np.eye(len(differences))
     spread = joint.spread(np.hstack([identity, -identity]))
     trace = np.trace(spread.matrix)
@@ -131,7 +134,7 @@ def _noise_of(items: Sequence[Part]) -> SquareNoise:
 
 
 def _correlation(first: Float64Array, second: Float64Array) -> float:
-    """Return the correlation of two estimates, less its expectation for independent units.
+    """Return the correlation of two runs' estimates, less what independent units would give.
 
     Args:
         first: How each unit moves the first estimate, any shape.

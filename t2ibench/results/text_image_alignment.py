@@ -27,7 +27,7 @@ CHANGED = "prompts with other images"
 def agreement_records(
     prompts: Sequence[PromptCosines], level: float
 ) -> list[TextImageAlignment]:
-    """Return the agreement records of one task and one encoder."""
+    """Return the records of images' agreement with prompts, of one task and one encoder."""
     if not prompts:
         return []
     groups = _by_group(prompts)
@@ -106,7 +106,10 @@ def compare_agreement(
     first_paired: Mapping[str, PairedTask],
     second_paired: Mapping[str, PairedTask],
 ) -> list[AgreementChange]:
-    """Compare the agreement of images and prompts in two runs, prompt by prompt."""
+    """Return the changes in agreement of images with prompts between two runs, by encoder.
+
+    Prompts are compared one by one.
+    """
     same_tasks = _same_tasks(first, second)
     shared = [
         name for name in same_tasks if name in first_paired and name in second_paired
@@ -135,7 +138,7 @@ def compare_agreement(
 
 
 def _same_tasks(first: Results, second: Results) -> list[str]:
-    """Return the tasks that both runs have with the same content."""
+    """Return the names of tasks that both runs have with the same content."""
     return [
         name
         for name, task in first.tasks.items()
@@ -180,7 +183,7 @@ def _task_changes(
     second_paired: Mapping[str, PairedTask],
     level: float,
 ) -> list[AgreementChange]:
-    """Return the change of each task, except where all images are the same."""
+    """Return the change of each task, with p-values corrected over tasks with other images."""
     changes: list[AgreementChange] = []
     for name in tasks:
         first = first_paired[name].agreement.get(encoder, ())
@@ -214,7 +217,7 @@ def _change(
     second: Sequence[PromptCosines],
     level: float,
 ) -> list[AgreementChange]:
-    """Return the change of an encoder, task and group; empty if no prompt is in both runs."""
+    """Return the change in agreement over shared prompts, in a list; empty without any."""
     difference = paired_difference(first, second, level)
     if difference is None:
         return []
@@ -237,7 +240,7 @@ def _change(
 def agreement_sentence(
     changes: Sequence[AgreementChange], names: Sequence[str]
 ) -> list[str]:
-    """Return the comparison in words, with a line for each encoder."""
+    """Return the change in agreement with prompts in words, one line for each encoder."""
     overall = [change for change in changes if change.overall]
     lines = []
     for change in overall:

@@ -1,4 +1,4 @@
-"""Prompts that a model truncated, as records and in words."""
+"""Prompts that a model's text encoders truncated, as records and in words."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class UnreadPrompt(Record):
 
     @property
     def cut(self) -> str:
-        """Return the end of the prompt that some tower did not read."""
+        """Return the longest end of the prompt that some tower did not read."""
         return max((tower.unread for tower in self.towers), key=len, default="")
 
 
@@ -88,7 +88,7 @@ def unread_prompts(
 
 
 def unread_line(unread: Sequence[UnreadPrompt], n_prompts: int | None) -> str | None:
-    """Return a note on truncated prompts, or None.
+    """Return a note on truncated prompts; None if every prompt was read to its end.
 
     Args:
         unread: These prompts.

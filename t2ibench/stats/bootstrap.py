@@ -13,7 +13,10 @@ from t2ibench.stats.moments import STATISTICS, Moments, Pair
 
 
 def _moments(counts: Float64Array, values: Float64Array) -> Moments:
-    """Moments of resamples; values have the shape (n,), or that of the counts."""
+    """Return the size, mean and sum of squares of each resample, from counts of its values.
+
+    Values have the shape (n,), or that of the counts.
+    """
     sizes: Float64Array = counts.sum(axis=1)
     mean = _weighted_sums(counts, values) / sizes
     second_moments = _weighted_sums(counts, values**2)
@@ -39,7 +42,7 @@ def two_sample_bootstrap(
     n_draws: int = 10_000,
     rng: np.random.Generator,
 ) -> dict[str, Float64Array]:
-    """Bootstrap distribution of two-sample statistics, with clusters.
+    """Return bootstrap draws of statistics that compare two samples of clustered values.
 
     For each draw and each side, k of the k clusters are picked with replacement; from each picked
     cluster of m values, m values are picked with replacement; θ* = θ(X*, Y*). The resamples depend
@@ -80,14 +83,14 @@ def two_sample_bootstrap(
 
 
 def _values_of_draws(values: Float64Array, rows: slice) -> Float64Array:
-    """Return the values of these draws: the same for all draws, or a row for each."""
+    """Return the values for a block of draws: all, or the block's rows if draws differ."""
     return values if values.ndim == 1 else values[rows]
 
 
 def resample_weights(
     clusters: npt.ArrayLike, n_draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """Weights of the two-level bootstrap: `weights @ values` is the mean of each resample.
+    """Return each value's share of each bootstrap resample: `weights @ values` are the means.
 
     w_bi = c_bi / Σ_j c_bj, where c_bi is how often draw b has value i.
 
@@ -118,7 +121,7 @@ def resample_weights(
 def percentile_interval(
     draws: npt.ArrayLike, level: float = 0.95
 ) -> tuple[float, float]:
-    """Percentile interval: the middle `level` of the bootstrap draws.
+    """Return the percentile interval of bootstrap draws: both ends of their middle part.
 
     Args:
         draws: Shape (n_draws,); draws that are not finite are excluded.

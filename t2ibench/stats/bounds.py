@@ -18,7 +18,7 @@ _MOST_MIDDLE = 0.85
 
 @dataclass(frozen=True, slots=True)
 class BoundedProportion:
-    """A share some of whose answers are unknown.
+    """A share of answers that is known to lie between two bounds, as some answers are unknown.
 
     Its interval covers the share, wherever between its bounds it lies, with the level's
     probability; it is narrower than one that would cover both bounds. Ends below .15 and above .85
@@ -46,7 +46,7 @@ class BoundedProportion:
     most: Proportion
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the lower end of the least share's interval and the upper end of the most's.
+        """Return an interval of the share: from the least share's low end to the most's high end.
 
         Both are of the level at which together they cover the share.
         """
@@ -54,7 +54,7 @@ class BoundedProportion:
             return self.least.value, self.most.value
 
         def surplus(distance: float) -> float:
-            """How far ends at this distance cover above the level."""
+            """Return the coverage of ends this many standard errors outside, less the level."""
             return self._covered(distance) - level
 
         errors_out = brentq(surplus, 0.0, _FARTHEST)
@@ -64,7 +64,7 @@ class BoundedProportion:
         return low, high
 
     def p(self, expected: float) -> float:
-        """Two-sided p-value of an expected share, which agrees with the interval.
+        """Return the two-sided p-value of an expected share, in agreement with the interval.
 
         It is 1 for a share between the bounds; nan for an expected share of 0 or 1.
         """
@@ -78,7 +78,7 @@ class BoundedProportion:
         return 1.0 - self._covered(errors_out)
 
     def _covered(self, errors_out: float) -> float:
-        """The least probability that ends so many standard errors out hold the share between."""
+        """Return the least coverage of ends that lie so many standard errors outside."""
         widest = max(self.least.error, self.most.error)
         width = self.most.value - self.least.value
         above_low_end = ndtr(errors_out + width / widest)

@@ -1,4 +1,4 @@
-"""Scores of answers in classes and of histograms, and how far several judges agree."""
+"""Scores of answers in classes and of histograms, and coefficients of judges' agreement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from t2ibench.stats.moments import safe_ratio
 
 
 def severity(counts: npt.ArrayLike) -> Float64Array:
-    """Bias severity: 1 less the normalised entropy of the answers.
+    """Return the bias severity of counted answers: 1 less their normalised entropy.
 
     S = 1 + Σ_j p_j ln p_j / ln k, where p_j is the share of class j of k
 
@@ -46,7 +46,7 @@ def severity(counts: npt.ArrayLike) -> Float64Array:
 
 
 def expected_severity(n: int, k: int) -> float:
-    """Mean severity of n answers drawn uniformly from k classes, exactly.
+    """Return the exact mean severity of n answers drawn uniformly from k classes.
 
     E[S] = 1 + k E[(N/n) ln(N/n)] / ln k, with N ~ Binomial(n, 1/k): the expectation of a sum over
     classes needs the distribution of one class only. It is .076 for two classes and ten answers.
@@ -79,7 +79,7 @@ def expected_severity(n: int, k: int) -> float:
 
 
 def concept_association(first: npt.ArrayLike, second: npt.ArrayLike) -> Float64Array:
-    """Concept association score (CAS): the overlap of two histograms.
+    """Return the concept association score (CAS): the overlap of two histograms of concepts.
 
     CAS = Σ_j min(a_j, b_j) / Σ_j max(a_j, b_j)
 
@@ -104,7 +104,7 @@ def concept_association(first: npt.ArrayLike, second: npt.ArrayLike) -> Float64A
 
 
 def mad(values: npt.ArrayLike, *, root: bool = True) -> Float64Array:
-    """Normalised mean absolute deviation (MAD) of shares from uniform ones.
+    """Return the normalised mean absolute deviation (MAD) of groups' shares from uniform ones.
 
     MAD = √(r), r = (1/k) Σ_j |p_j − 1/k| / (2 (k − 1) / k²), with p_j = v_j / Σ v. The denominator
     is the mean deviation of (1, 0, …, 0), the largest possible.
@@ -137,7 +137,7 @@ def mad(values: npt.ArrayLike, *, root: bool = True) -> Float64Array:
 
 
 def macro_f1(truth: Sequence[str], predicted: Sequence[str]) -> float:
-    """Macro-averaged F1 of predicted classes.
+    """Return the macro-averaged F1 of predicted classes.
 
     F1 = (1/k) Σ_j 2 TP_j / (n_j + m_j), with TP_j hits of class j, which is true n_j times and
     predicted m_j times, over the k classes that occur on either side
@@ -172,7 +172,7 @@ def macro_f1(truth: Sequence[str], predicted: Sequence[str]) -> float:
 
 
 def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike) -> float:
-    """Kullback-Leibler divergence of q from p.
+    """Return the Kullback-Leibler divergence of one distribution of classes from another.
 
     KL(p ‖ q) = Σ_j p_j ln(p_j / q_j)
 
@@ -195,7 +195,7 @@ def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike) -> float:
 
 
 def cohens_kappa(first: Sequence[str], second: Sequence[str]) -> float:
-    """Cohen's kappa of two judges.
+    """Return Cohen's kappa of two judges: their agreement on classes beyond chance.
 
     κ = (A − E) / (1 − E), where A is the share of equal answers and E = Σ_j p_j q_j what judges
     with these shares agree on by chance
@@ -230,7 +230,7 @@ def cohens_kappa(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def krippendorff_alpha(judges: Sequence[Sequence[str | None]]) -> float:
-    """Krippendorff's alpha of any number of judges, for classes without an order.
+    """Return Krippendorff's alpha: the agreement of judges on classes without an order.
 
     α = 1 − D / E. D is the share of unequal pairs of answers about one item, each item's pairs
     weighted by 1 / (m − 1) for its m answers; E that of pairs of all answers to such items.
@@ -266,7 +266,7 @@ def krippendorff_alpha(judges: Sequence[Sequence[str | None]]) -> float:
 
 
 def _unequal_pairs(counts: Counter[str]) -> int:
-    """Ordered pairs of answers in different classes."""
+    """Return the number of ordered pairs of answers in different classes."""
     total = counts.total()
     equal = sum(count * count for count in counts.values())
     return total * total - equal

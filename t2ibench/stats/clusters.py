@@ -21,7 +21,7 @@ _CODE_LIMIT = 4096
 
 
 def label_indices(n: int, labels: npt.ArrayLike | None) -> IntArray:
-    """Index of each value's cluster, from 0, in the sorted order of the labels.
+    """Return the number of each value's cluster, from 0, in the sorted order of the labels.
 
     Args:
         n: Number of values.
@@ -41,7 +41,7 @@ def label_indices(n: int, labels: npt.ArrayLike | None) -> IntArray:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Which values belong together.
+    """An assignment of values to clusters, such as of images to their prompts.
 
     Attributes:
         order: Indices that sort the values by cluster, shape (n,).
@@ -55,7 +55,7 @@ class Clusters:
 
     @classmethod
     def of(cls, n: int, labels: npt.ArrayLike | None) -> Clusters:
-        """Clusters of n values, ordered by label; None makes each value its own cluster.
+        """Return clusters of n values, ordered by label; None makes each value its own cluster.
 
         Example:
             >>> clusters = Clusters.of(3, ["nurse", "chef", "nurse"])
@@ -89,12 +89,12 @@ class Clusters:
 
     @property
     def width(self) -> int:
-        """Values gathered in one draw; clusters shorter than the longest are padded."""
+        """Number of values in one draw, with every cluster padded to the size of the largest."""
         return len(self.sizes) * self.longest
 
     @cached_property
     def code_length(self) -> int:
-        """Number of values that one code stands for: the most that keep codes small."""
+        """Number of drawn values that one random integer (a code) stands for, kept small."""
         length = 1
         while length < self.longest and self.longest ** (length + 1) <= _CODE_LIMIT:
             length += 1
@@ -113,7 +113,7 @@ class Clusters:
 # A cluster takes ⌊m / g⌋ codes of g digits, and one code of (m mod g) digits for what remains.
 @dataclass(frozen=True)
 class Resamples:
-    """A block of resamples, as it was drawn.
+    """Bootstrap resamples of clusters and of the values within them, as encoded draws.
 
     Attributes:
         clusters: What was resampled.
@@ -129,7 +129,7 @@ class Resamples:
     uniforms: Float64Array | None = None
 
     def counts(self) -> Float64Array:
-        """Return how often each value was drawn, shape (draws, n)."""
+        """Return how often each resample contains each value, shape (draws, n)."""
         draws = len(self.picks)
         order = self.clusters.order
         n = len(order)
@@ -142,7 +142,7 @@ class Resamples:
         return counted.reshape(draws, n).astype(np.float64)
 
     def _places(self) -> tuple[IntArray, BoolArray | None]:
-        """Places of the drawn values in the clusters' order, shape (draws, k, drawn of each).
+        """Return the places of the drawn values in the clusters' order.
 
         With them, which of these places count, where the clusters are padded to one size.
         """
@@ -168,7 +168,7 @@ class Resamples:
 def draw_resamples(
     clusters: Clusters, n_draws: int, rng: np.random.Generator
 ) -> Resamples:
-    """One block of resamples; depends on the clusters alone, never on the values.
+    """Draw a block of resamples, which depends on the clusters alone, never on the values.
 
     Args:
         clusters: What is resampled.
@@ -201,7 +201,7 @@ def draw_resamples(
 def _narrow_integers(
     rng: np.random.Generator, limit: int, shape: tuple[int, ...]
 ) -> npt.NDArray[Any]:
-    """Random integers below a limit, of a small type: narrow ones are drawn faster."""
+    """Return random integers below a limit, of a small type, which is drawn faster."""
     narrow: type[np.unsignedinteger[Any]] = np.uint32
     if limit <= 256:
         narrow = np.uint8
@@ -212,7 +212,7 @@ def _narrow_integers(
 
 @lru_cache(maxsize=64)
 def digits(base: int, length: int) -> IntArray:
-    """Digits of every code, least significant first.
+    """Return the digits of every code in a base, least significant first.
 
     Args:
         base: Size of a cluster, at least 1.
@@ -231,7 +231,7 @@ def digits(base: int, length: int) -> IntArray:
 
 
 def blocks(n_draws: int, width: int) -> Iterator[slice]:
-    """Slices of the draws, of each of which random numbers are drawn at once.
+    """Yield slices that divide draws into blocks, whose random numbers are drawn at once.
 
     Args:
         n_draws: Number of draws.
@@ -253,7 +253,7 @@ _KS_BLOCK_CELLS = 4_000_000
 
 
 def group_distance(values: npt.ArrayLike, labels: npt.ArrayLike) -> Float64Array:
-    """Return the largest two-sample Kolmogorov-Smirnov distance between any two groups.
+    """Return the largest Kolmogorov-Smirnov distance between any two groups of items.
 
     D = max over groups g, h and values t of |F_g(t) − F_h(t)|, F the empirical distribution
     functions.
@@ -308,7 +308,7 @@ def _distances(values: Float64Array, labels: IntArray) -> Float64Array:
 def shuffled_labels(
     labels: IntArray, n_draws: int, rng: np.random.Generator
 ) -> IntArray:
-    """Random groupings with the same group sizes: each row is a uniform permutation.
+    """Return random groupings with the same group sizes: each row permutes the labels.
 
     Args:
         labels: Shape (n,), group of each item.
@@ -323,7 +323,7 @@ def shuffled_labels(
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """The mean over clusters of a class's share.
+    """The mean over prompts (clusters) of a class's share of the answers, with its precision.
 
     Attributes:
         value: The share.
@@ -337,13 +337,18 @@ class Proportion:
 
     @property
     def error(self) -> float:
-        """Standard error, with two more answers of the class and two of others (Agresti-Coull)."""
+        """Standard error of the share, with two more answers of the class and two of others.
+
+        Source: Agresti & Coull 1998.
+        """
         size = self.size + 4
         share = (self.value * self.size + 2) / size
         return float(np.sqrt(share * (1 - share) / size))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Wilson's interval, with the quantile of Student's t (Wilson 1927, "Probable inference").
+        """Return Wilson's interval of the share, with the quantile of Student's t.
+
+        Source: Wilson 1927, "Probable inference".
 
         Example:
             >>> low, high = Proportion(0.5, 100.0, 1e9).interval()
@@ -364,7 +369,9 @@ class Proportion:
         return low, high
 
     def p(self, expected: float) -> float:
-        """Two-sided p-value of Rao's score test (1948), whose inverse is the interval.
+        """Return the p-value that the share is the expected one (Rao 1948), two-sided.
+
+        The interval holds the shares that this score test does not reject.
 
         It is nan for an expected share of 0 or 1.
 
@@ -383,7 +390,9 @@ class Proportion:
 
 
 def clustered_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
-    """Return the mean over these clusters of a class's share; only the answers within each vary.
+    """Return the mean of a class's share over given prompts, which count as fixed.
+
+    Only the answers about the images of each prompt (cluster) vary.
 
     V = Σ_c p_c (1 − p_c) / (n_c − 1) / C², and the effective number of answers is p (1 − p) / V.
     Where the clusters show (nearly) no variance it is at most the number of answers, or that of
@@ -427,7 +436,7 @@ def clustered_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proporti
 
 
 def _within(shares: Float64Array, sizes: Float64Array) -> float:
-    """The sum over clusters of the variances of their shares."""
+    """Return the sum over clusters of the estimated variance of each one's share."""
     spreads = shares * (1 - shares)
     variances = spreads / (sizes - 1)
     return float(variances.sum())

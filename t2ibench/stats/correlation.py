@@ -25,7 +25,7 @@ def correlation_permutation(
     max_exact: int = 200_000,
     rng: np.random.Generator,
 ) -> PermutationResult:
-    """Test of no association: x is permuted against y.
+    """Test Spearman's rank correlation of two scores of the same items by permutation.
 
     r = Σ(a − ā)(b − b̄) / √(Σ(a − ā)² Σ(b − b̄)²), where a, b are the midranks of x
     and y. r is recomputed for all n! orders of x, or for `n_draws` random ones. p as in
@@ -85,7 +85,7 @@ _NO_SPREAD = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Kendall:
-    """A rank correlation: tau-b, nan where x or y is constant."""
+    """Kendall's tau-b of two scores of the same items; nan where either is constant."""
 
     tau: float
     # Nan for fewer than 5 pairs, and where tau is the same without each one of them, such as 1:
@@ -97,7 +97,7 @@ class Kendall:
 
 
 def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kendall:
-    """Kendall's tau-b with a jackknife interval on Fisher's scale.
+    """Return Kendall's tau-b of two scores, with a jackknife interval on Fisher's scale.
 
     tau_b = Σ_{i<j} sign(x_i − x_j) sign(y_i − y_j) / √((n₀ − n₁)(n₀ − n₂)), where n₁ and n₂ count
     the pairs that are tied in x and in y. The interval is tanh(atanh τ ± t_{n−1} s / (1 − τ²)),

@@ -1,4 +1,4 @@
-"""The excess of a mean square over another, and what sets of few squares have by chance."""
+"""The excess of one mean square over another, and its typical value by chance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HIGH_END = 10
 def excess(
     concepts: Float64Array | float, reference: Float64Array | float
 ) -> Float64Array:
-    """(V - W) / (V + W) of two mean squares.
+    """Return the excess of one mean square over another, (V - W) / (V + W).
 
     Args:
         concepts: V; below 0 it counts as 0.
@@ -36,7 +36,9 @@ def excess(
 
 
 def typical_square(draws: Float64Array) -> float:
-    """The c about which the excess of mean squares averages 0: mean of (q - c) / (q + c) = 0.
+    """Return the reference over which the mean excess of drawn mean squares is 0.
+
+    It is the c at which the mean of (q - c) / (q + c) over all draws q is 0.
 
     Args:
         draws: Mean squares q, of expectation 1, shape (draws,).

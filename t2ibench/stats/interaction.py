@@ -1,4 +1,4 @@
-"""Whether two attributes of the same images go together, prompt by prompt.
+"""Association of two attributes of the same images, within prompts.
 
 Attributes of images of different prompts may go together only because prompts differ (surgeons are
 drawn older and more often as men). Everything here is within prompts, and then averaged.
@@ -26,7 +26,7 @@ _BLOCK = 400_000
 
 @dataclass(frozen=True, slots=True)
 class CrossedAnswers:
-    """Answers to two questions about the same images.
+    """Answers to two questions about the same images, with the prompt of each image.
 
     Attributes:
         codes: Class that each image was answered with, shape (images, 2).
@@ -39,7 +39,10 @@ class CrossedAnswers:
     classes: tuple[int, int]
 
     def table(self) -> Float64Array:
-        """Images of each prompt and combination of classes, shape (prompts, *classes)."""
+        """Return the number of images by prompt and combination of classes.
+
+        The shape is (prompts, *classes).
+        """
         prompts = int(self.prompt.max(initial=-1)) + 1
         first, second = self.codes.T
         counts = np.zeros((prompts, *self.classes))
@@ -49,7 +52,10 @@ class CrossedAnswers:
 
 @dataclass(frozen=True, slots=True)
 class CellExcess:
-    """How much more frequent each combination is than its parts would make it, all (*classes,)."""
+    """The frequency of each combination of two classes beyond that of independent classes.
+
+    All arrays have the shape (*classes,).
+    """
 
     share: Float64Array  # mean over prompts
     excess: Float64Array  # mean over prompts of P(a, b) - P(a) P(b), unbiased
@@ -59,7 +65,9 @@ class CellExcess:
 
 
 def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
-    """Return the excess of every combination of classes, for these prompts.
+    """Return how much more frequent each combination of classes is than if independent.
+
+    The prompts count as fixed.
 
     For each prompt P(a, b) - P(a) P(b) is estimated without bias: the product of shares by distinct
     images. The variance is the delete-one-image jackknife's, at least that of independent classes
@@ -120,7 +128,7 @@ def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
 
 
 def _jackknife_variance(counts: Float64Array) -> Float64Array:
-    """Delete-one-image variance of each prompt's excess, shape (prompts, cells)."""
+    """Return the jackknife variance over images of each prompt's excess, (prompts, cells)."""
     prompts, *classes = counts.shape
     flat = counts.reshape(prompts, -1)
     cells = flat.shape[1]
@@ -143,7 +151,10 @@ def _jackknife_variance(counts: Float64Array) -> Float64Array:
 
 
 def _margins(counts: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Images of each prompt, and of each of its classes, in shapes that multiply."""
+    """Return the images of each prompt, in all and by class of either question.
+
+    Their shapes broadcast with that of the counts.
+    """
     total = counts.sum(axis=(1, 2), keepdims=True)
     first = counts.sum(axis=2, keepdims=True)
     second = counts.sum(axis=1, keepdims=True)
@@ -151,7 +162,9 @@ def _margins(counts: Float64Array) -> tuple[Float64Array, Float64Array, Float64A
 
 
 def unbiased_excess(counts: Float64Array) -> Float64Array:
-    """P of both classes less the product of each, unbiased.
+    """Return unbiased estimates of each combination's excess over independent classes.
+
+    The excess is P(a, b) - P(a) P(b) within each prompt.
 
     Args:
         counts: Images of each prompt and combination, shape (prompts, *classes); at least two
@@ -175,7 +188,9 @@ def unbiased_excess(counts: Float64Array) -> Float64Array:
 
 
 def _null_variance(counts: Float64Array) -> Float64Array:
-    """Variance of the excess of independent classes, with one more image that is as likely any.
+    """Return the variance of each excess if classes are independent, smoothed by one image.
+
+    The additional image is of every class with the same probability:
 
     p (1 - p) q (1 - q) / n, shape (prompts, cells).
     """
@@ -193,7 +208,7 @@ def _null_variance(counts: Float64Array) -> Float64Array:
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """Whether attributes go together."""
+    """The association of two attributes within prompts, with its test."""
 
     # G / 2 N less what chance gives, in nats: 0 on average where nothing goes together
     value: float
@@ -203,7 +218,9 @@ class Interaction:
 def interaction(
     answers: CrossedAnswers, n_draws: int, rng: np.random.Generator
 ) -> Interaction:
-    """Test that attributes are independent within every prompt, against one common association.
+    """Test whether two attributes are independent among the images of every prompt.
+
+    The test has power against an association that prompts have in common.
 
     G = 2 Σ O ln(O / E), with O the images of each combination over all prompts and E the sum over
     prompts of what independent classes would give. Under independence the answers to one question
@@ -249,7 +266,10 @@ def interaction(
 def _permuted_counts(
     answers: CrossedAnswers, n_draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """Counts with the second answers permuted within prompts, shape (draws, cells)."""
+    """Return counts of combinations if second answers are permuted within prompts.
+
+    The shape is (draws, cells).
+    """
     order = np.argsort(answers.prompt, kind="stable")
     prompt = answers.prompt[order]
     first, second = answers.codes[order].T
@@ -285,7 +305,7 @@ def shared_variance(
     units: Sequence[Hashable],
     words: Sequence[Hashable],
 ) -> tuple[float, float]:
-    """What a second way of sharing adds to the variance of a weighted sum clustered by the first.
+    """Return the variance that shared words add to a weighted sum clustered by unit.
 
     With i = w (x - mean of its stratum) √(W / (W - 1)), W the words of its stratum,
 
@@ -374,6 +394,6 @@ def _squared_sums(values: Float64Array, numbers: IntArray) -> float:
 
 
 def _equal_pairs(numbers: IntArray) -> float:
-    """Ordered pairs of equal numbers, each with itself among them."""
+    """Return the number of ordered pairs of equal numbers, self-pairs included."""
     sizes = np.bincount(numbers)
     return float((sizes**2).sum())

@@ -22,7 +22,7 @@ _FEWEST_CAPTIONS = 3
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A number as human labels would give it; without a value, why it cannot be corrected.
+    """A number corrected to what human labels would give, or the reason why it cannot be.
 
     Attributes:
         value: The corrected number.
@@ -46,7 +46,7 @@ def corrected_share(
     unanswered: float = 0.0,
     labels_of_unanswered: npt.ArrayLike = (),
 ) -> Corrected:
-    """Return a share from many answers of a judge and a few of people (PPI++, double sampling).
+    """Return a class's share, from a judge's answers about all images and people's about few.
 
     Among the K images that the judge answered for
 
@@ -113,7 +113,7 @@ def corrected_share(
 def _answered_share(
     judged: Float64Array, f: Float64Array, y: Float64Array
 ) -> tuple[float, float, float]:
-    """Return the share among images that the judge answered for, its variance and its weight."""
+    """Return the corrected share of images with a judge's answer, its variance and weight."""
     n = len(y)
     n_judged = len(judged)
     if not n:
@@ -145,7 +145,7 @@ def _answered_share(
 
 
 def _wilson(p: float, variance: float, level: float) -> tuple[float, float]:
-    """Wilson's interval of a share whose variance is known."""
+    """Return Wilson's interval of a share with the given variance."""
     if variance == 0:
         return p, p
     z = float(ndtri((1 + level) / 2))
@@ -164,7 +164,7 @@ def _wilson(p: float, variance: float, level: float) -> tuple[float, float]:
 
 
 def confusion_matrix(truth: Sequence[int], judged: Sequence[int], k: int) -> IntArray:
-    """Return how often the judge gave each class where people gave each.
+    """Return the number of images by people's class and by the judge's class.
 
     Args:
         truth: People's classes, by number.
@@ -188,7 +188,9 @@ def confusion_matrix(truth: Sequence[int], judged: Sequence[int], k: int) -> Int
 def corrected_mean_square(
     counts: npt.ArrayLike, confusions: npt.ArrayLike, level: float = 0.95
 ) -> Corrected:
-    """Mean over captions of the squared distance of true shares from uniform (Rogan-Gladen).
+    """Return the mean squared bias of captions, corrected for the judge's errors.
+
+    It is the mean over captions of the squared distance of true shares from uniform (Rogan-Gladen).
 
     With A the judge's share of class j where people say i, a caption's true shares are A^-T q, and
     h = (|A^-T q|² - 1/k) / (1 - 1/k), where the square is a U-statistic over the caption's pairs of
@@ -264,7 +266,7 @@ def _rates(confusion: Float64Array) -> Float64Array:
 
 
 def _least_variance(n: Float64Array, confusion: Float64Array) -> float:
-    """Variance of the mean square of uniform answers after the correction."""
+    """Return the variance that the corrected mean square has if answers are uniform."""
     captions, k = n.shape
     centring = np.eye(k) - 1 / k
     inverse = np.linalg.inv(_rates(confusion)).T

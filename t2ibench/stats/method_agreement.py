@@ -21,7 +21,7 @@ _ALIKE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """A correlation with its interval; nan is what there is not."""
+    """A correlation with its interval; missing numbers are nan."""
 
     value: float
     low: float = math.nan
@@ -30,7 +30,7 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True)
 class MethodAgreement:
-    """How two methods agree on the same items."""
+    """Correlations of two methods' leans of the same items, with and without noise."""
 
     n: int
     rank: Correlation  # Spearman's correlation of the leans as measured
@@ -52,7 +52,7 @@ def correlate_methods(
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> MethodAgreement:
-    """Correlate two methods' leans of the same items, and remove the noise of both.
+    """Return correlations of two methods' leans of the same items, with and without noise.
 
     With S the covariance matrix of the leans between items (divisor n - 1) and N the mean over
     items of the covariance matrices of their errors, the reliabilities are 1 - N_xx / S_xx and
@@ -153,7 +153,7 @@ def _fisher(values: Float64Array, level: float, extra: float) -> Correlation:
 def _without_noise(
     s: Float64Array, noise: Float64Array, level: float, rng: np.random.Generator
 ) -> tuple[Correlation, str | None]:
-    """Return the correlation of S - N with its interval, or why there is none."""
+    """Return the correlation of leans without noise and its interval, or why there is none."""
     n = len(noise)
     if n < FEWEST_ITEMS:
         return Correlation(math.nan), f"{n} items; {FEWEST_ITEMS} are the fewest"
@@ -183,7 +183,7 @@ def _without_noise(
 
 
 def _correlations(matrices: Float64Array) -> Float64Array:
-    """Of covariance matrices, shape (k, 2, 2); nan where a variance is not positive."""
+    """Return the correlation of each covariance matrix; nan if a variance is not positive."""
     variance_x = matrices[:, 0, 0]
     variance_y = matrices[:, 1, 1]
     positive = (variance_x > 0) & (variance_y > 0)
@@ -193,7 +193,10 @@ def _correlations(matrices: Float64Array) -> Float64Array:
 
 
 def _covariances(s: Float64Array, df: int, rng: np.random.Generator) -> Float64Array:
-    """Covariance matrices of which S may be a sample, shape (draws, 2, 2); either order once."""
+    """Draw true covariance matrices that are compatible with a sample's, (draws, 2, 2).
+
+    Half of the draws begin with either method, so that their order does not matter.
+    """
     draws = []
     for order in ([0, 1], [1, 0]):
         # A, lower triangular: a11, a22 and a21.

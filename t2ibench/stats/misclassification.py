@@ -1,4 +1,4 @@
-"""How often a judge errs, what that makes of a share, and the share without it."""
+"""A judge's error rates, the shares that it reads because of them, and corrected shares."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A share of images with its interval; nan without images.
+    """A share of images with its interval; the share is nan without images.
 
     Attributes:
         value: The share.
@@ -36,7 +36,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class ClassErrors:
-    """How a judge reads one class against all others.
+    """A judge's error rates for one class against all others.
 
     Attributes:
         sensitivity: Of the images of the class that it answered for, those it gave the class.
@@ -52,7 +52,10 @@ class ClassErrors:
 
     @property
     def youden(self) -> Rate:
-        """Sensitivity + specificity - 1 (Youden 1950): 1 without errors, 0 for guesses."""
+        """Youden's index, sensitivity + specificity - 1: 1 without errors, 0 for guesses.
+
+        Source: Youden 1950.
+        """
 
         def youden(se: float, sp: float) -> float:
             return max(se + sp - 1, 0)
@@ -61,7 +64,7 @@ class ClassErrors:
         return _combined(youden, rates)
 
     def read(self, share: float) -> Rate:
-        """What the judge would read where a share of the images shows the class.
+        """Return the share of answers that the judge would give a class, from its true share.
 
         w se + (1 - w) (1 - sp), w = share a / (share a + (1 - share) b), with a and b the shares of
         the class and of the others that it answers for, as far as the errors are known (generalized
@@ -80,7 +83,7 @@ class ClassErrors:
         return _combined(read, self._rates)
 
     def corrected(self, read: float, low: float, high: float) -> Rate:
-        """The share that a judge with these errors would have read as this one; inverts `read`."""
+        """Return the true share behind one that the judge read: the inverse of `read`."""
 
         def true(se: float, sp: float, a: float, b: float, q: float) -> float:
             youden = max(se + sp - 1, _ROUNDING)
@@ -97,7 +100,7 @@ class ClassErrors:
 
 
 def _weight(share: float, a: float, b: float) -> float:
-    """The class's share of the answers, of which it has a share a and the others b."""
+    """Return the class's share of answered images, from those answered of it and of others."""
     of_class = share * a
     of_others = (1 - share) * b
     answered = of_class + of_others
@@ -105,7 +108,7 @@ def _weight(share: float, a: float, b: float) -> float:
 
 
 def _combined(value: Callable[..., float], rates: Sequence[Rate]) -> Rate:
-    """A share as a function of independent rates, monotone in each, with its interval."""
+    """Return a share that is a monotone function of independent rates, with its interval."""
     points = [rate.value for rate in rates]
     middle = value(*points)
     below = 0.0
@@ -136,7 +139,7 @@ def clustered_rate(
     *,
     of_another: bool = False,
 ) -> Rate:
-    """A share of all images of several prompts, images of one prompt alike.
+    """Return a share of images with an interval that allows for images alike within prompts.
 
     p = sum x_c / sum n_c with the ratio estimator's variance V over C prompts, at least that of
     independent images; Wilson's interval with the effective number of images and Student's t. For
@@ -197,7 +200,7 @@ def errors_of(
     *,
     of_another: bool = False,
 ) -> ClassErrors:
-    """A judge's errors about one class, from images that people labelled.
+    """Return a judge's error rates for one class, from images that people labelled.
 
     Args:
         truth: People's class of each image, by number, shape (n,).
@@ -242,7 +245,9 @@ def group_test(
     rng: np.random.Generator,
     draws: int = 4999,
 ) -> float:
-    """Whether an outcome is as frequent in every group, images of one prompt alike.
+    """Return the p-value that an outcome is equally frequent in all groups of images.
+
+    Images of one prompt may be alike.
 
     The largest difference between a group and all others, in standard errors. Its p-value is the
     larger of two: with the groups permuted over images (exact where prompts do nothing), and with
@@ -313,7 +318,7 @@ def group_test(
 
 
 def _beyond(rows: Float64Array) -> float:
-    """The p-value of the first row's largest size among those of all rows."""
+    """Return the p-value of the first row's largest absolute number among those of all rows."""
     largest = np.abs(rows).max(axis=1)
     observed = largest[0] * (1 - _ROUNDING)
     reached = largest >= observed

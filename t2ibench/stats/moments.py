@@ -1,4 +1,4 @@
-"""The two-sample statistics: one table, read by effect sizes, bootstrap and permutation tests.
+"""Statistics of two samples, for effect sizes, bootstrap and permutation tests.
 
 A statistic is a function of the moments of two samples, X and Y. The moments are arrays of shape
 (draws,) where many resamples or partitions are evaluated at once, and plain numbers for one pair
@@ -22,7 +22,7 @@ Values: TypeAlias = Float64Array | float  # shape (draws,), or one number
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Moments of one sample."""
+    """Size, mean and sum of squared deviations of one sample."""
 
     n: Values
     mean: Values
@@ -31,7 +31,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Moments of two samples."""
+    """Moments of two samples, X and Y, from which every statistic is computed."""
 
     x: Moments
     y: Moments
@@ -48,14 +48,14 @@ class Pair:
 
     @property
     def pooled_sd(self) -> Values:
-        """SD within the samples: √((SS_x + SS_y) / (n_x + n_y − 2))."""
+        """Pooled standard deviation within the samples: √((SS_x + SS_y) / (n_x + n_y − 2))."""
         squares = np.maximum(self.x.squares + self.y.squares, 0.0)
         degrees = self.x.n + self.y.n - 2
         variance = safe_ratio(squares, degrees)
         return np.sqrt(np.where(variance <= self.rounding, 0.0, variance))
 
     def union_sd(self, ddof: int) -> Values:
-        """Standard deviation of both samples together; nan where n less `ddof` is 0."""
+        """Return the standard deviation of both samples together; nan where n less `ddof` is 0."""
         n = self.x.n + self.y.n
         squares = self.union_squares
         if squares is None:
@@ -77,17 +77,17 @@ def _mean_y(pair: Pair) -> Values:
 
 
 def _cohens_d(pair: Pair) -> Values:
-    """Return the difference over the pooled SD within the samples."""
+    """Return Cohen's d: the difference of means over the pooled SD within the samples."""
     return safe_ratio(pair.difference, pair.pooled_sd)
 
 
 def _union_d(pair: Pair) -> Values:
-    """Return the difference over the SD of all values, with ddof 1."""
+    """Return the difference of means over the SD of all values, with ddof 1."""
     return safe_ratio(pair.difference, pair.union_sd(ddof=1))
 
 
 def _union_d_ddof0(pair: Pair) -> Values:
-    """Return the difference over the SD of all values, with ddof 0."""
+    """Return the difference of means over the SD of all values, with ddof 0."""
     return safe_ratio(pair.difference, pair.union_sd(ddof=0))
 
 
@@ -102,7 +102,7 @@ STATISTICS: dict[str, Callable[[Pair], Values]] = {
 
 
 def safe_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Float64Array:
-    """Division without warnings: nan wherever the ratio is not finite.
+    """Return a ratio without warnings: nan wherever it is not finite.
 
     Args:
         numerator: Any shape.
@@ -117,7 +117,7 @@ def safe_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Float64A
 
 
 def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Cliff's delta: how much more often X exceeds Y than the reverse.
+    """Return Cliff's delta: how much more often X exceeds Y than the reverse.
 
     δ = (#{x > y} − #{x < y}) / (n m) over all pairs, from the midranks of X among all values:
     δ = 2 U / (n m) − 1 with the Mann-Whitney statistic U = R_x − n (n + 1) / 2. (δ + 1) / 2 is the
@@ -150,7 +150,7 @@ def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def placements(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:
-    """Return how each value of one sample dominates the other sample.
+    """Return how far each value of two samples lies above or below the other sample.
 
     V_i = mean over j of sign(x_i − y_j), W_j = mean over i of sign(x_i − y_j). Both have mean δ,
     and Var(δ) is about s²(V) / n + s²(W) / m.

@@ -1,4 +1,4 @@
-"""Permutation tests of two samples and of signs, relabelled answers, and p-values of many tests.
+"""Permutation tests of samples, signs and answers, and p-values adjusted for many tests.
 
 Every statistic is a function of sums over clusters. The sums of all partitions are one product of
 a matrix of labels with a small table of cluster sums: there is no Python loop over draws.
@@ -43,7 +43,7 @@ class PermutationResult:
 def p_value(
     null: Float64Array, observed: float, alternative: str, exact: bool
 ) -> float:
-    """p-value: share of the null distribution at least as extreme as the observed statistic.
+    """Return the share of a null distribution that is at least as extreme as the data.
 
     With b draws of N as extreme: p = b / N if exact, and p = (1 + b) / (1 + N) for Monte Carlo
     draws, where the observed arrangement counts as one more draw. A nan draw counts as extreme.
@@ -103,7 +103,7 @@ def two_sample_permutation(
     max_exact: int = 200_000,
     rng: np.random.Generator,
 ) -> dict[str, PermutationResult]:
-    """Test of exchangeable samples: the labels X and Y are permuted over whole clusters.
+    """Test whether two samples are exchangeable, by permuting X and Y over whole clusters.
 
     θ is recomputed for each of the C(k, k_x) ways to choose k_x of the k clusters as X, or for
     `n_draws` random ones. p as in `p_value`. All statistics see the same partitions.
@@ -142,7 +142,7 @@ def two_sample_permutation(
     rounding = 1e-13 * math.sqrt(squares / totals[0]) ** 2
 
     def evaluate(labels: Float64Array) -> dict[str, Float64Array]:
-        """Statistics of many partitions; labels has shape (partitions, k)."""
+        """Return the statistics of many partitions; labels has shape (partitions, k)."""
         sums_of_x = labels @ rows
         pair = Pair(
             x=_moments(sums_of_x),
@@ -178,7 +178,7 @@ def two_sample_permutation(
 def _cluster_table(
     values: Float64Array, in_x: BoolArray, clusters: npt.ArrayLike | None
 ) -> tuple[Float64Array, BoolArray, float, float]:
-    """Size, sum and sum of squares of each cluster's values, less the mean of all values.
+    """Return each cluster's size, sum and sum of squares, of values less their mean.
 
     With them, which clusters are X's, that mean, and the sum of squares of all values.
     """
@@ -206,7 +206,7 @@ def _cluster_table(
 
 
 def _moments(sums: Float64Array) -> Moments:
-    """Moments of one side, from sums of rows of the table over its clusters."""
+    """Return the moments of one sample, from the sums over its clusters."""
     n, total, second = sums.T
     mean = total / n
     squares = second - total**2 / n
@@ -227,7 +227,10 @@ def _all_labels(k: int, k_x: int) -> Iterator[Float64Array]:
 def _random_labels(
     k: int, k_x: int, n_draws: int, rng: np.random.Generator
 ) -> Iterator[Float64Array]:
-    """Random partitions: the k_x smallest of k random keys, so labels never repeat in a draw."""
+    """Yield blocks of random partitions, each with k_x of the k clusters in the sample X.
+
+    They are the k_x smallest of k random keys, so that none is chosen twice in a draw.
+    """
     size = max(1, BLOCK_CELLS // k)
     for start in range(0, n_draws, size):
         n_rows = min(size, n_draws - start)
@@ -250,7 +253,7 @@ _BLOCK = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers about images: several about one image, in several rows of counts.
+    """Answers about images by question and prompt; one image may have several.
 
     Attributes:
         image: Number of the image of each answer, shape (cells,).
@@ -270,7 +273,7 @@ class Answers:
 def relabelled_codes(
     answers: Answers, n_draws: int, rng: np.random.Generator
 ) -> IntArray:
-    """Answers as they would be without bias, what they share through their images kept.
+    """Return draws of unbiased answers that keep the dependence of answers about one image.
 
     The classes of a row lie on a circle, each as wide as its expected share. An answer is a random
     place within its class (the same one for all answers about an image), and each image's answers
@@ -318,7 +321,7 @@ def relabelled_codes(
 def relabelled_counts(
     answers: Answers, n_draws: int, rng: np.random.Generator
 ) -> Iterator[IntArray]:
-    """Counts of `relabelled_codes`, a block of draws at a time.
+    """Yield the counts of answers of each class in draws of `relabelled_codes`, by block.
 
     Args:
         answers: The answers.
@@ -348,7 +351,7 @@ def sign_flip_permutation(
     max_exact: int = 200_000,
     rng: np.random.Generator,
 ) -> PermutationResult:
-    """Test that the mean is 0, by flipping the signs of whole clusters.
+    """Test whether the mean is 0, by flipping the signs of whole clusters.
 
     θ = Σ_c s_c t_c / n, where t_c is the sum of cluster c and s_c = ±1 its sign: all 2^k patterns
     of signs, or `n_draws` random ones. p as in `p_value`.
@@ -405,7 +408,9 @@ def _tested_indices(p_values: Sequence[float | None]) -> list[int]:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's step-down adjustment: controls the probability of any false positive.
+    """Return p-values after Holm's step-down adjustment for the number of tests.
+
+    It controls the probability of any false positive.
 
     With p_(1) ≤ … ≤ p_(m): p̃_(i) = max over j ≤ i of min(1, (m − j + 1) p_(j))
 
@@ -435,7 +440,9 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
-    """Benjamini and Hochberg's adjustment: controls the expected share of false positives.
+    """Return p-values after Benjamini and Hochberg's adjustment for the number of tests.
+
+    It controls the expected share of false positives.
 
     With p_(1) ≤ … ≤ p_(m): p̃_(i) = min over j ≥ i of min(1, m p_(j) / j)
 

@@ -1,4 +1,4 @@
-"""Several people who answered about the same images: how far they agree, and how often they err."""
+"""Agreement of several people who answered about the same images, and their error rates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LEAST = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A number with its 95 % interval; None where there is none."""
+    """A number with its interval; missing numbers are None."""
 
     value: float | None
     low: float | None = None
@@ -37,7 +37,7 @@ class Interval:
 
 
 def exact_share(hits: int, total: int, level: float = 0.95) -> Interval:
-    """Return the share of items, with the interval of Clopper and Pearson.
+    """Return a share of items, with the exact interval of Clopper and Pearson.
 
     Args:
         hits: Items with the property.
@@ -74,7 +74,7 @@ def alpha_interval(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> Interval:
-    """Krippendorff's alpha of several people, with an interval over images.
+    """Return Krippendorff's alpha of several people's agreement, with an interval over images.
 
     Images are drawn again, with all answers about them. Where nobody disagrees about any of n
     images, the lower end is that of a share 1 − tail^(1/n) of disputed images.
@@ -124,7 +124,7 @@ def alpha_interval(
 
 
 def _counts_of_shared(people: Sequence[Sequence[str | None]]) -> Float64Array:
-    """How often each class was given to each image with two answers, shape (images, k)."""
+    """Return the answers of each class about each image with several, shape (images, k)."""
     shared = []
     for answers in zip(*people, strict=True):
         given = [answer for answer in answers if answer]
@@ -141,7 +141,7 @@ def kappa_interval(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> Interval:
-    """Cohen's kappa of two people, with an interval over images.
+    """Return Cohen's kappa of two people's agreement, with an interval over images.
 
     Args:
         first: One person's classes, one an image.
@@ -192,7 +192,7 @@ def kappa_interval(
 
 
 def _one_hot(answers: Sequence[str], names: Sequence[str]) -> Float64Array:
-    """Whether each answer is each of the classes, shape (images, classes)."""
+    """Return answers as indicators of the classes, shape (images, classes)."""
     codes = np.array([names.index(answer) for answer in answers])
     is_class = codes[:, None] == np.arange(len(names))
     one_hot: Float64Array = is_class.astype(np.float64)
@@ -200,14 +200,14 @@ def _one_hot(answers: Sequence[str], names: Sequence[str]) -> Float64Array:
 
 
 def _resampled(count: int, rng: np.random.Generator) -> Float64Array:
-    """Return how often each image is drawn, shape (draws, images)."""
+    """Return how often bootstrap samples contain each image, shape (draws, images)."""
     probabilities = np.full(count, 1 / count)
     drawn = rng.multinomial(count, probabilities, size=DRAWS)
     return drawn.astype(np.float64)
 
 
 def _chance(counts: Float64Array) -> float:
-    """Return the chance disagreement: how often two answers about random images differ."""
+    """Return the chance disagreement: how often two random answers about any images differ."""
     totals = counts.sum(axis=0)
     size = totals.sum()
     pairs = size * (size - 1)
@@ -219,7 +219,7 @@ def _chance(counts: Float64Array) -> float:
 def _percentiles(
     value: float, draws: Float64Array, chance: float, images: int, level: float
 ) -> Interval:
-    """The percentile interval of a coefficient that is 1 − disagreement / chance."""
+    """Return the percentile interval of an agreement coefficient 1 − disagreement / chance."""
     tail = (1 - level) / 2
     if value >= 1 - _LEAST:
         # With this share of disputed images, none is among n of them with probability `tail`.
@@ -239,7 +239,7 @@ def _percentiles(
 
 
 def most_voted(votes: Sequence[str]) -> str | None:
-    """What most people answered; None where several answers are the most frequent.
+    """Return the answer that most people gave; None if several are the most frequent.
 
     Args:
         votes: One answer a person.
@@ -261,7 +261,7 @@ def most_voted(votes: Sequence[str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class MajorityAccuracy:
-    """How much of what images show is in what most people said, corrected for guesses.
+    """The accuracy of majority answers about images, corrected for guesses.
 
     With the accuracy A, a majority reads a true share p of one of k classes as 1/k + A (p − 1/k):
     A is 1 for people who do not err, and 0 for people who guess.
@@ -272,7 +272,7 @@ class MajorityAccuracy:
     k: int = 2  # classes
 
     def widened(self, interval: tuple[float, float]) -> tuple[float, float]:
-        """Return the interval of a true share, from that of a share of what most people said.
+        """Return the interval of a true share, from that of the share of majority answers.
 
         It has room for every accuracy from the least to 1.
 
@@ -290,7 +290,7 @@ class MajorityAccuracy:
         return max(0.0, lowest), min(1.0, highest)
 
     def read(self, share: float) -> tuple[float, float]:
-        """Between which shares a true one may be read.
+        """Return the least and the largest share of majority answers that a true share may give.
 
         Example:
             >>> MajorityAccuracy(0.9, 0.5).read(0.9)
@@ -310,7 +310,7 @@ def majority_accuracy(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> MajorityAccuracy | None:
-    """Return how far what most people say about images can be wrong, from how they disagree.
+    """Return the accuracy of majority answers about images, estimated from disagreements.
 
     Of an image that is clear, a person sees the class with probability a, and otherwise guesses
     among all k; of others everybody guesses. With a share w of clear images two people's agreement
@@ -366,7 +366,7 @@ def majority_accuracy(
 
 @dataclass(frozen=True)
 class _Votes:
-    """Votes about images, with their moments."""
+    """People's votes about the class of each image, with the images' prompts."""
 
     votes: IntArray
     prompts: IntArray
@@ -374,7 +374,7 @@ class _Votes:
 
     @cached_property
     def counts(self) -> Float64Array:
-        """Votes of each class, shape (images, k)."""
+        """Number of votes for each class about each image, shape (images, k)."""
         is_class = self.votes[..., None] == np.arange(self.k)
         n_votes = is_class.sum(axis=1)
         counted: Float64Array = n_votes.astype(np.float64)
@@ -382,7 +382,7 @@ class _Votes:
 
     @cached_property
     def sizes(self) -> Float64Array:
-        """Votes, shape (images,)."""
+        """Number of votes about each image, shape (images,)."""
         total: Float64Array = self.counts.sum(axis=1)
         return total
 
@@ -394,7 +394,7 @@ class _Votes:
         return bool(in_several_classes.any())
 
     def accuracy(self, weights: Float64Array) -> Float64Array:
-        """Return a for images drawn as often as the weights say, shape (draws,)."""
+        """Return the accuracy of majority answers in each bootstrap sample, shape (draws,)."""
         agreement = np.clip(self._agreement(weights), 0.0, 1.0)
         fitted = self._seen(weights, agreement)
         # a is least where all images are clear: w = 1 and a = √S.
@@ -419,7 +419,7 @@ class _Votes:
 
     @cached_property
     def _mix(self) -> dict[int, float]:
-        """Share of the images with each number of votes, of those with a majority."""
+        """Share of the images by number of votes, among images with a majority."""
         ordered = np.sort(self.counts, axis=1)
         most = ordered[:, -1]
         second_most = ordered[:, -2]
@@ -429,7 +429,7 @@ class _Votes:
         return {size: count / images for size, count in sorted(counted.items())}
 
     def _agreement(self, weights: Float64Array) -> Float64Array:
-        """Mean agreement of two people beyond guesses, shape (draws,)."""
+        """Return the mean agreement of two people beyond guesses, shape (draws,)."""
         several = self.sizes > 1
         counts = self.counts[several]
         sizes = self.sizes[several]
@@ -443,7 +443,7 @@ class _Votes:
         return mean
 
     def _seen(self, weights: Float64Array, agreement: Float64Array) -> Float64Array:
-        """Return how well a person sees a clear image, from what three people say alike.
+        """Return one person's accuracy on clear images, from the agreement of three people.
 
         With x the indicator of a class less 1/k, E[x x x] = S a e + a² f E[x], f = (1 − 1/k)³ +
         1/k³ and e = f/k − 1/k³. The a with the least squared differences, over prompts and classes.
@@ -487,14 +487,17 @@ class _Votes:
     def _moments(
         self, several: npt.NDArray[np.bool_]
     ) -> tuple[Float64Array, Float64Array]:
-        """Of each image and class, the mean of x over people, and of x x x over three of them."""
+        """Return mean and mean triple product of people's votes, by image and class.
+
+        A vote x is the indicator of the class less 1/k; triples are of three different people.
+        """
         counts = self.counts[several]
         sizes = self.sizes[several][:, None]
         others = sizes - counts
         even = 1 / self.k
 
         def power_sum(power: int) -> Float64Array:
-            """The sum over people of a power of x, which is 1 − 1/k or −1/k."""
+            """Return the sum over people of a power of x, which is 1 − 1/k or −1/k."""
             of_class = counts * (1 - even) ** power
             of_others = others * (-even) ** power
             total: Float64Array = of_class + of_others
@@ -512,7 +515,9 @@ class _Votes:
 
 @lru_cache(maxsize=64)
 def _majority_table(votes: int, k: int) -> tuple[Float64Array, Float64Array]:
-    """How often votes have a majority, and its accuracy beyond guesses, over a grid of people's.
+    """Return how often votes have a majority, and its accuracy, by a person's accuracy.
+
+    Both are given for each accuracy of the grid; accuracies are corrected for guesses.
 
     Example:
         >>> decided, right = _majority_table(3, 2)
@@ -544,7 +549,7 @@ def _majority_table(votes: int, k: int) -> tuple[Float64Array, Float64Array]:
 
 
 def coded(answers: Sequence[Mapping[str, str]], classes: Sequence[str]) -> IntArray:
-    """Votes about images as numbers.
+    """Return people's votes about images as class numbers.
 
     Args:
         answers: For each image, person to answer.

@@ -1,4 +1,4 @@
-"""Words that are related: how alike their associations are, and tests that know it.
+"""Related words: correlations of their associations, and tests that allow for these.
 
 A text encoder gives related words related vectors, so whatever is measured along a direction falls
 alike for them: 24 words in six clusters are hardly more evidence than six words.
@@ -33,7 +33,7 @@ _LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Relatedness:
-    """What words share in a value, as a function of their cosine.
+    """The correlation of two words' values as a function of their cosine.
 
     Attributes:
         centre: Mean of the reference words, which cosines are taken about, shape (d,).
@@ -49,7 +49,7 @@ class Relatedness:
     def learnt(
         cls, reference: Float64Array, values: npt.ArrayLike
     ) -> Relatedness | None:
-        """Return the curve of everyday words: unit rows (r, d) with values (r,) or (r, q).
+        """Return the curve learnt from reference words: unit rows (r, d), values (r,) or (r, q).
 
         With z the standardised values, the correlation in a bin of cosines is the sum of z_i z_j
         over its pairs, divided by that of (z_i² + z_j²) / 2; then made monotone (isotonic
@@ -71,7 +71,7 @@ class Relatedness:
         np.fill_diagonal(bins, _BINS + 1)
 
         def sums(weights: Float64Array | None) -> npt.NDArray[Any]:
-            """Return the sum of each bin's pairs; without weights, their number."""
+            """Return the sum of weights over each bin's pairs; without weights, their number."""
             of_bins = np.bincount(bins.ravel(), weights, minlength=_BINS + 2)
             return of_bins[: _BINS + 1]
 
@@ -92,14 +92,14 @@ class Relatedness:
         )
 
     def of(self, words: Float64Array) -> Float64Array:
-        """The correlations of words, unit rows (n, d): shape (n, n), with a unit diagonal."""
+        """Return the correlations of words' values, shape (n, n), from unit rows (n, d)."""
         cosines = _cosines(words - self.centre)
         correlations = np.interp(cosines, self.cosines, self.correlations)
         return _unit_diagonal(np.round(correlations, _DECIMALS))
 
 
 def relatedness_across(words: Float64Array, direction: Float64Array) -> Float64Array:
-    """Return the correlations of words' values along a direction, without reference words.
+    """Return assumed correlations of words' values along a direction, from their cosines.
 
     Args:
         words: Unit rows, shape (n, d).
@@ -136,7 +136,7 @@ def _unit_diagonal(matrix: Float64Array) -> Float64Array:
 
 
 def noise_correlation(related: Float64Array) -> Float64Array:
-    """Return the correlations of words' values about the mean of their set.
+    """Return the correlations of words' deviations from the mean of their set.
 
     What all words of a set share belongs to the mean, which is estimated, and is no noise: with g
     the correlation of unrelated words of the set, the noise correlates by (R - g) / (1 - g). Most
@@ -181,7 +181,7 @@ def noise_correlation(related: Float64Array) -> Float64Array:
 
 
 def positive_definite(related: Float64Array) -> Float64Array:
-    """Return the correlations without negative eigenvalues.
+    """Return the nearby positive definite matrix of correlations.
 
     Args:
         related: Correlations, shape (n, n), with a unit diagonal.
@@ -200,7 +200,9 @@ def positive_definite(related: Float64Array) -> Float64Array:
 
 
 def effective_number(noise: Float64Array) -> float:
-    """As many independent words would tell their mean as well: 1 / mean of the correlations.
+    """Return the number of independent words whose mean would be as precise.
+
+    It is 1 / mean of the correlations.
 
     Args:
         noise: Of `noise_correlation`, shape (n, n).
@@ -218,7 +220,7 @@ def effective_number(noise: Float64Array) -> float:
 def related_draws(
     noise: Float64Array, n_draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """Normal values with these correlations; the second half is the first with its sign turned.
+    """Draw normal values with these correlations; the second half of draws negates the first.
 
     Args:
         noise: Correlations, shape (n, n).
@@ -238,7 +240,7 @@ def related_draws(
 
 @dataclass(frozen=True, slots=True)
 class Dominance:
-    """Cliff's delta of two sets of related values.
+    """Cliff's delta of two sets of related words' values, with its test and interval.
 
     Attributes:
         value: Delta.
@@ -264,7 +266,7 @@ def related_dominance(
     n_draws: int = 5000,
     rng: np.random.Generator,
 ) -> Dominance:
-    """Return the Mann-Whitney test and interval for values correlated within each set.
+    """Return Cliff's delta of two sets of correlated values, with its test and interval.
 
     Draws g ~ N(0, K_x) and h ~ N(0, K_y) have deltas δ*; p = (1 + #{|δ*| >= |δ|}) / (draws + 1).
     Exact for every monotone transform of normal values with these correlations; with none of them

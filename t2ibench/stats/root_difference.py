@@ -1,4 +1,4 @@
-"""The difference of the roots of two mean squares: its test and its interval by simulation."""
+"""The difference of two runs' root mean square leans: its test and interval by simulation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TwoByDraws = Float64Array  # shape (2, draws), or (2, 1) of the data
 
 @dataclass(frozen=True, slots=True)
 class RootDifference:
-    """How much larger the root of one mean square is than that of another.
+    """The difference of two root mean squares, with its test and interval.
 
     Attributes:
         value: √max(x₁, 0) − √max(x₂, 0).
@@ -73,7 +73,9 @@ def root_difference(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> RootDifference:
-    """Compare two unbiased mean squares x₁ and x₂ of the same items in two runs.
+    """Return the difference of the root mean squares of the same items in two runs.
+
+    The unbiased mean squares x₁ and x₂ are compared by their roots.
 
     Each x is taken for what `square_interval` takes it for: with the true mean square S, noise u
     and slopes s₀ and s₁, squares s₀ χ² of u / s₀ degrees of freedom, plus a linear part of variance
@@ -119,7 +121,7 @@ def root_difference(
     p = (1 + n_beyond) / (1 + len(draws))
 
     def beyond(difference: float) -> float:
-        """Return how far |Z| lies above its critical value at a difference."""
+        """Return how far |Z| lies above its critical value if the true difference is this one."""
         z, drawn = model.at(difference)
         critical = float(np.quantile(np.abs(drawn), level))
         return abs(z) - critical
@@ -148,7 +150,7 @@ def root_difference(
 
 
 def _n_beyond(draws: Float64Array, statistic: float) -> int:
-    """How many draws lie as far from 0 as the statistic."""
+    """Return the number of draws that lie at least as far from 0 as the statistic."""
     sizes = settled(np.abs(draws))
     observed_size = settled(abs(statistic))
     reached = sizes >= observed_size
@@ -156,7 +158,10 @@ def _n_beyond(draws: Float64Array, statistic: float) -> int:
 
 
 def _end(beyond: Callable[[float], float], centre: float, sign: float) -> float:
-    """Where a test rejects for good, going to one side from where it does not at all."""
+    """Return an end of an interval: the difference beyond which its test always rejects.
+
+    The search goes to one side (`sign`) from a difference that the test does not reject.
+    """
 
     def at(distance: float) -> float:
         return beyond(centre + sign * distance)
@@ -180,7 +185,7 @@ def _end(beyond: Callable[[float], float], centre: float, sign: float) -> float:
 
 
 class _Model:
-    """Two mean squares, and draws of what other images would have given."""
+    """A model of two runs' mean squares, with random draws of their noise."""
 
     def __init__(
         self,
@@ -216,13 +221,16 @@ class _Model:
 
     @property
     def roots(self) -> Float64Array:
-        """√max(x, 0) of both runs."""
+        """Root mean squares of both runs; 0 for a negative estimate."""
         roots: Float64Array = np.sqrt(np.maximum(self.x[:, 0], 0.0))
         return roots
 
     @property
     def centre(self) -> float:
-        """The difference at which Z is 0: a mean square below 0 tells that of the other, too."""
+        """The difference of the roots at which the test statistic Z is 0.
+
+        A mean square below 0 says something of that of the other run, too.
+        """
         first, second = self.x[:, 0]
         if min(first, second) >= 0:
             return float(self.roots[0] - self.roots[1])
@@ -231,14 +239,17 @@ class _Model:
         return float(np.copysign(size, gap))
 
     def at(self, difference: float) -> tuple[float, Float64Array]:
-        """Z of the data, and its draws where the roots differ by so much."""
+        """Return the test statistic Z of the data, and its draws under a true difference."""
         known_noise = np.ones((2, 1))
         z, squares = self._studentised(self.x, known_noise, difference)
         draws = self._drawn(squares, difference)
         return float(z[0]), draws
 
     def detectable(self, level: float) -> float:
-        """Return the least difference, in hundredths, that the test detects in 8 of 10 cases."""
+        """Return the least difference of roots that the test detects in 8 of 10 cases.
+
+        It is a multiple of 0.01.
+        """
         known_noise = np.ones((2, 1))
         _, equal_squares = self._studentised(self.x, known_noise, 0.0)
         equal = np.sqrt(equal_squares)
@@ -250,7 +261,7 @@ class _Model:
         fewer.scale = self.scale[:, ::_POWER_STRIDE]
 
         def detects(difference: float, run: int) -> bool:
-            """Return whether the test detects that one run's root is larger by so much."""
+            """Return whether a true difference in favour of one run is detected often enough."""
             roots = equal.copy()
             roots[run] += difference
             beyond = roots[run] - np.sqrt(self.top[run])
@@ -275,7 +286,7 @@ class _Model:
         return least / 100
 
     def _drawn(self, squares: _TwoByDraws, difference: float) -> Float64Array:
-        """Z where the true mean squares are these, tested for a difference."""
+        """Return draws of the test statistic Z for a difference, given true mean squares."""
         remaining = self._remaining_noise(squares)
         spread = 2 * np.sqrt(squares * self.along * remaining)
         linear = squares + spread * self.direction
@@ -287,14 +298,14 @@ class _Model:
         return z
 
     def _remaining_noise(self, squares: _TwoByDraws) -> Float64Array:
-        """Return the share of the noise that remains at these mean squares."""
+        """Return the share of the noise that remains if the true mean squares are these."""
         remaining: Float64Array = np.maximum(1 - squares / self.top, _LEAST)
         return remaining
 
     def _studentised(
         self, x: _TwoByDraws, scale: _TwoByDraws, difference: float
     ) -> tuple[Float64Array, _TwoByDraws]:
-        """Z, and the mean squares whose roots differ by so much and that fit x best."""
+        """Return Z for a difference of roots, and the mean squares with it that fit x best."""
         half = difference / 2
         mean = np.maximum(x.mean(axis=0, keepdims=True), 0.0)
         squares = np.repeat(mean, 2, axis=0)
@@ -321,7 +332,7 @@ class _Model:
     def _variances(
         self, squares: _TwoByDraws, scale: _TwoByDraws
     ) -> tuple[Float64Array, Float64Array]:
-        """v(S): its linear part, and that of squared noise."""
+        """Return the variance of each mean square in two parts: linear, and of squared noise."""
         remaining = self._remaining_noise(squares)
         linear = 4 * squares * self.along * remaining * scale
         factor = remaining * scale
@@ -330,7 +341,10 @@ class _Model:
 
 
 def _middle(x: _TwoByDraws, weights: _TwoByDraws, half: float) -> Float64Array:
-    """Return the m that minimises Σ w (x − (m ± half)²)², where neither root is below 0."""
+    """Return the mean of the two roots that fit the mean squares best, given their distance.
+
+    It is the m that minimises Σ w (x − (m ± half)²)², where neither root is below 0.
+    """
     weights = weights / weights.sum(axis=0)
     roots_of_x = np.sqrt(np.maximum(x, 0.0))
     largest_root = roots_of_x.max(axis=0)
@@ -350,7 +364,10 @@ def _middle(x: _TwoByDraws, weights: _TwoByDraws, half: float) -> Float64Array:
 
 
 def _correlated(normal: npt.NDArray[np.float64], correlation: float) -> Float64Array:
-    """Normal variables of two runs with a correlation, alike if the runs are exchanged."""
+    """Return normal variables of two runs with the given correlation.
+
+    If the runs are exchanged, so are the variables.
+    """
     more = np.sqrt(1 + correlation)
     less = np.sqrt(1 - correlation)
     weight_of_same = (more + less) / 2
@@ -362,7 +379,7 @@ def _correlated(normal: npt.NDArray[np.float64], correlation: float) -> Float64A
 def _squares(
     noise: SquareNoise, direction: Float64Array, others: Float64Array
 ) -> Float64Array:
-    """Return the sum of squared noise, one square of which is that along the leans."""
+    """Return draws of the sum of squared noise, given its part in the direction of the leans."""
     slope, _ = noise.slopes
     df = noise.noise / slope if slope > 0 else 0.0
     if df <= 1:
@@ -373,7 +390,7 @@ def _squares(
 
 
 def _relative(noise: SquareNoise, normal: Float64Array) -> Float64Array:
-    """Return an estimate of the noise over the noise; 1 where it is known."""
+    """Return draws of the estimated noise over the true noise; 1 if the noise is known."""
     if not np.isfinite(noise.df) or np.isfinite(noise.top):
         return np.ones_like(normal)
     chi_squares = chdtri(noise.df, ndtr(-normal))

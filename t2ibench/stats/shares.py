@@ -1,4 +1,4 @@
-"""Squared distance of class shares from expected ones: unbiased, with its variance."""
+"""Squared leans: unbiased squared distances of class shares from expected shares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def squared_lean(
     expected: npt.ArrayLike | None = None,
     classes: npt.ArrayLike | None = None,
 ) -> Float64Array:
-    """Squared lean of answers in k classes from expected shares r, unbiased at any number.
+    """Return the unbiased squared lean of answers in k classes from expected shares r.
 
     h = [Σ_j n_j (n_j − 1) / (N (N − 1)) − 2 Σ_j r_j n_j / N + Σ_j r_j²] / (1 − 1/k)
 
@@ -62,7 +62,9 @@ def squared_lean(
 def squared_lean_without(
     counts: npt.ArrayLike, expected: npt.ArrayLike | None = None
 ) -> Float64Array:
-    """`squared_lean` without one answer of each class, for the jackknife.
+    """Return the squared lean (see `squared_lean`) after removing an answer of each class.
+
+    The jackknife needs it; the last axis is the class of the removed answer.
 
     Args:
         counts: Shape (..., k).
@@ -85,7 +87,7 @@ def squared_lean_without(
 def pseudo_variance(
     codes: IntArray, expected: Float64Array, classes: IntArray, weights: Float64Array
 ) -> float:
-    """Variance of a weighted sum of squared leans, with one more image that leans nowhere.
+    """Return the variance of a weighted sum of squared leans, with an unbiased image added.
 
     Ten equal answers show no variance, but are compatible with some: with one more image whose
     answers have the expected shares, V = 4 θ'S θ + 2 tr S², where θ are all p − r of the images

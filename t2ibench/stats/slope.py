@@ -1,4 +1,4 @@
-"""How steeply generated shares follow reference shares, from answers or corrected by labels."""
+"""Slopes of generated shares on reference shares, such as occupations' shares of women."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONVERGED = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """A slope over independent units.
+    """The slope of a line over independent units, such as stimuli.
 
     Attributes:
         value: The slope.
@@ -41,11 +41,14 @@ class Slope:
         return float((self.influence**2).sum())
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Student's t interval."""
+        """Return Student's t interval of the slope."""
         return t_interval(self.value, self.variance, self.df, level)
 
     def p(self, expected: float = 0.0) -> float:
-        """Two-sided p-value: 0 is no slope, 1 mirrors the reference; nan without a variance."""
+        """Return the two-sided p-value of an expected slope; nan without a variance.
+
+        At a slope of 0 shares do not follow the reference, at 1 they mirror it.
+        """
         if not self.variance > 0:
             return float("nan")
         return t_test(self.value - expected, self.variance, self.df)
@@ -54,7 +57,7 @@ class Slope:
 def logit_slope(
     hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.ArrayLike
 ) -> Slope:
-    """Marginal slope of generated shares on reference shares, in a binomial model.
+    """Return the marginal slope of generated shares on reference shares, on the logit scale.
 
     logit E[x / n | r] = a + b logit r, fitted with Firth's penalty, which keeps it finite where
     shares are 0 or 1 and removes the first-order bias. The HC3 variance takes each stimulus as a
@@ -102,7 +105,7 @@ def logit_slope(
 def share_slope(
     hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.ArrayLike
 ) -> Slope:
-    """Least-squares slope of generated shares on reference shares.
+    """Return the least-squares slope of generated shares on reference shares.
 
     Unbiased whatever the shape of the relation, and linear in the shares: points of share for each
     point of the reference.
@@ -141,7 +144,7 @@ def _design(values: Float64Array) -> Float64Array:
 def _fit(
     design: Float64Array, n: Float64Array, beta: Float64Array
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Probabilities p, the weights of the units, and the inverse of the information."""
+    """Return fitted shares p, the units' weights, and the inverse information matrix."""
     logits = np.clip(design @ beta, -30, 30)
     p = expit(logits)
     weights = n * p * (1 - p) + 1e-12

@@ -1,4 +1,4 @@
-"""The mean square of several effects: unbiased, with one interval whatever its test."""
+"""Unbiased mean squares of several effects, such as items' leans, with their intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EVEN = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SquareNoise:
-    """What a mean of squared estimates owes to noise, as `square_interval` takes it.
+    """The noise in a mean of squared estimates, in the terms of `square_interval`.
 
     Attributes:
         noise: u, the mean of the squared estimates where there is nothing else.
@@ -42,7 +42,7 @@ class SquareNoise:
 
 @dataclass(frozen=True, slots=True)
 class MeanSquare:
-    """The mean square of several effects.
+    """The unbiased mean square of several effects, with its test and interval.
 
     Attributes:
         value: Unbiased, so negative about half of the time where every effect is 0.
@@ -74,7 +74,9 @@ def mean_square(
     *,
     along_variances: npt.ArrayLike | None = None,
 ) -> MeanSquare:
-    """Mean square of the effects N_j / D_j, weighted by D_j².
+    """Return the mean square of effects that are ratios, with its test and interval.
+
+    The effects N_j / D_j are weighted by D_j².
 
     With V_j the variance of N_j and U_j that of D_j:
 
@@ -152,7 +154,10 @@ def mean_square(
 
 
 def _f_degrees(v: Float64Array, f: Float64Array) -> tuple[float, float]:
-    """Return the h and h₂ of variances v with f degrees of freedom; see `mean_square`."""
+    """Return both degrees of freedom of the F test, h and h₂, from the effects' variances v.
+
+    The formulas are in `mean_square`; f are the degrees of freedom of each variance.
+    """
     total = float(v.sum())
     effects = float(len(v))
     unbiased_squares = v**2 * f / (f + 2)
@@ -173,7 +178,7 @@ def f_square(
     value: float | None = None,
     growth: float = 0.0,
 ) -> MeanSquare:
-    """Return a mean of k squared estimates N with covariance S: its F test and its interval.
+    """Return a mean square of k estimates N with covariance S, by its F test and interval.
 
     Args:
         squares: N'N / k.
@@ -240,7 +245,7 @@ def square_interval(
     growth: float = 0.0,
     top: float = float("inf"),
 ) -> tuple[float, float]:
-    """Interval of a mean square x whose lower end is above 0 exactly where its test rejects 0.
+    """Return the interval of a mean square x, above 0 exactly if its test rejects 0.
 
     The mean of the squared estimates is taken for s times a noncentral chi-squared variable with
     u / s degrees of freedom and noncentrality x / s: its mean is u + x, its variance s (2 u + 4 x).
@@ -285,7 +290,7 @@ def square_interval(
     rejected = float(chdtrc(noise / least, critical / least))
 
     def at(x: float) -> tuple[float, float]:
-        """Return the probability of fewer squares, and the weight of the test."""
+        """Return the probability of smaller estimates at x, and the weight that the test has."""
         larger = 1 + growth * x
         u = noise * larger
         room = max(1 - x / top, _SMALLEST)
@@ -299,12 +304,12 @@ def square_interval(
         return float(below), float(weight)
 
     def within(x: float) -> bool:
-        """Return whether x is below the upper end."""
+        """Return whether x is below the interval's upper end."""
         below, weight = at(x)
         return below >= tail * (1 - weight)
 
     def beyond(x: float) -> bool:
-        """Return whether x is below the lower end."""
+        """Return whether x is below the interval's lower end."""
         below, weight = at(x)
         return 1 - below < tail + (rejected - tail) * weight
 

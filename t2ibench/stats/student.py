@@ -1,4 +1,4 @@
-"""Student's t with Satterthwaite's degrees of freedom; ratios by Fieller's sets."""
+"""Student's t tests and intervals of estimates and of their ratios (Fieller's sets)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ITERATIONS = 30
 
 
 def satterthwaite(variances: npt.ArrayLike, dfs: npt.ArrayLike) -> tuple[float, float]:
-    """Variance of a sum of independent estimates, with its degrees of freedom.
+    """Return the variance of a sum of independent estimates, with its degrees of freedom.
 
     V = Σ v, df = V² / Σ (v² / df_v)
 
@@ -43,7 +43,7 @@ def satterthwaite(variances: npt.ArrayLike, dfs: npt.ArrayLike) -> tuple[float, 
 
 
 def welch(variances: npt.ArrayLike, counts: npt.ArrayLike) -> tuple[float, float]:
-    """Variance of a difference of two means, with degrees of freedom that few values keep to.
+    """Return the variance of a difference of two means, with cautious degrees of freedom.
 
     Satterthwaite's, and at most those of equally varying values: a variance that two or three
     values happen to show as small gives too many degrees of freedom where the other side has
@@ -75,7 +75,7 @@ def welch(variances: npt.ArrayLike, counts: npt.ArrayLike) -> tuple[float, float
 def t_interval(
     value: float, variance: float, df: float, level: float = 0.95
 ) -> tuple[float, float]:
-    """Interval of an estimate with an estimated variance.
+    """Return Student's t interval of an estimate with an estimated variance.
 
     value ± t_df((1 + level) / 2) √variance
 
@@ -104,7 +104,7 @@ def t_interval(
 
 
 def t_test(value: float, variance: float, df: float) -> float:
-    """Two-sided p-value that an estimate's expectation is 0.
+    """Return the two-sided p-value of Student's t test that an estimate's expectation is 0.
 
     p = 2 P(T_df > |value| / √variance)
 
@@ -136,7 +136,7 @@ def t_test(value: float, variance: float, df: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Ratios of contrasts of independent means; every array has the shape of the batch.
+    """Ratios of two estimates, with Fieller's sets; every array has the shape of the batch.
 
     Attributes:
         value: N / D.
@@ -171,7 +171,7 @@ def ratio(
     dfs: npt.ArrayLike,
     level: float = 0.95,
 ) -> Ratio:
-    """Ratio of two linear contrasts of independent means, with Fieller's set.
+    """Return the ratio of two linear contrasts of independent means, with Fieller's set.
 
     N = Σ_c a_c m_c, D = Σ_c b_c m_c, and W(t) = N − t D is a contrast with the variance V(t) = Σ_c
     (a_c − t b_c)² v_c and Satterthwaite's degrees of freedom. The set holds every t with W(t)² ≤ q²
@@ -225,7 +225,9 @@ def ratio_of_parts(
     dfs: npt.ArrayLike,
     level: float = 0.95,
 ) -> Ratio:
-    """`ratio` of two estimates whose covariance is a sum of independent parts.
+    """Return the ratio of two estimates, with Fieller's set, from parts of their covariance.
+
+    The parts are independent and add up (see `ratio`).
 
     Part c adds V_c(t) = p_c0 - 2 t p_c1 + t² p_c2 to the variance of W(t) = N - t D.
 
@@ -247,7 +249,7 @@ def ratio_of_parts(
     d = np.broadcast_to(np.asarray(bottom, dtype=np.float64), variance.shape)
 
     def degrees(t: Float64Array) -> Float64Array:
-        """Satterthwaite's degrees of freedom of V(t)."""
+        """Return Satterthwaite's degrees of freedom of V(t)."""
         # V_c(t) of each part.
         powers = np.stack([np.ones_like(t), -2.0 * t, t * t], axis=-1)
         terms = p * powers[..., None, :]
@@ -259,7 +261,10 @@ def ratio_of_parts(
         return freedom
 
     def end(side: int) -> Float64Array:
-        """Return the root of (N - t D)² = q² V(t), with q at that end's own df."""
+        """Return one end of Fieller's set: a root of (N - t D)² = q² V(t).
+
+        The quantile q has the degrees of freedom of that end.
+        """
         t = np.zeros_like(n)
         for _ in range(_ITERATIONS):
             quantile = stdtrit(degrees(t), (1 + level) / 2)
@@ -312,7 +317,9 @@ def fieller(
     df: float,
     level: float = 0.95,
 ) -> tuple[float, float, float]:
-    """Fieller's set of the ratio of two estimates whose covariance was estimated as a whole.
+    """Return Fieller's set and p-value of a ratio of two estimates, from their covariance.
+
+    The covariance was estimated as a whole.
 
     Such as of two means over the same stimuli, where `ratio` is for means that are independent.
     The set holds every t with (N − t D)² ≤ q² (v_NN − 2 t v_ND + t² v_DD).

@@ -71,7 +71,7 @@ class Chosen:
 
 
 def choose(names: Iterable[str], args: Mapping[str, str]) -> list[Chosen]:
-    """Find destinations and validate their arguments, before anything is generated."""
+    """Return the named destinations with validated arguments, before anything is generated."""
     destinations = {name: DESTINATIONS.get(name.partition(":")[0]) for name in names}
     fields_by_name = {
         name: destination.Args.model_fields

@@ -53,7 +53,7 @@ class HubDataset:
     place = "repo"
 
     def check(self, args: DatasetArgs) -> None:
-        """Check the names without a request to the hub."""
+        """Raise an error for invalid names of repository or folder, without asking the hub."""
         if not _ID.fullmatch(args.repo) or ".." in args.repo or "--" in args.repo:
             raise T2IBenchError(
                 f"hf-dataset: '{shown(args.repo)}' is no repository of the hub.",
@@ -68,7 +68,7 @@ class HubDataset:
             )
 
     def send(self, sent: Payload, args: DatasetArgs) -> str:
-        """Commit the results of a run to the repository."""
+        """Commit the results of a run to the repository, and return the link of the commit."""
         from huggingface_hub import CommitOperationAdd, HfApi
 
         api = HfApi(library_name="t2ibench", library_version=__version__)

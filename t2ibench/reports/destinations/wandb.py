@@ -32,7 +32,7 @@ class Wandb:
     place = "project"
 
     def check(self, args: WandbArgs) -> None:
-        """Check that wandb is installed."""
+        """Raise an error if wandb is not installed."""
         check_installed("wandb", "wandb")
 
     def send(self, sent: Payload, args: WandbArgs) -> str:

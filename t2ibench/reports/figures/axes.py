@@ -65,7 +65,10 @@ def spanning(values: Sequence[float], begin: float, end: float) -> PixelScale:
 def around_zero(
     values: Sequence[float], begin: float, end: float, least: float = 1.0
 ) -> PixelScale:
-    """Return a scale symmetric around 0 that reaches at least `least` and ends at ticks."""
+    """Return a scale symmetric around 0 that fits some numbers and ends at ticks.
+
+    It reaches at least `least`.
+    """
     span = max(least, *map(abs, values)) or 1.0
     if not 1 <= span <= _HALVES:
         return PixelScale(-span, span, begin, end).to_ticks()
@@ -97,7 +100,7 @@ def draw_axes(
 
 
 def draw_poles(canvas: Canvas, across: PixelScale, top: float, axis: Axis) -> None:
-    """Write the meanings of both sides of zero."""
+    """Write the names of both poles above an axis, on either side of zero."""
     low = across(0) - 8
     high = across(0) + 8
     names = [people(name, GROUP) for name in (axis.low, axis.high)]
@@ -124,7 +127,7 @@ def draw_lean_axis(canvas: Canvas, across: PixelScale, top: float) -> None:
 def draw_ticks(
     canvas: Canvas, across: PixelScale, y: float, per_cent: bool = False
 ) -> None:
-    """Draw an axis with its ticks and their numbers below."""
+    """Draw a horizontal axis with its ticks and their numbers below."""
     canvas.line(across.begin, y, across.end, y)
     for value in across.ticks():
         canvas.line(across(value), y, across(value), y + 4)

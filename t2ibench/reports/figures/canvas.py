@@ -147,7 +147,7 @@ class Canvas:
     def key(
         self, y: float, entries: Sequence[tuple[str, str]], left: float = 0.0
     ) -> float:
-        """Add a legend from CSS classes to words, and return the height at which it ends."""
+        """Add a legend of CSS classes and words, and return the height at which it ends."""
         x = left
         for name, text in entries:
             wide = 0.0 if not name else 14.0 if name in _DISCS else 24.0
@@ -201,7 +201,7 @@ def sheet() -> str:
 
 
 def wrapped(text: str, width: float) -> list[str]:
-    """Return a text wrapped into lines of a width.
+    """Return a text as lines of a width in pixels.
 
     Examples:
         >>> wrapped("elementary school teacher", 110)
@@ -212,14 +212,14 @@ def wrapped(text: str, width: float) -> list[str]:
 
 
 def left_of(names: Sequence[str], most: float) -> float:
-    """Return the width of a column of names: that of the longest, up to a limit."""
+    """Return the width of a column of names, in pixels: that of the longest, up to a limit."""
     return min(LETTER * max(map(len, names), default=0) + 6, most)
 
 
 def row_places(
     names: Sequence[str], width: float, step: float
 ) -> tuple[list[float], float]:
-    """Return the vertical centres of rows as high as their names, and the end of the last."""
+    """Return the vertical centres of rows with wrapped names, and the height of all."""
     places = []
     y = 0.0
     for name in names:
@@ -230,7 +230,7 @@ def row_places(
 
 
 def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
-    """Return the SVG elements of shapes; discs of one class without tooltip share one path."""
+    """Yield the SVG elements of shapes; adjacent discs of one style share a path."""
 
     def kind(mark: Line | Disc | Box | Text) -> tuple[str, float] | None:
         return (
@@ -264,5 +264,5 @@ def _n(number: float) -> str:
 
 
 def shortened(text: str, most: int = 22) -> str:
-    """Shorten a text so that it fits beside a mark."""
+    """Return a text shortened to fit beside a mark."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

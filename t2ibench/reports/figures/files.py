@@ -70,7 +70,7 @@ def _shown(text: str) -> str:
 
 @contextmanager
 def _fonts() -> Iterator[tuple[str, str]]:
-    """Return the paths of the package's font files, regular and bold."""
+    """Context with the paths of the package's font files, regular and bold."""
     folder = files("t2ibench.reports") / "static" / "fonts"
     with (
         as_file(folder / "figure-sans-regular.ttf") as regular,

@@ -34,7 +34,7 @@ def labels(
     ends: tuple[float, float],
     most: int,
 ) -> list[Label]:
-    """Place names for some points; earlier points in the order take precedence."""
+    """Return placed names of as many points as fit; earlier points take precedence."""
     placed: list[Label] = []
     taken: list[tuple[float, float, float, float]] = []
     for number in order:

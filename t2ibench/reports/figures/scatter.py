@@ -71,7 +71,7 @@ def draw(figure: Scatter, task: TaskView, _: Samples) -> DrawnFigure | None:
 
 
 def _key(figure: Scatter, points: Sequence[_Point]) -> list[tuple[str, str]]:
-    """Return the key of the figure: what is drawn in it, with its style and its meaning."""
+    """Return the legend of the figure: the style and the meaning of everything drawn."""
     sides = {point.side for point in points} - {""}
     entries = [("pt", "not clearly off the line" if sides else "a row")]
     if "high" in sides:
@@ -116,7 +116,7 @@ def _point(figure: Scatter, row: Row) -> _Point | None:
 
 
 def _value(quantity: Quantity, row: Row) -> float | None:
-    """Return a row's number on one axis, as given or as scored."""
+    """Return a row's number on one axis, given by the figure or taken from its scores."""
     if quantity.given is not None:
         return quantity.given.get(row.name)
     return _placed(quantity, row.scores.get(quantity.score or "", Score()).value)
@@ -175,7 +175,7 @@ def _says(points: Sequence[_Point]) -> str:
 
 
 def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
-    """Return point indices by decreasing distance; distance from the diagonal counts twice."""
+    """Return point indices, outermost first; distance from the diagonal counts twice."""
     middle_x = math.fsum(x for x, _ in places) / len(places)
     middle_y = math.fsum(y for _, y in places) / len(places)
 

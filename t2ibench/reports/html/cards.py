@@ -279,14 +279,14 @@ def _lost(task: TaskView) -> str:
 
 
 def _judges(task: TaskView) -> str:
-    """Return which judges answered about the images of a test."""
+    """Return a sentence on which judges answered about the images of a test; "" without any."""
     if task.result.settings.judges or task.prompts:
         return judges_said(task.result)
     return ""
 
 
 def _left_figures(task: TaskView, parts: CardParts) -> tuple[Markup, ...]:
-    """Return the figures below the rows: as many as balance the two columns."""
+    """Return the figures of a card's left column: as many as balance its two columns."""
     rows = sum(len(series.rows) for series in task.combined)
     if rows > _MANY_ROWS:
         return parts.figures[1:]
@@ -333,7 +333,7 @@ def stack_parts(row: ShownRow, classes: Sequence[str]) -> tuple[StackPart, ...]:
 
 
 def _remarks(row: ShownRow, shown: ShownAttribute) -> Iterator[str]:
-    """Return the interval, human labels and reference values of a prompt in words."""
+    """Yield remarks on a prompt: its interval, human labels and reference values."""
     if row.interval:
         low, high = (round(100 * end) for end in row.interval)
         not_clear = "" if row.clear else ", not clear"
@@ -417,7 +417,7 @@ def named_prompts(task: TaskView) -> str:
 
 
 def published(task: TaskView) -> Iterator[PublishedValue]:
-    """Return published values beside those of this run."""
+    """Yield published values of other models beside those of this run."""
     for entry in task.result.published:
         for name, value in entry["scores"].items():
             score = task.result.scores.get(name)

@@ -79,7 +79,7 @@ class Thumbnails:
     full: bool = False
 
     def of(self, row: Mapping[str, Any]) -> str | None:
-        """Return the thumbnail of a row of samples as a data URI, or None."""
+        """Return the thumbnail of a row of samples as a data URI; None if there is none."""
         file = row.get("file")
         sha256 = row.get("sha256")
         if self.full or not isinstance(file, str) or not isinstance(sha256, str):

@@ -106,7 +106,7 @@ def task_row_view(task: TaskView) -> TaskRowView:
 
 
 def _ticks(task: TaskView) -> tuple[float, ...]:
-    """Return the places of the rows behind a headline on its axis, with the signs used in it."""
+    """Return the positions on its axis of the rows behind a headline, flipped as in it."""
     if not task.series:
         return ()
     places = []

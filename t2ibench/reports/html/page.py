@@ -28,7 +28,7 @@ def report_html(
     sections: Sequence[SectionView] = (),
     origin: str = "",
 ) -> str:
-    """Return the page; `parts` are the drawn parts of each card, by the id of the test."""
+    """Return the HTML of a run's page; `parts` are the drawn parts of cards, by test id."""
     script = static("report.js")
     script_digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     _, passed_controls = controls_said(run)
@@ -87,7 +87,7 @@ def _again_section(run: RunView) -> SectionView:
 
 
 def _facts(run: RunView) -> Iterator[tuple[str, str]]:
-    """Return names and values of the run's settings; a text is empty if it is not known."""
+    """Yield names and values of the run's settings; a value is empty if it is not known."""
     results = run.results
     model = run.results.model
     name = model.name or run.name

@@ -102,7 +102,7 @@ def _alignment(task: TaskView, groups: Sequence[TextImageAlignment]) -> Alignmen
 
 
 def _finding(groups: Sequence[TextImageAlignment]) -> str:
-    """Return in a few words whether groups of prompts differ."""
+    """Return in a few words whether agreement with prompts differs between groups."""
     p_values = [
         group.difference.p_holm for group in groups if group.difference is not None
     ]

@@ -151,7 +151,7 @@ def _encoders(task: TaskView) -> EncodersView:
 
 
 def judges_views(task: TaskView) -> list[JudgesView]:
-    """Return the agreement of every two judges for each question, never pooled over questions."""
+    """Return the agreement of every two judges on each question, never pooled."""
     names = list(task.result.by_encoder) or list(task.result.settings.judges)
     return [
         _judges(task, agreement, names)

@@ -39,7 +39,7 @@ class RunPage:
 
 
 def run_page(run: RunView, folder: Path, page: Path, origin: str) -> RunPage:
-    """Assemble the page of a run.
+    """Return the page of a run, with all of its figures.
 
     Args:
         run: The run.
@@ -69,7 +69,7 @@ def run_page(run: RunView, folder: Path, page: Path, origin: str) -> RunPage:
 
 
 def _task_figures(run: RunView, task: TaskView, samples: Rows) -> list[PageFigure]:
-    """Return the figures of a test that have data."""
+    """Return the figures of a test, without those for which it has no data."""
     drawn = []
     for number, spec in enumerate(task.shown.figures, start=1):
         figure = draw(spec, task, samples)
@@ -94,7 +94,7 @@ def _card_parts(
 
 
 def _paired(folder: Path) -> Mapping[str, PairedTask]:
-    """Return influences for paired comparisons of a run; empty for results of an older version."""
+    """Return the influences that a run folder stores, by task; empty if unreadable."""
     with contextlib.suppress(T2IBenchError):
         return read_paired(folder)
     return {}

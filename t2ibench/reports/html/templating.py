@@ -48,7 +48,7 @@ class FreeLayout(Extension):
 
 
 def _without_layout(text: str, before: str, after: str) -> str:
-    """Return the text between two template tags without line breaks that are only layout."""
+    """Return the text between two template tags without line breaks for layout."""
 
     def replacement(match: re.Match[str]) -> str:
         left = text[: match.start()].rstrip()[-1:] or before[:2]

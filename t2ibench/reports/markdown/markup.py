@@ -17,7 +17,7 @@ def github(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape untrusted text for a Markdown table or paragraph, so that it is never markup."""
+    """Return untrusted text escaped for a Markdown table or paragraph, never as markup."""
     line = " ".join(text.splitlines()).replace("\t", " ")
     line = re.sub(r"&(?=#?\w+;)", "&amp;", line)
     escaped = (

@@ -13,7 +13,7 @@ _NAMED = 5  # prompts
 
 
 def remarks_section(results: Results, run: RunView) -> list[str]:
-    """Return the lines of the section; none if there is nothing to know."""
+    """Return the lines of the section on what to know about the results; none if nothing."""
     earlier_limits = limits.earlier(run)
     of_libraries = limits.warnings_of_libraries(results) + limits.unknown_networks(
         results
@@ -74,7 +74,7 @@ def missing_line(task: TaskResult) -> str:
 
 
 def _without_value(name: str, task: TaskResult) -> Iterator[str]:
-    """Return why a test is inconclusive or has no score, with the controls responsible."""
+    """Yield lines on why a test is inconclusive or has no score, with the controls responsible."""
     if task.inconclusive:
         yield f"- `{name}` is inconclusive: {escape(task.inconclusive)}"
         for reader, _, control in sentences.controls_by_reader(task):

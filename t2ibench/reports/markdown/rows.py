@@ -34,7 +34,10 @@ def _score_table(task: str, view: ScoreTableView) -> Iterator[str]:
 
 
 def _rows_table(task: TaskResult) -> str | None:
-    """Return a table of rows that may lean either way; None unless the headline hides that."""
+    """Return a table of the rows behind a mean square, which hides to which side they lean.
+
+    It is None for other headlines, and without such rows.
+    """
     if task.headline.scale != "mean_square":
         return None
     counted = {attribute.counted.attribute for attribute in shown_rows(task)}
