@@ -21,7 +21,7 @@ class _Part(BaseModel):
 
 
 class RateFound(_Part):
-    """A share of images.
+    """A share of images, with its interval, as the check of a judge found it.
 
     Attributes:
         value: The share; null without images.
@@ -102,7 +102,7 @@ class GroupFound(_Part):
 
 
 class ByGroup(_Part):
-    """How a judge reads one class in the groups of another attribute.
+    """How a judge reads one class in each group of another attribute.
 
     Attributes:
         truth: The class.

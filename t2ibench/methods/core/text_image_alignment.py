@@ -1,4 +1,4 @@
-"""Agreement of images with their own prompts, by cosines of an image-text encoder.
+"""Agreement of images with their own prompts, as cosines of an image-text encoder.
 
 The cosine of CLIPScore (Hessel et al. 2021, "CLIPScore: A Reference-free Evaluation Metric for
 Image Captioning"), without its factor 2.5 and without cutting at 0: a mean of it stays a mean.
@@ -25,7 +25,7 @@ from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
 
 @dataclass(frozen=True, slots=True)
 class PromptCosines:
-    """The images of one prompt beside their prompt."""
+    """Cosines of one prompt's images with their prompt."""
 
     prompt: str
     group: str  # what it stands for in its task
@@ -171,7 +171,7 @@ def _unit(prompt: PromptCosines) -> str:
 
 
 def _unit_numbers(prompts: Sequence[PromptCosines], units: dict[str, int]) -> IntArray:
-    """Return the number of each prompt's unit, shape (n,); new units are added to `units`."""
+    """Return the number of each prompt's unit, shape (n,); new units join `units`."""
     numbers = [units.setdefault(_unit(prompt), len(units)) for prompt in prompts]
     return np.array(numbers, np.int64)
 
@@ -212,7 +212,7 @@ def _with_words(
 
 
 def _of_images(prompts: Sequence[PromptCosines]) -> tuple[float, float]:
-    """The variance of a mean over prompts if only their images vary, and its degrees of freedom."""
+    """Return the variance of a mean over prompts if only images vary, and its df."""
     if any(len(prompt.cosines) < 2 for prompt in prompts):
         return float("nan"), float("nan")
     sizes = np.array([len(prompt.cosines) for prompt in prompts])
