@@ -113,7 +113,7 @@ TaskT_contra = TypeVar("TaskT_contra", bound=BaseTask, contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class ExploredConcept:
-    """A test concept that the explorer's user looked at."""
+    """A test concept that was explored, with its text."""
 
     name: str  # what reports call it
     prompt: str  # its text
@@ -133,7 +133,7 @@ class Exploration(Protocol[TaskT_contra]):
     """The part of a method that the explorer uses, named in `Method.explores`."""
 
     def anchors(self, task: TaskT_contra, /) -> Mapping[str, str]:
-        """Return the prompt of each anchor of a task, by its name."""
+        """Return the name of each anchor of a task, by the anchor's prompt."""
         ...
 
     def reference(self, task: TaskT_contra, /) -> ExploredReference:

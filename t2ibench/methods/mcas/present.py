@@ -15,7 +15,7 @@ from t2ibench.methods.mcas.schema import McasTask
 
 
 def present(task: McasTask) -> Presentation:
-    """Return which rows, images and figures pages show of a task."""
+    """Return the presentation of a task's result on pages: its poles, rows and figures."""
     name_a = task.attributes.A.name
     name_b = task.attributes.B.name
     axis = Axis(name_b, name_a)
