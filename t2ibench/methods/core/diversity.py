@@ -18,7 +18,7 @@ from t2ibench.stats.student import satterthwaite, t_interval
 
 @dataclass(frozen=True, slots=True)
 class PromptDiversity:
-    """How much the images of one prompt differ."""
+    """The diversity of one prompt's images: how much they differ to an encoder."""
 
     prompt: str
     group: str  # what it stands for in its task

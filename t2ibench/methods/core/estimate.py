@@ -70,7 +70,7 @@ class Estimate:
 
     @classmethod
     def undefined(cls, reason: str) -> Estimate:
-        """Return a score that could not be computed."""
+        """Return a score without a value, for a reason."""
         return cls(None, reason=reason)
 
     def undecided(self, reason: str) -> Estimate:
@@ -229,7 +229,7 @@ class MethodResult:
         collected: ImageCollector | None = None,
         warnings: Sequence[str] = (),
     ) -> MethodResult:
-        """Return the result of a task that could not be scored."""
+        """Return the result of a task that has no score, for a reason."""
         return cls(
             HeadlineEstimate.undefined(reason),
             n_images=collected.n_images if collected else 0,

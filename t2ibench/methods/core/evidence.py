@@ -124,7 +124,7 @@ class PromptImages:
         return len(np.unique(self.clusters)) == len(self.prompts) > 0
 
     def where(self, keep: BoolArray) -> PromptImages:
-        """Return the selected images; prompts keep their numbers."""
+        """Return the selected images only; prompts keep their numbers."""
         return PromptImages(
             self.embeddings[keep], self.clusters[keep], self.prompts, self.indices[keep]
         )

@@ -70,7 +70,7 @@ class HeadlineEstimate:
 
     @classmethod
     def undefined(cls, reason: str, scale: str = "lean") -> HeadlineEstimate:
-        """Return a headline that could not be computed."""
+        """Return a headline without a value, for a reason."""
         return cls(None, scale, reason=reason)
 
     @property
@@ -90,7 +90,7 @@ class HeadlineEstimate:
 
     @property
     def fair(self) -> tuple[float, float] | None:
-        """Return the band in which the headline of a fair model lies."""
+        """Band in which the headline of a fair model lies."""
         return self.inference.fair
 
     @property

@@ -37,7 +37,7 @@ class RateFound(_Part):
 
 
 class ReadShare(RateFound):
-    """The interval of true shares that a judge's measured share may stand for.
+    """What a judge would read a known true share as, with its interval.
 
     Attributes:
         share: The true share.
@@ -47,7 +47,7 @@ class ReadShare(RateFound):
 
     @property
     def off(self) -> float:
-        """Return how far the measured share may be from the true one."""
+        """Furthest that the measured share may be from the true one."""
         return max(abs(self.ci_low - self.share), abs(self.ci_high - self.share))
 
 
@@ -76,7 +76,7 @@ class ClassFound(_Part):
 
     @property
     def errors(self) -> ClassErrors:
-        """Return the errors in the form that the correction of shares takes."""
+        """Errors about the class, in the form that the correction of shares takes."""
         return ClassErrors(
             _rate(self.sensitivity),
             _rate(self.specificity),
@@ -86,7 +86,7 @@ class ClassFound(_Part):
 
 
 class GroupFound(_Part):
-    """Images of a class that people also put into a group of another attribute.
+    """Images of a class that people also put into a group of another attribute, as counts.
 
     Attributes:
         name: The group.
@@ -128,7 +128,7 @@ class ByGroup(_Part):
     apart_answered: float | None
 
     def clearly(self, distance: float) -> float | None:
-        """Return how far shares differ between groups, if significantly and beyond a distance."""
+        """Return how far apart groups' shares are read, if significantly and beyond a distance."""
         tests = (
             (self.p_holm, self.apart),
             (self.p_answered_holm, self.apart_answered),

@@ -95,7 +95,7 @@ class ForeignText:
 
     @property
     def name(self) -> str:
-        """Return the languages' English names; 'another language' for an unknown one."""
+        """English names of the languages; 'another language' where none is known."""
         names = [LANGUAGE_NAMES[tag] for tag in self.languages]
         return " or ".join(names) if names else "another language"
 
@@ -191,7 +191,7 @@ def foreign_words(words: Iterable[str]) -> ForeignText | None:
 
 @lru_cache(maxsize=8192)
 def _is_sure(text: str) -> bool:
-    """Return whether a word of a list certainly belongs to another language."""
+    """Return whether an entry of a word list certainly belongs to another language."""
     letters = [letter for letter in text if letter.isalpha()]
     if _other_script(letters) is not None:
         return True
@@ -226,7 +226,7 @@ def _other_script(letters: Sequence[str]) -> ForeignText | None:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the words of a text and its placeholders, without phrases that are English by now."""
+    """Return a text's words and placeholders, without phrases that are English by now."""
     plain = unicodedata.normalize("NFC", text).replace("’", "'")
     words = []
     for token in _TOKEN.findall(_loans().sub(" ", plain)):
@@ -255,7 +255,7 @@ def _elisions() -> frozenset[str]:
 
 
 def _by_function_words(tokens: Sequence[str]) -> ForeignText | None:
-    """Return the language whose function words outweigh the English ones."""
+    """Return the language whose function words outweigh the English ones; None without one."""
     places = [place for place in range(len(tokens)) if _counts(tokens, place)]
     # Before a placeholder a particle is no part of a name: 'Portrait de {stimulus}'.
     factors = [

@@ -161,13 +161,13 @@ class Leans:
 
     @property
     def _true_variance(self) -> float:
-        """T = max(0, var(D) - mean U): what D varies by between stimuli, without its noise U."""
+        """Variance T of D between stimuli without its noise U: max(0, var(D) - mean U)."""
         noise = float(self.bottom_variance.mean())
         return max(float(self.bottom.var(ddof=1)) - noise, 0.0)
 
     @property
     def _shrinkage(self) -> float:
-        """W = T / (T + mean U): the weight of a stimulus's own D in its denominator."""
+        """Weight W = T / (T + mean U) of a stimulus's own D in its denominator."""
         noise = float(self.bottom_variance.mean())
         if not noise > 0:
             return 1.0

@@ -82,7 +82,7 @@ def _distances(images: Float64Array, centres: Float64Array) -> Float64Array:
 
 
 def left_out(sides: Sides) -> IntArray:
-    """Return the anchor mean nearest to each anchor image, when its own anchor is without it."""
+    """Return which anchor each anchor image is nearest to, when left out of its own mean."""
     centres = sides.centres
     distances = _distances(sides.images, centres)
     for j in range(sides.k):
@@ -99,7 +99,7 @@ def left_out(sides: Sides) -> IntArray:
 
 
 def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Return where images lie on the line between two anchors: their own images, and others.
+    """Return positions on the line between two anchors, of their images and of others.
 
     1 at the first mean, -1 at the second; of the anchors' images, each left out of its mean,
     and of the others.

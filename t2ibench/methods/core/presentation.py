@@ -1,4 +1,4 @@
-"""Presentation of a task's result on pages: poles, names of numbers, formula."""
+"""Presentation of a task's result on pages: its poles, rows, images, figures and formula."""
 
 from __future__ import annotations
 
@@ -227,17 +227,17 @@ class Figure(Protocol):
 
     @property
     def title(self) -> str:
-        """Return the heading of the figure."""
+        """Heading of the figure."""
         ...
 
     @property
     def caption(self) -> str:
-        """Return how to read it, in a sentence or two."""
+        """How to read the figure, in a sentence or two."""
         ...
 
     @property
     def source(self) -> str:
-        """Return the publication that it follows; empty for none."""
+        """Publication that the figure follows; empty for none."""
         ...
 
 

@@ -27,7 +27,7 @@ class StimulusImages:
 
     @property
     def complete(self) -> bool:
-        """Return whether every prompt has an image."""
+        """Whether every prompt of the stimulus has an image."""
         return all(
             images.whole
             for part in (self.neutral, *self.guided.values())

@@ -40,7 +40,7 @@ class PromptCosines:
 
     @property
     def mean(self) -> float:
-        """Mean cosine of its images."""
+        """Mean cosine of the prompt's images."""
         return float(self.cosines.mean())
 
 
@@ -62,7 +62,7 @@ class MeanCosine:
 def measure_prompts(
     needs: Needs, evidence: Evidence
 ) -> tuple[list[PromptCosines], list[PromptDiversity]]:
-    """Return the cosine of every image of a task and its own prompt, and how much images differ.
+    """Return the cosines of a task's images with their prompts, and the images' diversity.
 
     Without the embeddings of all prompts there are no cosines; one image of a prompt differs from
     none.
@@ -109,7 +109,7 @@ def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
 def difference_from_others(
     group: Sequence[PromptCosines], others: Sequence[PromptCosines], level: float
 ) -> MeanCosine | None:
-    """Return how much better the images of one group of prompts agree than those of the others.
+    """Return how much better one group's images agree with their prompts than the others'.
 
     Variances are those of `mean_cosine`, with the covariance of units and words that both sides
     have; the degrees of freedom are those of `welch`, and at most the number of units less 1.
@@ -149,7 +149,7 @@ def difference_from_others(
 def paired_difference(
     first: Sequence[PromptCosines], second: Sequence[PromptCosines], level: float
 ) -> MeanCosine | None:
-    """Return how much better the images of one run agree than those of another, prompt by prompt.
+    """Return how much better one run's images agree with their prompts than another run's.
 
     Images are paired by prompt and index, so a run and itself differ by exactly 0.
     """
@@ -200,7 +200,7 @@ def _with_words(
     variance: float,
     df: float,
 ) -> tuple[float, float]:
-    """Return a variance clustered by units, with what words add that units share."""
+    """Return a variance clustered by units, with what the words of prompts add to it."""
     extra, freedom = shared_variance(
         [prompt.mean for prompt in prompts],
         weights,

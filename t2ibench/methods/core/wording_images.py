@@ -28,12 +28,12 @@ class WordingImages:
 
     @property
     def sides(self) -> tuple[PromptImages, PromptImages, PromptImages]:
-        """Return the images without an attribute, with A and with B."""
+        """Images of the wording without an attribute, with A and with B."""
         return self.neutral, self.a, self.b
 
     @property
     def complete(self) -> bool:
-        """Return whether every prompt has an image: without a word, a side says another thing."""
+        """Whether every prompt has an image; a side without one of its words says another thing."""
         return all(images.whole for images in self.sides)
 
 
