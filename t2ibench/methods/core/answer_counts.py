@@ -182,12 +182,12 @@ class ShownRow:
 
     @property
     def images(self) -> float:
-        """Return the number of images, answered or not."""
+        """Number of images, answered or not."""
         return sum(self.counted.counts.values()) + self.counted.unanswered
 
     @property
     def hits(self) -> float:
-        """Return the number of images of the most frequent class."""
+        """Number of images of the most frequent class."""
         return self.counted.counts.get(self.most or "", 0.0)
 
 

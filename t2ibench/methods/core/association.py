@@ -167,7 +167,7 @@ class Apart:
 
     @property
     def value(self) -> float:
-        """Return the distance as a share of at most 1; by chance it may be negative."""
+        """Distance as a share of at most 1; by chance it may be negative."""
         return self.beyond / self.between if self.between > 0 else float("nan")
 
     @classmethod
@@ -214,7 +214,7 @@ def apart_row(
 def _shuffled(
     a: Float64Array, b: Float64Array, draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """Return the distance of two sets of images with their labels shuffled, shape (draws,)."""
+    """Return the squared distances of two sets of images with shuffled labels, shape (draws,)."""
     rows = np.concatenate([a, b])
     n = len(a)
     m = len(b)

@@ -56,7 +56,7 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
 def _tested_at_null(
     mean: Estimate, estimates: Sequence[Estimate], level: float
 ) -> Estimate:
-    """Return a mean score with the larger of two p-values: its own, and that with null variance."""
+    """Return a mean score with the larger p-value of two, where scores vary otherwise at 0."""
     influences = [
         estimate.null_influence
         for estimate in estimates
@@ -167,7 +167,7 @@ def bounded_mean(
 def judged_rows(
     rows: Sequence[Item], results: Sequence[MethodResult], *, bound: bool = False
 ) -> list[Item]:
-    """Return rows of a mean over judges with the judges' mean intervals where images give none."""
+    """Return the rows of a mean, with the judges' mean intervals where images show none."""
     tables = by_key([result.by for result in results])
 
     def judged(item: Item, name: str, estimate: Estimate) -> Estimate:

@@ -1,4 +1,4 @@
-"""From answers in words to concepts (Chinchure et al. 2024, section 3.3 and algorithm 1)."""
+"""Concepts in a judge's answers in words (Chinchure et al. 2024, section 3.3, algorithm 1)."""
 
 from __future__ import annotations
 

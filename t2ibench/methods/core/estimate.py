@@ -128,7 +128,7 @@ class Estimate:
     def from_null(
         cls, value: float, boot: Float64Array | None, null: Float64Array
     ) -> Estimate:
-        """Return a score whose p-value is the share of null draws that are as large, for one side.
+        """Return a score with the p-value that Monte Carlo null draws are as large as it.
 
         p = (1 + number of draws >= value) / (1 + draws).
 

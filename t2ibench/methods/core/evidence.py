@@ -120,7 +120,7 @@ class PromptImages:
 
     @property
     def whole(self) -> bool:
-        """Return whether every prompt has an image."""
+        """Whether every prompt has an image."""
         return len(np.unique(self.clusters)) == len(self.prompts) > 0
 
     def where(self, keep: BoolArray) -> PromptImages:
@@ -166,17 +166,17 @@ class ImageCollector:
 
     @property
     def excluded(self) -> Counter[str]:
-        """Return the number of images excluded so far, by reason."""
+        """Number of images excluded so far, by reason."""
         return sum((excluded for *_, excluded in self._seen.values()), Counter())
 
     @property
     def n_images(self) -> int:
-        """Return the number of distinct images collected so far."""
+        """Number of distinct images collected so far."""
         return sum(count for _, count, _ in self._seen.values())
 
     @property
     def n_prompts(self) -> int:
-        """Return the number of distinct prompts requested so far, with images or without."""
+        """Number of distinct prompts requested so far, with images or without."""
         return len(self._seen)
 
     def collect(self, prompts: Iterable[str], n: int) -> PromptImages:
@@ -285,20 +285,20 @@ class Needs:
 
     @property
     def groups(self) -> dict[str, str]:
-        """Return each distinct prompt with the group that it stands for."""
+        """Group that each distinct prompt stands for."""
         return self.named("group")
 
     @property
     def units(self) -> dict[str, str]:
-        """Return each distinct prompt with the unit that it shares with other prompts."""
+        """Unit, such as a stimulus, that each distinct prompt shares with other prompts."""
         return self.named("unit")
 
     @property
     def n_images(self) -> int:
-        """Return the number of distinct images."""
+        """Number of distinct images that are needed."""
         return sum(self.images_by_prompt.values())
 
     @property
     def n_prompts(self) -> int:
-        """Return the number of distinct prompts."""
+        """Number of distinct prompts that images are needed of."""
         return len(self.images_by_prompt)

@@ -131,7 +131,7 @@ class GuidedPrompts(Wording):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Return the languages of the wordings, each once; empty where none is named."""
+        """Languages of the wordings, each once; empty where none is named."""
         named = [wording.language for wording in self.wordings if wording.language]
         return tuple(dict.fromkeys(named))
 

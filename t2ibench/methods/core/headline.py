@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class HeadlineEstimate:
-    """One population quantity, 0 on average without bias at any number of images.
+    """The headline of a result: a number that is 0 on average without bias, at any sample size.
 
     Attributes:
         value: The estimate; None with a reason.

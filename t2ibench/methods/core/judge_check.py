@@ -139,7 +139,7 @@ class ByGroup(_Part):
 
 
 class AttributeCheck(_Part):
-    """A judge's errors about one attribute.
+    """A judge's errors about one attribute, with the verdict that follows.
 
     Attributes:
         attribute: What it is, such as 'gender'.
@@ -163,12 +163,12 @@ class AttributeCheck(_Part):
 
     @property
     def images(self) -> int:
-        """Return the number of images that people have labelled with a class."""
+        """Number of images that people have labelled with a class."""
         return sum(each.images for each in self.classes)
 
 
 class JudgeCheck(_Part):
-    """A judge's validation by people, as `t2ibench check judge --output` writes it.
+    """A check of a judge by people's labels, as `t2ibench check judge --output` writes it.
 
     Attributes:
         judge: Its name.
@@ -185,7 +185,7 @@ class JudgeCheck(_Part):
     attributes: tuple[AttributeCheck, ...]
 
     def about(self, attribute: str, classes: Sequence[str]) -> AttributeCheck | None:
-        """Return the validation for an attribute with exactly these classes, or None."""
+        """Return the check of an attribute with exactly these classes; None if there is none."""
         wanted = {name.casefold() for name in classes}
         for check in self.attributes:
             names = {each.name.casefold() for each in check.classes}

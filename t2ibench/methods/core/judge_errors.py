@@ -104,7 +104,7 @@ def _errors(
     *,
     of_another: bool = False,
 ) -> ClassErrors:
-    """Return the errors about one class; images of one prompt are not independent."""
+    """Return a judge's errors about one class; images of one prompt are not independent."""
     truths = [number[row.truth] for row in rows]
     answers = [number.get(row.answer, -1) for row in rows]
     return errors_of(

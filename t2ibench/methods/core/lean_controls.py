@@ -37,7 +37,7 @@ _SAMPLE = 256
 def separation(
     leans: Leans, first: str, second: str, groups: Sequence[IntArray] = ()
 ) -> Control:
-    """Return the control of whether the encoder tells images with either attribute apart.
+    """Return the control of whether the encoder tells images of A from those of B.
 
     `groups` are positions of the stimuli of each concept, where concepts are compared: it has
     to tell the attributes apart in each, as clearly as it would in so many stimuli.
@@ -59,7 +59,7 @@ def spread(
     second: str,
     few: int | None = None,
 ) -> Control:
-    """Return the control of how unequally images with either attribute vary.
+    """Return the control of how unequally images with attribute A and with B vary.
 
     The value is the ratio of the variances of A's and of B's images about the means of their
     prompts. It contradicts where images of one kind of prompt have nothing clearly in common,

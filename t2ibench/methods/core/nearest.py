@@ -63,7 +63,7 @@ class Sides:
 
     @property
     def centres(self) -> Float64Array:
-        """Return the mean image of each anchor, shape (k, d)."""
+        """Mean image of each anchor, shape (k, d)."""
         return np.stack(
             [self.images[self.labels == j].mean(axis=0) for j in range(self.k)]
         )

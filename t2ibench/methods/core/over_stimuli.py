@@ -18,7 +18,7 @@ UNBOUNDED = "the images with either attribute are too alike for an interval"
 
 
 def bounded(low: float, high: float, p: float, df: float | None = None) -> Inference:
-    """Return the interval and p-value of Fieller's set; a reason where it has no interval."""
+    """Return the inference from Fieller's set of a ratio, with a reason if it is unbounded."""
     if not np.isfinite(p):
         return Inference(reason="a single unit has no variance")
     if not np.isfinite([low, high]).all():

@@ -72,7 +72,7 @@ class CaptionPool(Strict):
 
     @property
     def flag(self) -> str:
-        """Option of a command that gives the captions."""
+        """Command-line option that gives the captions."""
         return f"--captions {self.name}={self.file}"
 
     def given(self, drawn: CaptionSource) -> CaptionPool:

@@ -61,8 +61,8 @@ def obeying(
 ) -> tuple[list[ImagesT], dict[str, Seen]]:
     """Return the images without guided ones that fail to show their group, and how many show it.
 
-    With how many images show what was asked for, by answer; all images and nothing where nobody
-    answered about some group. `answers` is group to the answer that names it.
+    The counts are by answer. All images and no counts are returned where nobody answered about some
+    group. `answers` is group to the answer that names it.
     """
     names = tuple(answers.values())
     totals, left = dict.fromkeys(names, Seen()), []

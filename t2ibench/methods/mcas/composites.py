@@ -107,7 +107,7 @@ def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estima
 
 
 def bias_amplification_slope(items: Sequence[Item], level: float) -> Estimate:
-    """Return the slope of (ITP + IT) / 2 on TT over targets: how much images amplify texts.
+    """Return the bias amplification over all targets: the slope of (ITP + IT) / 2 on TT.
 
     Least squares with an intercept, which takes up the distance between images and texts
     that all targets share; HC3 standard errors and Student's t with k - 2 degrees of

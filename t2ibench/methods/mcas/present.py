@@ -1,4 +1,4 @@
-"""How pages show the result of an MCAS task."""
+"""The presentation of an MCAS task's result on pages."""
 
 from __future__ import annotations
 

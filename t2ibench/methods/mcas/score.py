@@ -42,7 +42,7 @@ from t2ibench.settings import Settings
 
 
 def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Return the result of a task: lean and association scores of each target, one encoder's.
+    """Return the result of a task with one encoder: leans and association scores of targets.
 
     With d_p = mean of A_p - mean of B_p of a pair p of attribute prompts, d their mean
     and U = mean over p ≠ q of d_p·d_q, a target's lean is (2 x·d - middle) / U

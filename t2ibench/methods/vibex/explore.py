@@ -26,7 +26,7 @@ class VibexExploration:
         return ExploredReference(task.reference.template, task.reference.words)
 
     def default_reference(self, anchors: Sequence[str], /) -> ExploredReference:
-        """Return everyday words, put into the words that the anchors' prompts begin with.
+        """Return everyday words, after the first words that all anchors' prompts share, if any.
 
         Examples:
             >>> prompts = ["picture that shows a woman", "picture that shows a man"]

@@ -168,7 +168,7 @@ def _items(
 def _anchor_means(
     scene: Scene, nearness_by_effect: Mapping[str, Nearness], index: int
 ) -> dict[str, Estimate]:
-    """Return the mean nearness of each anchor's images to a concept, for three anchors or more."""
+    """Return each anchor's mean nearness to a concept, as scores, for three anchors or more."""
     return {
         f"{effect}:{anchor}": Estimate(
             float(nearness_by_effect[effect].means[number, index])

@@ -31,7 +31,7 @@ def intersections(scene: Scene, evidence: Evidence) -> list[Item]:
 
 
 def intersection(scene: Scene, first: str, second: str, texts: Float64Array) -> Item:
-    """Return the row of two concepts: each anchor's share of images that show both.
+    """Return the row of two concepts: each anchor's share of images with more of both than usual.
 
     Args:
         scene: The task and its images.

@@ -26,7 +26,7 @@ def inverse_queries(
     evidence: Evidence,
     collector: ImageCollector,
 ) -> tuple[list[Item], list[dict[str, Any]]]:
-    """Return rows and samples of all inverse queries that the encoder can read."""
+    """Return rows and samples of all inverse queries; of unreadable concepts images only count."""
     task = scene.task
     n_images = scene.settings.images(task.inverse_images)
     items: list[Item] = []

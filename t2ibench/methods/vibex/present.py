@@ -1,4 +1,4 @@
-"""How pages show the result of a ViBEx task."""
+"""The presentation of a ViBEx task's result on pages."""
 
 from __future__ import annotations
 

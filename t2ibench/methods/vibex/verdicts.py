@@ -172,7 +172,7 @@ def _share_reproduced(tendencies: Sequence[dict[str, str]]) -> dict[str, Estimat
 
 
 def tendency(task: VibexTask, item: Item) -> str | None:
-    """Return the anchor that a concept leans to as published; None where none has a value."""
+    """Return the anchor that a concept leans to by the paper's scores; None without a value."""
     score = "probability" if item.group == "forward" else "share_nearest"
     values = {}
     for anchor in task.anchors:
