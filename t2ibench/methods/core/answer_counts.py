@@ -69,7 +69,7 @@ class CountedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class CountedAttribute:
-    """The answers to one question, as an entry of `details['answers_by_prompt']`.
+    """The judge's answers to one question, as an entry of `details['answers_by_prompt']`.
 
     Attributes:
         attribute: The group of its rows.
@@ -93,7 +93,7 @@ class CountedAttribute:
 
 
 def class_colours(classes: Sequence[str]) -> dict[str, int]:
-    """Return the colour number of each class, in order of number; it is the same in every run."""
+    """Return the colour number of each class, in order of number, the same in every run."""
     places = {name: _COLOURS.get(name.casefold(), -1) for name in classes}
     free = (colour for colour in range(len(places)) if colour not in places.values())
     colours = {
@@ -118,7 +118,7 @@ def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _mean(same: Sequence[CountedAttribute]) -> CountedAttribute:
-    """Return one attribute's mean counts over judges, for the rows that all judges have."""
+    """Return one attribute's mean counts over judges, for the prompts that all judges have."""
     tables = [{row.name: row for row in counted.rows} for counted in same]
     rows = []
     for name in tables[0]:
@@ -146,7 +146,7 @@ _READ = TypeAdapter(tuple[CountedAttribute, ...])
 
 @dataclass(frozen=True, slots=True)
 class RowShare:
-    """One score of a result's row.
+    """The interval and the corrected p-value of one score of a row.
 
     Attributes:
         low: Lower end of its interval; None without one.
@@ -182,18 +182,18 @@ class ShownRow:
 
     @property
     def images(self) -> float:
-        """Return the number of images, answered or not."""
+        """Number of images, answered or not."""
         return sum(self.counted.counts.values()) + self.counted.unanswered
 
     @property
     def hits(self) -> float:
-        """Return the number of images of the most frequent class."""
+        """Number of images of the most frequent class."""
         return self.counted.counts.get(self.most or "", 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownAttribute:
-    """The rows of one question, in the order of the task."""
+    """The answer counts about one question, prompt by prompt, in the order of the task."""
 
     counted: CountedAttribute
     rows: tuple[ShownRow, ...]
@@ -206,7 +206,7 @@ Lookup = Callable[[str, str | None, str], RowShare | None]
 def shown_attributes(
     details: Mapping[str, Any], tested: Lookup
 ) -> tuple[ShownAttribute, ...]:
-    """Return a result's rows; none if its family counts no answers or details are malformed."""
+    """Return the answer counts in a result's details; none where they are absent or malformed."""
     try:
         attributes = _READ.validate_python(details.get(KEY, ()))
     except ValidationError:
@@ -220,7 +220,7 @@ def shown_attributes(
 
 
 def shown_of(result: MethodResult) -> tuple[ShownAttribute, ...]:
-    """Return the rows of a result that is not written yet, with corrected p-values."""
+    """Return the answer counts of a result in memory, with p-values corrected over its rows."""
     shares: dict[tuple[str, str | None, str], RowShare] = {}
     families = {(item.tested_with, name) for item in result.by for name in item.scores}
     for family, name in families:
@@ -275,7 +275,7 @@ def _shown_row(
 
 
 def _test_of(counted: CountedAttribute) -> str:
-    """The score that tests all classes of a row at once; '' where each share has its own test."""
+    """Return the score that tests all classes of a row at once; '' if each has its own test."""
     if counted.test:
         return counted.test
     return "lean" if len(counted.classes) == 2 else ""
@@ -284,7 +284,7 @@ def _test_of(counted: CountedAttribute) -> str:
 def _first_score(
     counted: CountedAttribute, row: CountedPrompt, score: str, tested: Lookup
 ) -> RowShare | None:
-    """Return a row's score, looked up under each form of name that families give their rows."""
+    """Return the score of a row's prompt, under whichever name its family gives the row."""
     names: list[tuple[str, str | None]] = [
         (row.name, counted.attribute),
         (f"{row.name} ({counted.attribute})", counted.attribute),
@@ -300,7 +300,7 @@ def _first_score(
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return prompts without the words that all begin or end with, and without articles.
+    """Return each prompt without articles and without the words that all prompts share at an end.
 
     Examples:
         >>> short_names(["a photo of a nurse at work", "a photo of an artist at work"])
@@ -333,7 +333,7 @@ def _all_have_same_word(names: Sequence[Sequence[str]], position: int) -> bool:
 
 
 def _joined(words: Sequence[str]) -> str:
-    """Words as a name, without an article and a final stop, and not too long."""
+    """Return words as a name of at most 60 letters, without a first article and a final stop."""
     name = _without_article(re.sub(r" ([.,;:])", r"\1", " ".join(words)))
     name = name.rstrip(".") or name
     if len(name) <= _LONGEST:
@@ -342,7 +342,7 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def sorted_rows(shown: ShownAttribute) -> list[ShownRow]:
-    """Return the rows, the largest share of the first-coloured class first."""
+    """Return the rows of prompts, the largest share of the first-coloured class first."""
     first = next(iter(class_colours(shown.counted.classes)))
 
     def place(row: ShownRow) -> tuple[float, str]:

@@ -38,7 +38,7 @@ def cycle_words(
 def association(
     targets: Float64Array, a: Float64Array, b: Float64Array
 ) -> Float64Array:
-    """Mean cosine to A less mean cosine to B (Wang et al. 2023, eq. 2; Caliskan et al. 2017).
+    """Return mean cosine to A less that to B (Wang et al. 2023, eq. 2; Caliskan et al. 2017).
 
     asc(w) = mean over a in A of cos(w, a) - mean over b in B of cos(w, b), from -2 to 2, of unit
     rows; positive is nearer A.
@@ -61,7 +61,7 @@ def association_draws(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Float64Array:
-    """Associations under resampling of the attribute images: prompts, then images within."""
+    """Return associations with the attribute images resampled by prompt, then by image."""
     draws = np.empty((n_draws, len(targets)))
     cosines_a, cosines_b = a.embeddings @ targets.T, b.embeddings @ targets.T
     for start in range(0, n_draws, _BLOCK):
@@ -73,7 +73,7 @@ def association_draws(
 
 
 def standardised(cosines_a: Float64Array, cosines_b: Float64Array) -> Float64Array:
-    """Associations over the SD of each row's cosines to A and B together (SC-WEAT).
+    """Return associations divided by the SD of each row's cosines to A and B together (SC-WEAT).
 
     d(w) = (mean over A of cos(w, a) - mean over B of cos(w, b)) / SD over A and B of cos(w, x),
     with ddof 1 (Caliskan et al. 2017, the effect size of the WEFAT); nan where they do not vary.
@@ -98,7 +98,7 @@ def standardised_draws(
     weights_a: Float64Array,
     weights_b: Float64Array,
 ) -> Float64Array:
-    """`standardised` under resampling of A and B by weights, shape (draws, k) and (draws, l)."""
+    """Return standardised associations under resampling of A and B, one row for each draw."""
     count_a = cosines_a.shape[1]
     count = count_a + cosines_b.shape[1]
     share = count_a / count
@@ -118,7 +118,7 @@ def adherence(
     a_texts: Float64Array,
     b_texts: Float64Array,
 ) -> tuple[Seen, Seen]:
-    """Return how many images of A and of B are nearer to their own attribute's text.
+    """Return how many images of A, and of B, are nearer to the text of their own attribute.
 
     Texts without a vector count for nothing; where an attribute has no other, its images and the
     other's are unknown.
@@ -147,7 +147,7 @@ _MOST_DRAWS = 9999
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The distance between two sets of images of one stimulus, in one or more wordings.
+    """The distance between two sets of images of one stimulus, as a mean over its wordings.
 
     With the mean squared distances H_ab between an image of one set and one of the other, and H_a
     and H_b between two of one set:
@@ -167,12 +167,12 @@ class Apart:
 
     @property
     def value(self) -> float:
-        """Return the distance as a share of at most 1; by chance it may be negative."""
+        """Distance as a share of at most 1; by chance it may be negative."""
         return self.beyond / self.between if self.between > 0 else float("nan")
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[Float64Array, Float64Array]]) -> Apart | None:
-        """Measure the distance between two sets.
+        """Return the distance between two sets of images; None where a set has a single image.
 
         Examples:
             >>> a, b = np.array([[1.0, 0.0]] * 3), np.array([[0.0, 1.0]] * 3)
@@ -197,7 +197,7 @@ def apart_row(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Return the distance between two sets of one stimulus, with a test of equality.
+    """Return the distance between two sets of images of one stimulus, with a test that it is 0.
 
     The labels are shuffled within each wording.
     """
@@ -214,7 +214,7 @@ def apart_row(
 def _shuffled(
     a: Float64Array, b: Float64Array, draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """`beyond` under shuffled labels, shape (draws,)."""
+    """Return the squared distances of two sets of images with shuffled labels, shape (draws,)."""
     rows = np.concatenate([a, b])
     n = len(a)
     m = len(b)
@@ -239,7 +239,7 @@ def _shuffled(
 def apart_mean(
     stimuli: Sequence[Sequence[tuple[Float64Array, Float64Array]]], level: float
 ) -> Estimate:
-    """Return the mean distance between two sets over stimuli, as a ratio of means."""
+    """Return the mean distance between two sets of images over stimuli, as a ratio of means."""
     measured = [apart for pairs in stimuli if (apart := Apart.of(pairs)) is not None]
     if not measured:
         return Estimate.undefined("a set has a single image")
@@ -250,6 +250,6 @@ def apart_mean(
 
 
 def halves(images: PromptImages) -> tuple[Float64Array, Float64Array]:
-    """Two halves of some images."""
+    """Return the embeddings of the images with even numbers, and of those with odd ones."""
     even = images.indices % 2 == 0
     return images.embeddings[even], images.embeddings[~even]

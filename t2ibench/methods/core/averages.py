@@ -56,7 +56,7 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
 def _tested_at_null(
     mean: Estimate, estimates: Sequence[Estimate], level: float
 ) -> Estimate:
-    """The mean with the larger p-value of two, where scores say how they vary where they are 0."""
+    """Return a mean score with the larger p-value of two, where scores vary otherwise at 0."""
     influences = [
         estimate.null_influence
         for estimate in estimates
@@ -78,7 +78,7 @@ def _tested_at_null(
 
 
 def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
-    """Return the mean of several scores' draws, draw by draw; None where one has none or others."""
+    """Return the mean of several scores' draws; None where they lack draws or differ in number."""
     arrays = [draw for draw in draws if draw is not None]
     if len(arrays) < len(draws) or len({len(array) for array in arrays}) != 1:
         return None
@@ -89,7 +89,7 @@ def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
 def average_results(
     results: Sequence[MethodResult], level: float = 0.95
 ) -> MethodResult:
-    """Return the mean of every score over encoders.
+    """Return the result over several encoders: every score and row that all of them have, averaged.
 
     An image counts as excluded where any of them excludes it: by reason, the largest number.
     """
@@ -121,12 +121,12 @@ def average_results(
 def by_key(
     tables: Sequence[Sequence[Item]],
 ) -> list[dict[tuple[str, str | None], Item]]:
-    """Return the rows of several results, each by its name and group."""
+    """Return the rows of each result in a table by their name and group."""
     return [{(item.name, item.group): item for item in table} for table in tables]
 
 
 def _average_rows(tables: Sequence[Sequence[Item]], level: float) -> list[Item]:
-    """Rows by name and group: encoders may lack different words."""
+    """Return the rows that all encoders have, with the mean of every score."""
     indexed = by_key(tables)
     return [
         replace(
@@ -167,7 +167,7 @@ def bounded_mean(
 def judged_rows(
     rows: Sequence[Item], results: Sequence[MethodResult], *, bound: bool = False
 ) -> list[Item]:
-    """Return rows with the judges' intervals; with `bound` all, else those without influences."""
+    """Return the rows of a mean, with the judges' mean intervals where images show none."""
     tables = by_key([result.by for result in results])
 
     def judged(item: Item, name: str, estimate: Estimate) -> Estimate:
@@ -191,7 +191,7 @@ def judged_rows(
 
 
 def untested_shares(rows: Sequence[Item]) -> list[Item]:
-    """Return the rows without p-values of shares, since a mean would be tested against 0."""
+    """Return the rows with their shares untested, since a mean share would be tested against 0."""
 
     def untested(name: str, estimate: Estimate) -> Estimate:
         share = name.startswith("share:") or name == "majority_share"
@@ -208,7 +208,7 @@ def untested_shares(rows: Sequence[Item]) -> list[Item]:
 def _least_sure(
     p_values: Sequence[float | None], intervals: Sequence[tuple[float, float] | None]
 ) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the largest p-value and the mean interval; None of which any judge has none."""
+    """Return the largest p-value and the mean interval of judges; None where a judge has none."""
     present = [p for p in p_values if p is not None]
     largest = max(present) if len(present) == len(p_values) else None
     ends = [interval for interval in intervals if interval is not None]

@@ -1,4 +1,4 @@
-"""The parts of every family's checks: overlaps, duplicates, placeholders, articles.
+"""Checks that families of tasks share: of words, templates, articles and languages.
 
 A check looks for problems of a task that its schema cannot express.
 """
@@ -26,7 +26,7 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem of a task."""
+    """One problem of a task file."""
 
     at: Location  # where in the file: keys and list positions from the top
     message: str  # what is wrong, what was expected, the nearest spelling
@@ -36,7 +36,7 @@ class Finding:
 
 
 def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
-    """Words that are given more than once."""
+    """Yield the problem that words are given more than once, if any are."""
     repeated = [word for word, count in Counter(words).items() if count > 1]
     if repeated:
         yield Finding(
@@ -47,7 +47,7 @@ def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
 def overlap(
     first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location
 ) -> Iterator[Finding]:
-    """Words that two sets share, whatever their case."""
+    """Yield the problem that two sets of words share some, whatever their case."""
     both = sorted({word.lower() for word in first} & {word.lower() for word in second})
     if both:
         yield Finding(
@@ -58,7 +58,7 @@ def overlap(
 def sizes(
     first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location
 ) -> Iterator[Finding]:
-    """Sets of unequal size, as a warning."""
+    """Yield a warning if two sets of words differ in size."""
     if len(first) != len(second):
         yield Finding(
             at,
@@ -76,7 +76,7 @@ def two_sets(
     at: Location,
     key: str,
 ) -> Iterator[Finding]:
-    """Report two compared sets of words that repeat, overlap or differ in size."""
+    """Yield the problems of two compared sets of words: repeated or shared words, unequal sizes."""
     for words, name in zip((first, second), names, strict=True):
         yield from duplicates(words, (*at, name, key))
     yield from overlap(first, second, names, (*at, names[1]))
@@ -84,7 +84,7 @@ def two_sets(
 
 
 def template(text: str, wanted: Sequence[str], at: Location) -> Iterator[Finding]:
-    """Placeholders that a template lacks, and those that are never filled.
+    """Yield the problems of a template's placeholders: lacking ones, unknown ones, lone braces.
 
     Examples:
         >>> [finding.message for finding in template("a photo", ["word"], ("templates", 0))]
@@ -108,7 +108,7 @@ def template(text: str, wanted: Sequence[str], at: Location) -> Iterator[Finding
 
 
 def articles(prompts: Iterable[str], at: Location) -> Iterator[Finding]:
-    """Prompts such as 'a engineer', as a warning."""
+    """Yield a warning if prompts have a wrong article, such as 'a engineer'."""
     wrong = sorted({phrase for prompt in prompts for phrase in wrong_articles(prompt)})
     if wrong:
         message = (
@@ -123,7 +123,7 @@ _WITH_ARTICLE = re.compile(r"\{\s*[aA]\s")
 def article_language(
     template: str, words: Sequence[str], at: Location
 ) -> Iterator[Finding]:
-    """Yield a template without `language` that puts English articles before foreign words.
+    """Yield a problem if a template puts English articles into what reads as another language.
 
     Prompts that are given in full may be in any language.
     """
@@ -137,7 +137,7 @@ def article_language(
 
 
 def _of_language(message: str, at: Location) -> Finding:
-    """Return a warning about the language of prompts, with which no run starts."""
+    """Return a warning about the language of prompts; no run starts before it is resolved."""
     way_out = "If it is English, put 'language' into expected_warnings"
     return Finding(
         at, f"{message}. {way_out}", warning=True, kind="language", stops_run=True
@@ -151,7 +151,7 @@ def _foreign_wording(
     attributes: Sequence[str],
     at: Location,
 ) -> Iterator[Finding]:
-    """Yield a wording that is not in English, although its task says so or says no language."""
+    """Yield the problem of a wording in another language, where its task counts as English."""
     for key in ("neutral", "guided"):
         foreign = foreign_text(getattr(wording, key))
         if foreign is not None:
@@ -170,7 +170,7 @@ def _foreign_wording(
 def _without_language(
     what: str, foreign: ForeignText, language: str | None, wording: Wording
 ) -> str:
-    """Return the problem of a wording in another language, and its remedy."""
+    """Return a message on a wording in another language: what it reads as, and what to write."""
     declared = (
         f"the task says 'language: {language}'"
         if language
@@ -199,7 +199,7 @@ def guided(
     attributes: Sequence[str],
     guided_stimuli: Sequence[str] | None = None,
 ) -> Iterator[Finding]:
-    """Neutral and guided templates of every wording, and the articles of what they make.
+    """Yield the problems of neutral and guided templates in every wording, and of their articles.
 
     `guided_stimuli` are what guided prompts say for the stimuli; by default the same.
     """
@@ -215,7 +215,7 @@ def _guided(
     attributes: Sequence[str],
     guided_stimuli: Sequence[str] | None,
 ) -> Iterator[Finding]:
-    """The same of templates without alternatives."""
+    """Yield the problems of neutral and guided templates that have no alternatives."""
     named = stimuli if guided_stimuli is None else guided_stimuli
     for number, wording in enumerate(prompts.wordings):
         language = prompts.language_of(wording)

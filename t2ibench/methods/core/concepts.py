@@ -1,4 +1,4 @@
-"""From answers in words to concepts (Chinchure et al. 2024, section 3.3 and algorithm 1)."""
+"""Concepts in a judge's answers in words (Chinchure et al. 2024, section 3.3, algorithm 1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ALWAYS = {"male": "man", "female": "woman"}
 
 @lru_cache(maxsize=1)
 def stop_words() -> frozenset[str]:
-    """Words that are not concepts, 'image', 'yes', 'no' and 'none' among them."""
+    """Return the words that are no concepts, such as 'image', 'yes', 'no' and 'none'."""
     return frozenset((_HERE / "stop_words.txt").read_text(encoding="utf-8").split())
 
 
@@ -36,13 +36,13 @@ def words_of(answer: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Synonyms:
-    """Which words mean one concept."""
+    """A source of synonyms, which says which words mean one concept."""
 
     name: str  # source of the knowledge; it is part of the result
     related: Callable[[str], frozenset[str]]  # word to all of its synonyms
 
     def merged(self, counts: Mapping[str, float]) -> dict[str, str]:
-        """Return each word's concept.
+        """Return the concept that each counted word belongs to.
 
         The most frequent word of a concept names it (of equals, the first in the alphabet), and a
         word joins the most frequent concept that it is a synonym of: the order of words does not
@@ -86,7 +86,7 @@ def shipped() -> Synonyms:
 
 
 def from_wordnet(reader: Any) -> Synonyms:
-    """WordNet: the lemmas of all synsets of a word."""
+    """Return the synonyms of WordNet: the lemmas of all synsets of a word."""
 
     @lru_cache(maxsize=100_000)
     def related(word: str) -> frozenset[str]:
@@ -101,13 +101,13 @@ def from_wordnet(reader: Any) -> Synonyms:
 
 @lru_cache(maxsize=1)
 def synonyms() -> Synonyms:
-    """WordNet if nltk and its data are installed, else the shipped table."""
+    """Return the synonyms of WordNet if nltk and its data are installed, else the shipped table."""
     reader = _wordnet()
     return shipped() if reader is None else from_wordnet(reader)
 
 
 def synonyms_from(source: Literal["wordnet", "table"] | None) -> Synonyms:
-    """Synonyms of a source that is named."""
+    """Return the synonyms of the named source: WordNet, the shipped table, or the default."""
     if source is None:
         return synonyms()
     if source == "table":
@@ -120,7 +120,7 @@ def synonyms_from(source: Literal["wordnet", "table"] | None) -> Synonyms:
 
 
 def _wordnet() -> Any:
-    """Return a WordNet reader over nltk's own data; None without."""
+    """Return nltk's WordNet reader; None where nltk or its data are not installed."""
     try:
         from nltk.corpus import wordnet
 
@@ -131,5 +131,5 @@ def _wordnet() -> Any:
 
 
 def concept_counts(answers: Iterable[str]) -> Counter[str]:
-    """Return how often each word occurs in the answers."""
+    """Return how often each word that can be a concept occurs in the answers."""
     return Counter(word for answer in answers for word in words_of(answer))

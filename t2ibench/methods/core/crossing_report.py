@@ -1,4 +1,4 @@
-"""Details of a result about a crossing of attributes."""
+"""Tests of crossed attributes, as a result's details have them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class CrossingTest:
 
     @property
     def of(self) -> str:
-        """Return the name of the tested crossing, such as 'gender x age'."""
+        """Name of the tested crossing, such as 'gender x age'."""
         return self.name.removeprefix("interaction:")
 
 
 @dataclass(frozen=True, slots=True)
 class CrossingReport:
-    """The tests of one crossing."""
+    """The tests of independence of one crossing of attributes."""
 
     crossing: str  # its name, such as 'gender x age'
     tests: tuple[CrossingTest, ...] = ()  # its tests; none where there is a reason
@@ -39,7 +39,7 @@ _REPORTS = TypeAdapter(tuple[CrossingReport, ...])
 
 
 def crossing_reports(details: Mapping[str, Any]) -> tuple[CrossingReport, ...]:
-    """Return the crossings of a result."""
+    """Return the tests of crossed attributes in a result's details; none where malformed."""
     try:
         return _REPORTS.validate_python(details.get("crossings", ()))
     except ValidationError:

@@ -1,4 +1,4 @@
-"""Parts of the plain sentences in which methods describe their results."""
+"""Phrases of the plain sentences in which methods describe their results."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _OF_PEOPLE = re.compile(
 
 
 def people(name: str, about: str = "") -> str:
-    """Return a group as a noun; the name itself where it is none of people.
+    """Return the noun for a group of people, such as 'women'; any other name as it is.
 
     `about` is what the name answers, such as 'person race', or `GROUP`: of a train's colour,
     'white' is nobody.
@@ -121,7 +121,7 @@ def as_shown(concept: str, name: str) -> str:
 
 
 def clear_rows(items: Sequence[Item], score: str) -> list[Item]:
-    """Return the rows that are clear: p below .05 after Holm's correction over all of them."""
+    """Return the rows with p below .05 after Holm's correction, the largest score first."""
     having = [item for item in items if score in item.scores]
     adjusted = holm([item.scores[score].p for item in having])
     clear = [
@@ -133,7 +133,7 @@ def clear_rows(items: Sequence[Item], score: str) -> list[Item]:
 
 
 def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) -> str:
-    """Return how many rows lean clearly, which ones, and to which side.
+    """Return a clause on how many rows lean clearly, which ones, and to which side.
 
     Examples:
         >>> rows = [Item(name, {"lean": Estimate(value, p=0.001)})
@@ -169,17 +169,17 @@ def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) 
 
 
 def few(names: Sequence[str]) -> str:
-    """Return the first names of a list; dots stand for the others."""
+    """Return the first three names of a list, with dots for the others."""
     return ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
 
 
 def beyond_chance(estimate: Estimate | HeadlineEstimate) -> bool:
-    """Return whether a score's own p-value is below .05."""
+    """Return whether the p-value of a score or headline, without any correction, is below .05."""
     return estimate.p is not None and estimate.p < _ALPHA
 
 
 def nothing_shown(result: MethodResult, claim: str | None = None) -> str | None:
-    """Return the sentence for a result that shows no effect; None if it shows one.
+    """Return a sentence that says why a result shows no effect; None if it shows one.
 
     Nothing is shown where a control contradicts, or there is no headline; and, where a claim is
     given, where the headline is not beyond chance.
@@ -198,7 +198,7 @@ def nothing_shown(result: MethodResult, claim: str | None = None) -> str | None:
 
 
 def percent(share: float) -> str:
-    """Return a share in words, such as '30 %'.
+    """Return a share in percent, such as '30 %'.
 
     Examples:
         >>> percent(0.3), percent(0.002)
@@ -209,12 +209,12 @@ def percent(share: float) -> str:
 
 
 def sentence(clause: str) -> str:
-    """Return a clause as a sentence."""
+    """Return a clause with a capital letter and a full stop."""
     return f"{clause[:1].upper()}{clause[1:]}."
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
-    """Names as a phrase; of more than one beyond `most`, the first ones and how many more.
+    """Return names as a phrase; of many, the first `most` names and how many more there are.
 
     Examples:
         >>> listed(["nurse", "chef", "judge"])
@@ -232,7 +232,7 @@ def listed(names: Sequence[str], most: int | None = None) -> str:
 
 
 def shown_sentence(rows: Sequence[ShownRow]) -> str:
-    """Return the answer counts of rows as a clause; '' without an answer.
+    """Return a clause on what the images of each prompt show, by the judge's answers.
 
     Rows that are clear by themselves come first, grouped by what most of their images show; then
     the others. Where none is clear, all are grouped so, and the clause says that none is.
@@ -264,7 +264,7 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
 
 
 def _sides(rows: Sequence[ShownRow]) -> list[list[ShownRow]]:
-    """Rows by the class of most images: most rows first, the most one-sided first within."""
+    """Return rows grouped by the class of most images; the largest group is first."""
 
     def descending_share(row: ShownRow) -> float:
         share = row.hits / row.images
@@ -290,7 +290,7 @@ def _side(rows: Sequence[ShownRow]) -> str:
 
 
 def shown_class(name: str | None, about: str) -> str:
-    """Return a class as a phrase for what images show."""
+    """Return what images show, such as 'women'; in quotes where it is no group of people."""
     noun = people(str(name), about)
     return noun if noun != name else f"'{name}'"
 

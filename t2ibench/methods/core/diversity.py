@@ -18,7 +18,7 @@ from t2ibench.stats.student import satterthwaite, t_interval
 
 @dataclass(frozen=True, slots=True)
 class PromptDiversity:
-    """How much the images of one prompt differ."""
+    """The diversity of one prompt's images: how much they differ to an encoder."""
 
     prompt: str
     group: str  # what it stands for in its task
@@ -29,7 +29,7 @@ class PromptDiversity:
 
 
 def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
-    """1 less the mean cosine of n unit rows, and its variance by the jackknife (Quenouille 1956).
+    """Return 1 less the mean cosine of n unit rows, and its jackknife variance (Quenouille 1956).
 
     With S the sum of all x_i: U = (|S|^2 - n) / (n (n - 1)), and without image i
     U_i = (|S|^2 - n - 2 (x_i S - 1)) / ((n - 1) (n - 2)).
@@ -57,7 +57,7 @@ def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
 def mean_diversity(
     prompts: Sequence[PromptDiversity], level: float
 ) -> tuple[float, tuple[float, float] | None]:
-    """Return the mean over prompts with its interval; None if a prompt has only two images."""
+    """Return the mean diversity over prompts, and its interval; None where that is unknown."""
     value = float(np.mean([prompt.value for prompt in prompts]))
     variance, df = satterthwaite(
         [prompt.variance / len(prompts) ** 2 for prompt in prompts],

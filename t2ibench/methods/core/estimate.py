@@ -1,4 +1,4 @@
-"""A score before it is written down: its value, its bootstrap draws and its null draws."""
+"""A score in memory, before it is written: its value, bootstrap draws and null draws."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_VARIATION = "the values do not vary, so the score is undefined"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One score.
+    """One score, with its interval and its test or the draws that they come from.
 
     A value that is not finite becomes None with a reason, and has no p-value. Others are settled:
     what is chosen by them, and how they are written, is the same on every processor.
@@ -70,15 +70,15 @@ class Estimate:
 
     @classmethod
     def undefined(cls, reason: str) -> Estimate:
-        """Return a score that could not be computed."""
+        """Return a score without a value, for a reason."""
         return cls(None, reason=reason)
 
     def undecided(self, reason: str) -> Estimate:
-        """Return the score with its test but without its value, for a reason."""
+        """Return the score without its value, for a reason, but with its p-value."""
         return Estimate(None, p=self.p, test=self.test, reason=reason)
 
     def scaled(self, factor: float, less: float = 0.0) -> Estimate:
-        """Return (score - less) * factor, with the same p-value."""
+        """Return the score less an offset, times a factor, with the same p-value."""
         if self.value is None:
             return self
         ends = sorted(factor * (end - less) for end in self.interval or ())
@@ -92,7 +92,7 @@ class Estimate:
 
     @classmethod
     def from_t(cls, value: float, variance: float, df: float, level: float) -> Estimate:
-        """Return a score with Student's t interval and test."""
+        """Return a score whose interval and test are Student's t with a known variance."""
         p, interval = (
             t_test(value, variance, df),
             t_interval(value, variance, df, level),
@@ -103,7 +103,7 @@ class Estimate:
     def from_influence(
         cls, value: float, influence: Influence, level: float
     ) -> Estimate:
-        """Return a score with Student's t interval and test from its images' influence."""
+        """Return a score whose t interval and test come from the influence of each image on it."""
         inference = t_inference(value, influence, level)
         return cls(
             value,
@@ -120,7 +120,7 @@ class Estimate:
         boot: Float64Array | None,
         alternative: str = "two-sided",
     ) -> Estimate:
-        """Return a permutation test's statistic and p-value; draws have the shape (draws,)."""
+        """Return the score of a permutation test: its statistic, p-value and null draws."""
         test: TestKind = "exact" if result.exact else "monte_carlo"
         return cls(result.observed, boot, result.null, result.p, test, alternative)
 
@@ -128,7 +128,7 @@ class Estimate:
     def from_null(
         cls, value: float, boot: Float64Array | None, null: Float64Array
     ) -> Estimate:
-        """Return a score that is large where there is bias, beside Monte Carlo draws of its null.
+        """Return a score with the p-value that Monte Carlo null draws are as large as it.
 
         p = (1 + number of draws >= value) / (1 + draws).
 
@@ -143,7 +143,7 @@ class Estimate:
 def share_draws(
     hits: int, total: int, n_draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """Draws whose quantiles are the ends of Jeffreys' interval of a share.
+    """Return draws of a share, whose quantiles are the ends of Jeffreys' interval.
 
     Draws of a binomial with the share that was found would all be equal where it is 0 or 1, and
     their interval one point: none of five images does not show that there never is one. These are
@@ -160,7 +160,7 @@ def share_draws(
 
 
 def share_estimate(hits: int, total: int) -> Estimate:
-    """Return a share with Jeffreys' interval.
+    """Return a share of hits as a score with Jeffreys' interval.
 
     The seed of its draws is fixed because nothing is compared across draws.
     """
@@ -170,7 +170,7 @@ def share_estimate(hits: int, total: int) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A row of `by`: one stimulus, word or target.
+    """A row of a result: one stimulus, word or target with its scores.
 
     Attributes:
         name: The stimulus.
@@ -229,7 +229,7 @@ class MethodResult:
         collected: ImageCollector | None = None,
         warnings: Sequence[str] = (),
     ) -> MethodResult:
-        """Return the result of a task that could not be scored."""
+        """Return the result of a task that has no score, for a reason."""
         return cls(
             HeadlineEstimate.undefined(reason),
             n_images=collected.n_images if collected else 0,

@@ -1,4 +1,4 @@
-"""The evidence that methods require, and the data from one encoder or judge."""
+"""The evidence that methods ask for: images, texts and answers of one encoder or judge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNSEEN = ("refused", "filtered", "failed")
 
 @dataclass(frozen=True, slots=True)
 class ImageEvidence:
-    """The images of one prompt.
+    """The images of one prompt, as one encoder embedded them.
 
     Attributes:
         embeddings: Shape (n, d), rows of unit length; only images that count.
@@ -48,7 +48,7 @@ class AnswerEvidence:
 
 
 class Evidence(Protocol):
-    """Everything one encoder, or one judge, observed in one run.
+    """Everything that one encoder, or one judge, observed in one run.
 
     Methods ask for nothing but what their `needs` list. An image that could not be generated,
     embedded or judged is not an error: it is counted in `excluded`, with its reason.
@@ -59,7 +59,7 @@ class Evidence(Protocol):
     """
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """Return the first n images of a prompt.
+        """Return the embeddings of the first n images of a prompt.
 
         Args:
             prompt: The prompt.
@@ -71,7 +71,7 @@ class Evidence(Protocol):
         ...
 
     def texts(self, texts: Sequence[str]) -> Float64Array:
-        """Embeddings of texts.
+        """Return the embeddings of texts.
 
         Args:
             texts: The texts.
@@ -120,11 +120,11 @@ class PromptImages:
 
     @property
     def whole(self) -> bool:
-        """Return whether every prompt has an image."""
+        """Whether every prompt has an image."""
         return len(np.unique(self.clusters)) == len(self.prompts) > 0
 
     def where(self, keep: BoolArray) -> PromptImages:
-        """Return the selected images; prompts keep their numbers."""
+        """Return the selected images only; prompts keep their numbers."""
         return PromptImages(
             self.embeddings[keep], self.clusters[keep], self.prompts, self.indices[keep]
         )
@@ -132,7 +132,7 @@ class PromptImages:
     def samples(
         self, words: Mapping[str, str], numbers: Mapping[str, Float64Array]
     ) -> list[dict[str, Any]]:
-        """Return a row for each image, with words of all of them and a number of each."""
+        """Return a row for each image: its prompt, its index, common words and its own numbers."""
         return [
             {"prompt": self.prompts[cluster], "index": int(index), **words}
             | {name: float(values[at]) for name, values in numbers.items()}
@@ -143,7 +143,7 @@ class PromptImages:
 
     @classmethod
     def merged(cls, parts: Sequence[PromptImages]) -> PromptImages:
-        """Several sets of images as one, in order, the clusters renumbered."""
+        """Return several sets of images as one set, in order, with their prompts renumbered."""
         offsets = np.cumsum([0, *(len(part.prompts) for part in parts)])
         clusters = [
             part.clusters + offset for part, offset in zip(parts, offsets, strict=False)
@@ -157,7 +157,7 @@ class PromptImages:
 
 
 class ImageCollector:
-    """Collects images and counts the excluded ones, each image once."""
+    """A collector of images that counts them and the excluded ones, each image once."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
@@ -166,17 +166,17 @@ class ImageCollector:
 
     @property
     def excluded(self) -> Counter[str]:
-        """Return the number of images excluded so far, by reason."""
+        """Number of images excluded so far, by reason."""
         return sum((excluded for *_, excluded in self._seen.values()), Counter())
 
     @property
     def n_images(self) -> int:
-        """Return the number of distinct images collected so far."""
+        """Number of distinct images collected so far."""
         return sum(count for _, count, _ in self._seen.values())
 
     @property
     def n_prompts(self) -> int:
-        """Return the number of distinct prompts requested so far, with images or without."""
+        """Number of distinct prompts requested so far, with images or without."""
         return len(self._seen)
 
     def collect(self, prompts: Iterable[str], n: int) -> PromptImages:
@@ -209,7 +209,7 @@ class ImageCollector:
 
 @dataclass(frozen=True, slots=True)
 class PromptNeed:
-    """Images of one prompt.
+    """A number of images of one prompt that a task asks for.
 
     Attributes:
         prompt: The text.
@@ -231,7 +231,7 @@ class PromptNeed:
 
 @dataclass(frozen=True, slots=True)
 class QuestionNeed:
-    """A judge's answer to one question about every image of a prompt.
+    """A question about every image of a prompt that a task has a judge answer.
 
     Attributes:
         prompt: Whose images.
@@ -270,7 +270,7 @@ class Needs:
 
     @property
     def images_by_prompt(self) -> dict[str, int]:
-        """Distinct prompts, each with the number of its images."""
+        """Number of images of each distinct prompt."""
         counts: dict[str, int] = {}
         for need in self.prompts:
             counts[need.prompt] = max(need.images, counts.get(need.prompt, 0))
@@ -285,20 +285,20 @@ class Needs:
 
     @property
     def groups(self) -> dict[str, str]:
-        """Return each distinct prompt with the group that it stands for."""
+        """Group that each distinct prompt stands for."""
         return self.named("group")
 
     @property
     def units(self) -> dict[str, str]:
-        """Return each distinct prompt with the unit that it shares with other prompts."""
+        """Unit, such as a stimulus, that each distinct prompt shares with other prompts."""
         return self.named("unit")
 
     @property
     def n_images(self) -> int:
-        """Return the number of distinct images."""
+        """Number of distinct images that are needed."""
         return sum(self.images_by_prompt.values())
 
     @property
     def n_prompts(self) -> int:
-        """Return the number of distinct prompts."""
+        """Number of distinct prompts that images are needed of."""
         return len(self.images_by_prompt)

@@ -1,4 +1,4 @@
-"""The schema of neutral and guided prompts: their wordings and languages."""
+"""The schema of neutral and guided prompts, with their wordings and languages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_TAG = 35
 
 
 def _language_tag(value: str) -> str:
-    """Raise an error for a value that is not a language tag, such as 'German'."""
+    """Return a language tag; raise an error for any other value, such as 'German'."""
     if _TAG.fullmatch(value) and len(value) <= _LONGEST_TAG:
         return value
     tags = {name.lower(): tag for tag, name in LANGUAGE_NAMES.items()}
@@ -55,18 +55,18 @@ class Wording(Strict):
     words: dict[str, Line] | None = None
 
     def in_words(self, word: str) -> str:
-        """Return this wording's own word for a word of the task, or that word where it has none."""
+        """Return this wording's own word, such as a translation, for a word of the task."""
         return (self.words or {}).get(word, word)
 
     def without_attribute(self, stimulus: str) -> list[str]:
-        """The prompts without an attribute: one for each alternative of the template."""
+        """Return the prompts without an attribute, one for each alternative of the template."""
         word = self.in_words(stimulus)
         return [
             fill(template, stimulus=word) for template in alternatives(self.neutral)
         ]
 
     def with_each(self, stimulus: str, words: Sequence[str]) -> list[str]:
-        """Return the prompts with an attribute."""
+        """Return the prompts of a stimulus with an attribute, one for each of its words."""
         stimulus = self.in_words(stimulus)
         return [
             fill(self.guided, stimulus=stimulus, attribute=self.in_words(word))
@@ -75,7 +75,7 @@ class Wording(Strict):
 
 
 class GuidedPrompts(Wording):
-    """Prompt templates with and without an attribute.
+    """Prompt templates with and without an attribute, in one or more wordings.
 
     Either `neutral` and `guided`, with `paraphrases`, or `templates` and `images`.
 
@@ -98,7 +98,7 @@ class GuidedPrompts(Wording):
     @model_validator(mode="before")
     @classmethod
     def _from_templates(cls, value: Any) -> Any:
-        """Fill in the task's own wording from the first of `templates`, where these are given."""
+        """Return a task's prompts with its own wording filled in from the first of `templates`."""
         if not isinstance(value, dict) or "templates" not in value:
             return value
         both = sorted(
@@ -122,7 +122,7 @@ class GuidedPrompts(Wording):
 
     @property
     def wordings(self) -> tuple[Wording, ...]:
-        """Return every wording, the first one first."""
+        """Every wording of the prompts, the task's own first."""
         return self.templates or (self, *self.paraphrases)
 
     def language_of(self, wording: Wording) -> str | None:
@@ -131,12 +131,12 @@ class GuidedPrompts(Wording):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Return the languages of the wordings, each once; empty where none is named."""
+        """Languages of the wordings, each once; empty where none is named."""
         named = [wording.language for wording in self.wordings if wording.language]
         return tuple(dict.fromkeys(named))
 
     def with_each_alternative(self) -> Iterator[GuidedPrompts]:
-        """The templates with each choice of the neutral prompts' alternatives."""
+        """Yield the templates with each choice of the neutral prompts' alternatives."""
         choices = [alternatives(wording.neutral) for wording in self.wordings]
         for number in range(max(map(len, choices))):
             chosen = [choice[number % len(choice)] for choice in choices]
@@ -150,7 +150,7 @@ class GuidedPrompts(Wording):
             yield self.model_copy(update={"neutral": chosen[0], **changed})
 
     def images_of(self, count: int) -> int:
-        """Return the number of images of a prompt in each wording, given the number per prompt."""
+        """Return how many images each wording's prompt has, given the task's images per prompt."""
         return -(-count // len(self.wordings)) if self.images == "divided" else count
 
 
@@ -174,6 +174,6 @@ class GuidedTask(ImageTask):
     prompts: GuidedPrompts
 
     def image_counts(self, settings: Settings) -> tuple[int, int]:
-        """Return the numbers of images of a neutral and of a guided prompt in each wording."""
+        """Return how many images a neutral, and a guided, prompt has in each wording."""
         neutral, guided = super().image_counts(settings)
         return self.prompts.images_of(neutral), self.prompts.images_of(guided)

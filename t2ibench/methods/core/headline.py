@@ -1,4 +1,4 @@
-"""A headline before it is written down, and the controls beside it.
+"""The headline of a result in memory, and the controls beside it.
 
 `HeadlineEstimate` is the value with what carries its uncertainty; what is inferred from that is
 its `HeadlineInference`. The record of both in results.json is `results.schema.Headline`.
@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class HeadlineEstimate:
-    """One population quantity, 0 on average without bias at any number of images.
+    """The headline of a result: a number that is 0 on average without bias, at any sample size.
 
     Attributes:
         value: The estimate; None with a reason.
@@ -70,27 +70,27 @@ class HeadlineEstimate:
 
     @classmethod
     def undefined(cls, reason: str, scale: str = "lean") -> HeadlineEstimate:
-        """Return a headline that could not be computed."""
+        """Return a headline without a value, for a reason."""
         return cls(None, scale, reason=reason)
 
     @property
     def question(self) -> Question:
-        """Return the question that is shown."""
+        """Question that pages show the answer to: about these prompts, or others like them."""
         return self.inference.question
 
     @property
     def chosen(self) -> Inference:
-        """Return the inference about the question that is shown."""
+        """Interval and test of the headline for the question that pages show."""
         return self.inference.chosen
 
     @property
     def p(self) -> float | None:
-        """p-value of the question that is shown."""
+        """p-value of the headline for the question that pages show."""
         return self.chosen.p
 
     @property
     def fair(self) -> tuple[float, float] | None:
-        """Return the band in which the headline of a fair model lies."""
+        """Band in which the headline of a fair model lies."""
         return self.inference.fair
 
     @property
@@ -109,7 +109,7 @@ def lean_headline(
     prompt_population: Influence | None = None,
     question: Question = "fixed_prompts",
 ) -> HeadlineEstimate:
-    """A signed headline with Student's t intervals; the band of a fair model is ± t √variance."""
+    """Return a signed headline with Student's t intervals and the band of a fair model."""
     influences: dict[Question, Influence] = {"fixed_prompts": fixed_prompts}
     if prompt_population is not None:
         influences["prompt_population"] = prompt_population
@@ -143,7 +143,7 @@ def _lean_of_influences(
 
 
 def square_headline(parts: Sequence[Part], level: float) -> HeadlineEstimate:
-    """Return the mean square of leans with known influences, each of the same weight."""
+    """Return the mean square of leans as a headline, each lean with the same weight."""
     if any(not np.isfinite(part.influence.variance) for part in parts):
         return HeadlineEstimate.undefined("a row has a single image", "mean_square")
     square = mean_square(
@@ -208,7 +208,7 @@ def _mean_value(headlines: Sequence[HeadlineEstimate]) -> float:
 def _average_of_single_parts(
     headlines: Sequence[HeadlineEstimate], parts: Sequence[Part], level: float
 ) -> HeadlineEstimate:
-    """Return the mean of headlines that each have one part, which is the headline itself."""
+    """Return the mean of headlines that each consist of a single lean."""
     first = headlines[0]
     weight = 1.0 / len(headlines)
     value = _mean_value(headlines)
@@ -240,7 +240,7 @@ def _average_of_single_parts(
 
 
 def _averaged(part_lists: Sequence[Sequence[Part]]) -> list[Part]:
-    """Return the means of the leans that all encoders or judges have."""
+    """Return the mean, over encoders or judges, of each lean that all of them have."""
     tables = [{part.name: part for part in parts} for parts in part_lists]
     weight = 1.0 / len(tables)
     averaged = []
@@ -255,7 +255,7 @@ def _averaged(part_lists: Sequence[Sequence[Part]]) -> list[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The result of one control.
+    """The result of one control: what was tried, what came out, and whether it contradicts.
 
     Attributes:
         says: In a sentence, what was tried and what came out.
@@ -286,7 +286,7 @@ _DISAGREE = 0.005  # p-value below which two halves do
 
 
 def of_shuffles(says: str, value: float | None, rejected: int, reason: str) -> Control:
-    """Return the control by shuffled labels, which contradicts if too many shuffles reject."""
+    """Return the control by shuffled labels, which contradicts if five shuffles or more reject."""
     return Control(says, value, contradicts=reason if rejected >= _TOO_MANY else None)
 
 
@@ -298,7 +298,7 @@ def of_halves(
     shown: float | None = None,
     interval: tuple[float, float] | tuple[None, None] = (None, None),
 ) -> Control:
-    """Return the control of whether two halves of the images agree, with their difference."""
+    """Return the control that compares the headline in two halves of the images."""
     differ = bool(p < _DISAGREE)
     p_text = f"p = {p:.2g}" if np.isfinite(p) else "no p-value"
     says = (
@@ -310,7 +310,7 @@ def of_halves(
 
 
 def contradiction(controls: Mapping[str, Control]) -> str | None:
-    """Return the reasons of all controls that contradict a test, joined; None if none does."""
+    """Return the reasons of all controls that contradict a headline, joined; None if none does."""
     reasons = [
         control.contradicts for control in controls.values() if control.contradicts
     ]

@@ -1,4 +1,4 @@
-"""What is inferred about a quantity: its intervals and its tests, question by question."""
+"""Intervals and tests of a quantity, one for each question that is asked about it."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Inference:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Both ends; None where there are none."""
+        """Both ends of the confidence interval; None where there is none."""
         if self.ci_low is None or self.ci_high is None:
             return None
         return self.ci_low, self.ci_high
 
     def up_to(self, most: Inference, value: float) -> Inference:
-        """Return this inference, of the least possible mean square, with the upper end of `most`.
+        """Return this inference with the upper end of that on the largest possible mean square.
 
         It gets the upper end of the most's, and holds the value shown where it reaches 0.
         """
@@ -63,7 +63,7 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class HeadlineInference(Mapping[Question, Inference]):
-    """What is inferred about a headline: a mapping of each question to its inference.
+    """The intervals and tests of a headline, by question.
 
     Attributes:
         by_question: The interval and the test for each question that has an answer.
@@ -89,12 +89,12 @@ class HeadlineInference(Mapping[Question, Inference]):
 
     @property
     def chosen(self) -> Inference:
-        """Return the inference about the question that is shown; an empty one if it has none."""
+        """Interval and test for the question that pages show; empty ones where it has no answer."""
         return self.by_question.get(self.question, Inference())
 
 
 def t_inference(value: float, influence: Influence, level: float) -> Inference:
-    """Student's t interval and test from an influence."""
+    """Return Student's t interval and test of an estimate from the influence of its units."""
     variance = influence.variance
     df = influence.df
     if not np.isfinite(variance):
@@ -104,7 +104,7 @@ def t_inference(value: float, influence: Influence, level: float) -> Inference:
 
 
 def fair_band(inference: Inference, value: float) -> tuple[float, float] | None:
-    """Return the band of a fair model, from an interval that is symmetric about the value."""
+    """Return the band of a fair model's headline, from an interval symmetric about the value."""
     if inference.interval is None:
         return None
     low, high = inference.interval

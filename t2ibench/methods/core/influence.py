@@ -1,4 +1,4 @@
-"""How an estimate moves with each of its units: variances, and covariances between estimates.
+"""Influences of units such as images on an estimate, and the variances that follow.
 
 An influence is what makes runs comparable in pairs. Two models generate from the same prompts and
 indices, so the difference of their scores is measured unit by unit, and that of a run and itself
@@ -24,7 +24,7 @@ FLOOR = -1
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """First-order influence of independent units on an estimate.
+    """The first-order influence of independent units, such as images, on an estimate.
 
     Units of one stratum (the images of a prompt, the templates of a stimulus, the stimuli of a
     concept) are exchangeable; those of different strata are independent.
@@ -45,7 +45,7 @@ class Influence:
 
     @classmethod
     def none(cls) -> Influence:
-        """Return the influence on a constant."""
+        """Return the influence on a constant, which no unit moves."""
         empty = np.zeros(0, np.int64)
         return cls((), empty, empty, np.zeros(0))
 
@@ -80,7 +80,7 @@ class Influence:
         units: IntArray,
         without: Float64Array,
     ) -> Influence:
-        """Return the influence of units from the estimates without each of them.
+        """Return the influence of units by the jackknife, from the estimates without each unit.
 
         sqrt((m - 1) / m) (mean of its stratum - estimate without it), with m units in the stratum:
         squared and summed, the delete-one jackknife's variance.
@@ -96,7 +96,7 @@ class Influence:
 
     @classmethod
     def combined(cls, parts: Iterable[tuple[float, Influence]]) -> Influence:
-        """Return the influence on a linear combination of estimates; units that they share add up.
+        """Return the influence on a weighted sum of estimates; units that they share add up.
 
         Examples:
             >>> part = Influence.of_mean("a nurse", [0, 1], [1.0, 3.0])
@@ -130,7 +130,7 @@ class Influence:
         return replace(self, value=self.value * factor)
 
     def with_floor(self, variance: float) -> Influence:
-        """Return the influence with a variance of at least so much.
+        """Return the influence with a part added where its variance is below a minimum.
 
         Ten equal answers show no variance, but are compatible with some.
         """
@@ -161,7 +161,7 @@ class Influence:
         return df
 
     def covariance(self, other: Influence) -> float:
-        """Covariance with another estimate, of another run or another row.
+        """Return the covariance with another estimate, of another run or another row.
 
         `JointInfluence` says which units two estimates share. The covariance of an estimate with
         itself is its variance to the last digit.
@@ -223,7 +223,7 @@ class JointInfluence:
         return matrix
 
     def variance(self, weights: Sequence[float]) -> tuple[float, float]:
-        """Variance of a linear combination of the estimates, and its degrees of freedom.
+        """Return the variance of a weighted sum of the estimates, and its degrees of freedom.
 
         The degrees of freedom are Satterthwaite's over the strata.
         """
@@ -235,7 +235,7 @@ class JointInfluence:
         return satterthwaite(variances, dfs)
 
     def spread(self, weights: npt.ArrayLike) -> Spread:
-        """Return the joint spread of linear combinations of the estimates; weights: (p, k)."""
+        """Return the joint covariance of p weighted sums of the k estimates; weights: (p, k)."""
         moved = np.asarray(weights, dtype=np.float64) @ self.rows
         strata = []
         for number in np.unique(self.stratum):
@@ -251,7 +251,7 @@ class JointInfluence:
 
 
 def _translated(influence: Influence, number_of: Mapping[str, int]) -> IntArray:
-    """Return the stratum of each unit by the numbers of a common list of strata."""
+    """Return the stratum of each unit, as its number in a common list of strata."""
     if not influence.strata:
         return influence.stratum
     numbers = np.array([number_of[name] for name in influence.strata], np.int64)
@@ -259,7 +259,7 @@ def _translated(influence: Influence, number_of: Mapping[str, int]) -> IntArray:
 
 
 def _numbers_with_floors(influences: Sequence[Influence]) -> list[IntArray]:
-    """The number of each unit; negative for a floor, and its own unless influences are equal."""
+    """Return the number of each unit; floors are negative, and shared by equal influences only."""
     numbers = []
     # Each influence with a floor that is not equal to an earlier one.
     floors: list[Influence] = []
@@ -280,7 +280,7 @@ def _numbers_with_floors(influences: Sequence[Influence]) -> list[IntArray]:
 def _distinct_units(
     stratum: IntArray, unit: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the distinct units in order, and the position of each given one among them.
+    """Return the distinct units in order, and the position of every unit among them.
 
     Returns:
         Stratum and number of each distinct unit, shape (m,), and positions of shape (n,).
@@ -307,7 +307,7 @@ Stratum = tuple[Sequence[int], Float64Array, int]
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The covariance of several leans.
+    """The covariance of several leans, with the degrees of freedom of their F test.
 
     Attributes:
         matrix: Covariance, shape (p, p).
@@ -320,7 +320,7 @@ class Spread:
 
 
 def spread_of(count: int, strata: Sequence[Stratum]) -> Spread:
-    """Return the covariance of leans with common units, and the degrees of freedom of its trace.
+    """Return the covariance of leans that share units, and the degrees of freedom of its trace.
 
     With S_s the part of stratum s and f its degrees of freedom:
 
@@ -354,7 +354,7 @@ def spread_of(count: int, strata: Sequence[Stratum]) -> Spread:
 
 
 def _unbiased_square(part: Float64Array, freedom: int) -> float:
-    """Estimate tr(S²) of a covariance S that was estimated with `freedom` degrees of freedom."""
+    """Return an estimate of tr(S²) for an S estimated with `freedom` degrees of freedom."""
     square = float((part**2).sum())
     trace = float(np.trace(part))
     unbiased = square * freedom / (freedom + 2)

@@ -21,7 +21,7 @@ class _Part(BaseModel):
 
 
 class RateFound(_Part):
-    """A share of images.
+    """A share of images, with its interval, as the check of a judge found it.
 
     Attributes:
         value: The share; null without images.
@@ -37,7 +37,7 @@ class RateFound(_Part):
 
 
 class ReadShare(RateFound):
-    """The interval of true shares that a judge's measured share may stand for.
+    """What a judge would read a known true share as, with its interval.
 
     Attributes:
         share: The true share.
@@ -47,7 +47,7 @@ class ReadShare(RateFound):
 
     @property
     def off(self) -> float:
-        """Return how far the measured share may be from the true one."""
+        """Furthest that the measured share may be from the true one."""
         return max(abs(self.ci_low - self.share), abs(self.ci_high - self.share))
 
 
@@ -76,7 +76,7 @@ class ClassFound(_Part):
 
     @property
     def errors(self) -> ClassErrors:
-        """Return the errors in the form that the correction of shares takes."""
+        """Errors about the class, in the form that the correction of shares takes."""
         return ClassErrors(
             _rate(self.sensitivity),
             _rate(self.specificity),
@@ -86,7 +86,7 @@ class ClassFound(_Part):
 
 
 class GroupFound(_Part):
-    """Images of a class that people also put into a group of another attribute.
+    """Images of a class that people also put into a group of another attribute, as counts.
 
     Attributes:
         name: The group.
@@ -102,7 +102,7 @@ class GroupFound(_Part):
 
 
 class ByGroup(_Part):
-    """How a judge reads one class in the groups of another attribute.
+    """How a judge reads one class in each group of another attribute.
 
     Attributes:
         truth: The class.
@@ -128,7 +128,7 @@ class ByGroup(_Part):
     apart_answered: float | None
 
     def clearly(self, distance: float) -> float | None:
-        """Return how far shares differ between groups, if significantly and beyond a distance."""
+        """Return how far apart groups' shares are read, if significantly and beyond a distance."""
         tests = (
             (self.p_holm, self.apart),
             (self.p_answered_holm, self.apart_answered),
@@ -139,7 +139,7 @@ class ByGroup(_Part):
 
 
 class AttributeCheck(_Part):
-    """A judge's errors about one attribute.
+    """A judge's errors about one attribute, with the verdict that follows.
 
     Attributes:
         attribute: What it is, such as 'gender'.
@@ -163,12 +163,12 @@ class AttributeCheck(_Part):
 
     @property
     def images(self) -> int:
-        """Return the number of images that people have labelled with a class."""
+        """Number of images that people have labelled with a class."""
         return sum(each.images for each in self.classes)
 
 
 class JudgeCheck(_Part):
-    """A judge's validation by people, as `t2ibench check judge --output` writes it.
+    """A check of a judge by people's labels, as `t2ibench check judge --output` writes it.
 
     Attributes:
         judge: Its name.
@@ -185,7 +185,7 @@ class JudgeCheck(_Part):
     attributes: tuple[AttributeCheck, ...]
 
     def about(self, attribute: str, classes: Sequence[str]) -> AttributeCheck | None:
-        """Return the validation for an attribute with exactly these classes, or None."""
+        """Return the check of an attribute with exactly these classes; None if there is none."""
         wanted = {name.casefold() for name in classes}
         for check in self.attributes:
             names = {each.name.casefold() for each in check.classes}

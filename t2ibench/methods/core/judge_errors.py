@@ -104,7 +104,7 @@ def _errors(
     *,
     of_another: bool = False,
 ) -> ClassErrors:
-    """Return the errors about one class; images of one prompt are not independent."""
+    """Return a judge's errors about one class; images of one prompt are not independent."""
     truths = [number[row.truth] for row in rows]
     answers = [number.get(row.answer, -1) for row in rows]
     return errors_of(
@@ -132,7 +132,7 @@ def _class_record(
 
 
 def _prompts(rows: Sequence[LabelledAnswer]) -> list[int]:
-    """Return the number of each row's prompt, in order of appearance."""
+    """Return the number of each labelled image's prompt, in order of appearance."""
     numbers: dict[str, int] = {}
     return [numbers.setdefault(row.prompt, len(numbers)) for row in rows]
 
@@ -229,7 +229,7 @@ def _reads_apart(
 
 
 def _range(reads: list[list[float]]) -> float:
-    """Return the largest difference in one share between any two groups."""
+    """Return the largest difference between two groups in what one share is read as."""
     return round(float(np.ptp(np.array(reads), axis=0).max()), _DIGITS)
 
 

@@ -1,4 +1,4 @@
-"""Whether a judge may be used: the rules of docs/judges.md, in the order of its table."""
+"""The verdict whether a judge may be used: the rules of docs/judges.md, in their order."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Errors:
 
     @property
     def most_unequal(self) -> ByGroup | None:
-        """Return the groups whose errors differ most, if they differ clearly and by enough."""
+        """Groups that a judge clearly reads most unequally; None where none differ clearly."""
         clear = [each for each in self.by_group if each.clearly(NEAR) is not None]
         return max(clear, key=lambda each: each.clearly(NEAR) or 0.0, default=None)
 
     @property
     def perhaps_unequal(self) -> ByGroup | None:
-        """Where errors differ most between groups, clear or not; None where they differ little."""
+        """Groups that a judge may read most unequally, clear or not; None if they differ little."""
         most = max(self.by_group, key=lambda each: each.apart or 0.0, default=None)
         if most is None or not (most.apart or 0.0) > UNEQUAL:
             return None
@@ -45,14 +45,14 @@ class Errors:
 
     @property
     def most_moved(self) -> tuple[ClassFound, ReadShare]:
-        """Return the class and the share that a judge may misread by most."""
+        """The class and the share of it that a judge may misread by most."""
         shares = [(each, read) for each in self.classes for read in each.read]
         return max(shares, key=lambda pair: pair[1].off)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict, and why."""
+    """A verdict on a judge, and the reason."""
 
     verdict: Verdict
     reason: str
@@ -63,7 +63,7 @@ Rule = Callable[[Errors], Decision | None]
 
 
 def decide(classes: Sequence[ClassFound], by_group: Sequence[ByGroup]) -> Decision:
-    """Return whether a judge may be used, and why: the first rule that fits decides."""
+    """Return the verdict on a judge and its reason, by the first rule that fits."""
     errors = Errors(classes, by_group)
     for rule in RULES:
         decision = rule(errors)
@@ -73,7 +73,7 @@ def decide(classes: Sequence[ClassFound], by_group: Sequence[ByGroup]) -> Decisi
 
 
 def _rule_1_too_few_answers(errors: Errors) -> Decision | None:
-    """Reject a judge that answered for fewer than 20, or fewer than half, of a class's images."""
+    """Reject a judge that answers for fewer than 20 images, or fewer than half, of a class."""
     fewest = min(errors.classes, key=lambda each: each.sensitivity.images)
     n_images = fewest.sensitivity.images
     if n_images < FEWEST:
@@ -103,7 +103,7 @@ def _rule_2_no_better_than_chance(errors: Errors) -> Decision | None:
 
 
 def _rule_3_very_unequal_groups(errors: Errors) -> Decision | None:
-    """Errors clearly differ by a group, and a share is read more than .10 apart."""
+    """Reject a judge whose errors clearly differ by group and read a share over .10 apart."""
     unequal = errors.most_unequal
     if unequal is None or (unequal.clearly(NEAR) or 0.0) <= UNEQUAL:
         return None
@@ -112,7 +112,7 @@ def _rule_3_very_unequal_groups(errors: Errors) -> Decision | None:
 
 
 def _rule_4_too_uncertain(errors: Errors) -> Decision | None:
-    """Return a corrected share would not be known to ± .15, however many images it answers for."""
+    """Reject a judge by whose errors no corrected share would be known to within ± .15."""
     half = max(_half_width(each) for each in errors.classes)
     if half <= WIDEST:
         return None
@@ -122,7 +122,7 @@ def _rule_4_too_uncertain(errors: Errors) -> Decision | None:
 
 
 def _rule_5_unequal_groups(errors: Errors) -> Decision | None:
-    """Errors clearly differ by a group, and shares are read more than .05 apart."""
+    """Have shares corrected where a judge clearly reads them over .05 apart between groups."""
     unequal = errors.most_unequal
     if unequal is None:
         return None
@@ -130,7 +130,7 @@ def _rule_5_unequal_groups(errors: Errors) -> Decision | None:
 
 
 def _rule_6_nothing_moves(errors: Errors) -> Decision | None:
-    """No share moves by more than .05, and in no two groups is it read more than .10 apart."""
+    """Accept a judge that moves no share over .05 and reads none over .10 apart by group."""
     _, moved = errors.most_moved
     if moved.off > NEAR or errors.perhaps_unequal is not None:
         return None
@@ -138,7 +138,7 @@ def _rule_6_nothing_moves(errors: Errors) -> Decision | None:
 
 
 def _everything_else(errors: Errors) -> Decision:
-    """Rule 7: use corrected."""
+    """Return the verdict for every other judge, rule 7: use its shares corrected."""
     of_class, moved = errors.most_moved
     reason = (
         f"a share of {moved.share:g} of '{of_class.name}' is read as {moved.value:.2f} "
@@ -171,7 +171,7 @@ def _apart(unequal: ByGroup) -> str:
 
 
 def _half_width(of_class: ClassFound) -> float:
-    """Return half the width of the widest interval of a corrected share."""
+    """Return half the width of the widest interval that a corrected share of a class may have."""
     errors = of_class.errors
     reads = [errors.read(share).value for share in SHARES]
     corrected = [errors.corrected(read, read, read) for read in reads]

@@ -1,4 +1,4 @@
-"""Whether a prompt is in English, and if not, which language it seems to be in.
+"""Detection of prompts that are not in English, and of the language they seem to be in.
 
 A small table of function words per language (function_words.txt) and the script of the letters
 decide. The rule is meant to notice a whole prompt in another language and to leave English prompts
@@ -82,7 +82,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class ForeignText:
-    """A text that is not in English.
+    """A text that does not read as English, with the languages that it may be in.
 
     Attributes:
         languages: The tags of the languages that it may be in, such as 'de'; empty where the script
@@ -95,14 +95,14 @@ class ForeignText:
 
     @property
     def name(self) -> str:
-        """Return the languages' English names; 'another language' for an unknown one."""
+        """English names of the languages; 'another language' where none is known."""
         names = [LANGUAGE_NAMES[tag] for tag in self.languages]
         return " or ".join(names) if names else "another language"
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionWords:
-    """The words of function_words.txt.
+    """The function words of each language, as function_words.txt has them.
 
     Attributes:
         weights: Language to its words, each with what it says about a text.
@@ -121,7 +121,7 @@ class FunctionWords:
 
 @lru_cache(maxsize=1)
 def function_words() -> FunctionWords:
-    """Read function_words.txt."""
+    """Return the function words of each language from function_words.txt."""
     words: dict[tuple[str, str], set[str]] = {}
     loans: list[str] = []
     for line in (_HERE / "function_words.txt").read_text(encoding="utf-8").splitlines():
@@ -152,7 +152,7 @@ def function_words() -> FunctionWords:
 
 
 def foreign_text(text: str) -> ForeignText | None:
-    """Return the language of a prompt or a template; None where it may be English.
+    """Return the language that a prompt or template is in; None where it may be English.
 
     A text is foreign where most of its letters are of another script, or where its words of one
     language say more than twice as much as its English words.
@@ -191,7 +191,7 @@ def foreign_words(words: Iterable[str]) -> ForeignText | None:
 
 @lru_cache(maxsize=8192)
 def _is_sure(text: str) -> bool:
-    """Return whether a word of a list certainly belongs to another language."""
+    """Return whether an entry of a word list certainly belongs to another language."""
     letters = [letter for letter in text if letter.isalpha()]
     if _other_script(letters) is not None:
         return True
@@ -226,7 +226,7 @@ def _other_script(letters: Sequence[str]) -> ForeignText | None:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the words of a text and its placeholders, without phrases that are English by now."""
+    """Return a text's words and placeholders, without phrases that are English by now."""
     plain = unicodedata.normalize("NFC", text).replace("’", "'")
     words = []
     for token in _TOKEN.findall(_loans().sub(" ", plain)):
@@ -255,7 +255,7 @@ def _elisions() -> frozenset[str]:
 
 
 def _by_function_words(tokens: Sequence[str]) -> ForeignText | None:
-    """Return the language whose function words outweigh the English ones."""
+    """Return the language whose function words outweigh the English ones; None without one."""
     places = [place for place in range(len(tokens)) if _counts(tokens, place)]
     # Before a placeholder a particle is no part of a name: 'Portrait de {stimulus}'.
     factors = [
@@ -297,7 +297,7 @@ def _score(
 
 
 def _counts(tokens: Sequence[str], place: int) -> bool:
-    """Return whether a token may count: no placeholder, no initials and no part of a name."""
+    """Return whether a token tells the language: no placeholder, initials or part of a name."""
     token = tokens[place]
     if token == _PLACE:
         return False

@@ -1,4 +1,4 @@
-"""Controls of the tests that measure leans."""
+"""Controls of the leans that a task measures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SAMPLE = 256
 def separation(
     leans: Leans, first: str, second: str, groups: Sequence[IntArray] = ()
 ) -> Control:
-    """Test whether the encoder separates the images of the two attributes.
+    """Return the control of whether the encoder tells images of A from those of B.
 
     `groups` are positions of the stimuli of each concept, where concepts are compared: it has
     to tell the attributes apart in each, as clearly as it would in so many stimuli.
@@ -59,7 +59,7 @@ def spread(
     second: str,
     few: int | None = None,
 ) -> Control:
-    """Return the control of whether images vary too unequally for a correction.
+    """Return the control of how unequally images with attribute A and with B vary.
 
     The value is the ratio of the variances of A's and of B's images about the means of their
     prompts. It contradicts where images of one kind of prompt have nothing clearly in common,
@@ -89,7 +89,7 @@ def spread(
 
 
 def lean_spread(leans: Leans, first: str, second: str) -> Control:
-    """Return the `spread` control for leans, where few images count if z is below 8, too.
+    """Return the control of unequal variation for leans, stricter where A and B are barely apart.
 
     Where one side varies more, the leans of data sets that pass the gate would be too low.
     """
@@ -105,12 +105,12 @@ def lean_spread(leans: Leans, first: str, second: str) -> Control:
 
 
 def _n_images(wordings: Sequence[WordingImages], side: int) -> int:
-    """Return the number of images of one side over all wordings: side 1 is A, side 2 is B."""
+    """Return the number of images of a stimulus with attribute A (side 1) or B (side 2)."""
     return sum(len(images.sides[side]) for images in wordings)
 
 
 def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:
-    """Return N of even- less N of odd-numbered images; None with fewer than two of either."""
+    """Return N of even- less N of odd-numbered images; None where either are too few."""
     tests = []
     for wordings, direction in zip(leans.images, leans.directions, strict=True):
         parts = []
@@ -132,7 +132,7 @@ def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | No
 
 
 def halves_control(value: float, p: float) -> Control:
-    """Return whether two halves of the images agree."""
+    """Return the control of whether images with even and with odd numbers give the same leans."""
     return of_halves(
         value, p, f"images with even and with odd numbers disagree (p = {p:.2g})"
     )
@@ -140,7 +140,7 @@ def halves_control(value: float, p: float) -> Control:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """N of half of the stimuli along directions that carry no meaning."""
+    """N, the unscaled leans, of half of the stimuli along directions that carry no meaning."""
 
     at: IntArray  # positions of the stimuli
     top: Float64Array  # N, shape (stimuli, s)
@@ -149,7 +149,7 @@ class Half:
 
 
 def other_directions(leans: Leans) -> list[Half]:
-    """Return N along directions that carry no meaning, for stimuli at even and at odd positions.
+    """Return the unscaled leans N along directions that carry no meaning, in halves of stimuli.
 
     The directions are principal ones of the images with an attribute about the means of their
     prompts, orthogonal to the real direction and as long; those count most along which images vary
@@ -189,7 +189,7 @@ def other_directions(leans: Leans) -> list[Half]:
 
 
 def beyond_control(square: float, p: float | None, allowed: float) -> Control:
-    """Return the control of whether the headline is more than leans in meaningless directions.
+    """Return the control of whether leans exceed those along directions that carry no meaning.
 
     Images with an attribute may differ from the others in more than it, which moves N by chance.
     Without that, N² along such directions is its variance on average. `allowed` is the p-value with
@@ -214,7 +214,7 @@ def beyond_control(square: float, p: float | None, allowed: float) -> Control:
 def _principal(
     images: Sequence[Sequence[WordingImages]], real: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Directions of the images' deviations, shape (s, d), and weights, the largest first."""
+    """Return principal directions of images about their prompts' means, and their weights."""
     sides = [
         side
         for wordings in images
@@ -241,7 +241,7 @@ def _principal(
 def text_control(
     value: float | None, scale: str, lacking: str | None = None
 ) -> Control:
-    """Return the same score from the words alone; unknown where texts lack a vector."""
+    """Return the control that scores the words alone, without any image."""
     if value is None and lacking is not None:
         return Control(f"What the words alone say is unknown: {lacking}.")
     if value is None:

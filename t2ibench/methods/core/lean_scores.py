@@ -16,7 +16,7 @@ from t2ibench.stats.student import Ratio
 
 
 def row_scores(leans: Leans, level: float) -> list[Estimate]:
-    """Return the lean of each stimulus as a score."""
+    """Return the lean of each stimulus as a score with its interval, test and influence."""
     ratios = leans.rows(level)
     null_variances = leans.rows_at_null(level, np.zeros(len(leans.names))).variance
     t = ratios.value
@@ -42,7 +42,7 @@ def row_scores(leans: Leans, level: float) -> list[Estimate]:
 def of_ratio(
     ratios: Ratio, index: tuple[int, ...] = (), influence: Influence | None = None
 ) -> Estimate:
-    """Return one ratio of a batch as a score."""
+    """Return one of several ratios as a score; without its value if it has no bounded interval."""
     value = float(ratios.value[index])
     low = float(ratios.low[index])
     high = float(ratios.high[index])
@@ -61,7 +61,7 @@ def contrast_score(
     level: float,
     less: npt.ArrayLike = 0.0,
 ) -> Estimate:
-    """`Leans.contrast` as a score; Σ w N / Σ u D is corrected for the noise of D."""
+    """Return a weighted ratio of N to D over fixed stimuli as a score, less the noise of D."""
     w = np.asarray(top, np.float64)
     u = np.asarray(bottom, np.float64)
     subtracted = np.broadcast_to(np.asarray(less, np.float64), w.shape)
@@ -89,7 +89,7 @@ def noise(leans: Leans) -> float:
 
 
 def positions(leans: Leans) -> list[Float64Array]:
-    """Return positions of neutral images: 1 at the mean of A's images, -1 at B's.
+    """Return the position of each neutral image: 1 at the mean of A's images, -1 at B's.
 
     For each stimulus (2 x - a - b) / D of its images of all wordings.
     """

@@ -42,7 +42,7 @@ LONE = (
 
 @dataclass(frozen=True, slots=True)
 class Leans:
-    """The leans of several stimuli with one pair of attributes.
+    """The leans of several stimuli between one pair of attributes, and what they come from.
 
     lean_j = N_j / D_j, with N_j = 2 y - a - b and D_j = a - b of the means y, a and b of stimulus
     j's images along v_j, the mean of d_i over the other stimuli i; averaged over wordings.
@@ -71,7 +71,7 @@ class Leans:
     def of(
         cls, names: Sequence[str], images: Sequence[Sequence[WordingImages]]
     ) -> Leans:
-        """Measure the leans of two stimuli or more: each along the direction of the others."""
+        """Return the leans of two stimuli or more, each along the direction of the others."""
         alike = _equally_spread(images)
         return cls.along(names, alike, held_out(differences(alike)))
 
@@ -82,7 +82,7 @@ class Leans:
         images: Sequence[Sequence[WordingImages]],
         directions: Float64Array,
     ) -> Leans:
-        """Measure the leans along directions that are known."""
+        """Return the leans of stimuli along directions that are known."""
         by_wording, variance, df = project(images, directions[:, None])[..., 0]
         n_wordings = by_wording.shape[1]
         variances, dfs = summed(variance / n_wordings**2, df, axis=1)
@@ -109,19 +109,19 @@ class Leans:
 
     @property
     def top(self) -> Float64Array:
-        """N, shape (stimuli,)."""
+        """N = 2 y - a - b of each stimulus, the numerator of its lean, shape (stimuli,)."""
         top: Float64Array = self.means @ TOP
         return top
 
     @property
     def bottom(self) -> Float64Array:
-        """D, shape (stimuli,)."""
+        """D = a - b of each stimulus, the distance of A's images from B's, shape (stimuli,)."""
         bottom: Float64Array = self.means @ BOTTOM
         return bottom
 
     @property
     def pooled(self) -> tuple[Float64Array, Float64Array]:
-        """Variances of the means and their degrees of freedom, pooled by kind of images.
+        """Variances of the means, pooled over stimuli by kind of images, with their df.
 
         What is said of all stimuli together uses these; a row has its own variance. Those of
         several wordings stay: what varies between wordings is pooled over stimuli anyway.
@@ -132,7 +132,7 @@ class Leans:
 
     @property
     def top_variance(self) -> tuple[Float64Array, Float64Array]:
-        """Variance of N with its degrees of freedom; the wordings' is in it."""
+        """Variance of N of each stimulus, wordings included, with its degrees of freedom."""
         if self.wordings is not None:
             totals: Float64Array = self.wordings.totals[0]
             return totals, np.full(len(totals), self.wordings.f_test[1])
@@ -141,7 +141,7 @@ class Leans:
 
     @property
     def top_variance_along(self) -> Float64Array:
-        """Variance of N at the leans that were measured: with half an image more at either end."""
+        """Variance of N of each stimulus, with half an image more at A and half a one at B."""
         variance, _ = self.top_variance
         images, _ = self.pooled
         added = self._smoothed(images)[:, 0] - images[:, 0]
@@ -150,7 +150,7 @@ class Leans:
 
     @property
     def bottom_variance(self) -> Float64Array:
-        """Variance of D; where nothing shows it, that between the stimuli."""
+        """Variance of D of each stimulus; that between stimuli where single images show none."""
         if self.wordings is not None:
             totals: Float64Array = self.wordings.totals[1]
             return totals
@@ -161,13 +161,13 @@ class Leans:
 
     @property
     def _true_variance(self) -> float:
-        """T = max(0, var(D) - mean U): what D varies by between stimuli, without its noise U."""
+        """Variance T of D between stimuli without its noise U: max(0, var(D) - mean U)."""
         noise = float(self.bottom_variance.mean())
         return max(float(self.bottom.var(ddof=1)) - noise, 0.0)
 
     @property
     def _shrinkage(self) -> float:
-        """W = T / (T + mean U): the weight of a stimulus's own D in its denominator."""
+        """Weight W = T / (T + mean U) of a stimulus's own D in its denominator."""
         noise = float(self.bottom_variance.mean())
         if not noise > 0:
             return 1.0
@@ -176,13 +176,13 @@ class Leans:
 
     @property
     def own_share(self) -> float:
-        """Return the weight of a stimulus's own D in its own denominator."""
+        """Weight of a stimulus's own D in the denominator of its lean."""
         weight = self._shrinkage
         return weight + (1 - weight) / len(self.names)
 
     @property
     def denominators(self) -> Float64Array:
-        """D of each stimulus, shrunk to the mean as far as noise tells them apart.
+        """Denominator of each lean: the stimulus's D, shrunk to the mean D as far as D is noise.
 
         w D_j + (1 - w) mean(D), w = T / (T + mean U), T = max(0, var(D) - mean U), with the
         variances U of D. The noise of A's images is in D_j and in N_j with opposite signs, so a
@@ -194,20 +194,20 @@ class Leans:
 
     @property
     def separation(self) -> float:
-        """Return z of the distance between A's and B's images: the sum of D over its error.
+        """Distance between A's and B's images as z: the sum of D over its standard error.
 
         Every pair of stimuli is in the sum twice, which the 2 stands for.
         """
         return self.separation_of(np.arange(len(self.names)))
 
     def separation_of(self, at: IntArray) -> float:
-        """Return `separation` for some of the stimuli only."""
+        """Return z of the distance between A's and B's images for some of the stimuli only."""
         with np.errstate(divide="ignore", invalid="ignore"):
             noise = np.sqrt(2 * self.bottom_variance[at].sum())
             return float(self.bottom[at].sum() / noise)
 
     def rows(self, level: float, at: npt.ArrayLike = 0.0) -> Ratio:
-        """The lean of each stimulus, over its shrunk D, with its interval and its test.
+        """Return the lean of each stimulus, over its shrunk D, with its interval and its test.
 
         The variance of y is no less than with half an image more at A and half a one at B: a few
         images that are all alike do not show that others would be. The p-value is the larger one
@@ -225,14 +225,14 @@ class Leans:
         return replace(estimated, p=p, low=low, high=high)
 
     def rows_at_null(self, level: float, points: Float64Array) -> Ratio:
-        """The same with the variance that y has if the leans are at some points (stimuli,)."""
+        """Return each stimulus's lean, with the variance that images have at the tested lean."""
         variances = self.variances.copy()
         dfs = self.dfs.copy()
         variances[:, 0], dfs[:, 0] = self._null_variance(points)
         return self._row_ratios(level, points, variances, dfs)
 
     def _null_variance(self, points: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Variance of y, and its degrees of freedom, if the leans were at these points."""
+        """Return the variance of each neutral mean y if leans were at these points, and its df."""
         square = float((self.bottom**2 - self.bottom_variance).mean())
         mixture = MixtureVariance.of(
             self._directed([0]), self._directed([1, 2]), square
@@ -249,7 +249,7 @@ class Leans:
     def _directed(
         self, sides: Sequence[int]
     ) -> list[tuple[PromptImages, Float64Array]]:
-        """All images of some sides, each set with the direction of its stimulus."""
+        """Return the images of some sides (0 neutral, 1 A, 2 B), each set with its direction."""
         return [
             (images.sides[side], direction)
             for wordings, direction in zip(self.images, self.directions, strict=True)
@@ -264,7 +264,7 @@ class Leans:
         variances_of_means: Float64Array,
         dfs_of_means: Float64Array,
     ) -> Ratio:
-        """The leans less some points, with given variances of the means y, a and b.
+        """Return each lean less a point, given the variances of its means y, a and b.
 
         What the other stimuli add to the denominator adds to its variance, and so does how far the
         true D may lie from the mean.
@@ -294,7 +294,7 @@ class Leans:
         return ratio(shifted, bottom, means, variances, dfs, level)
 
     def _smoothed(self, variances_of_means: Float64Array) -> Float64Array:
-        """Variances of the means, that of y with half an image more at either end."""
+        """Return variances of y, a and b, that of y with half an image more at A and at B."""
         n_images = np.array(
             [
                 sum(len(images.neutral) for images in wordings)
@@ -326,7 +326,7 @@ class Leans:
         *,
         wordings: bool = True,
     ) -> Ratio:
-        """(Σ w N - Σ l D) / Σ u D over fixed stimuli; w, u and l are `top`, `bottom`, `less`."""
+        """Return (Σ w N - Σ l D) / Σ u D, with w, u and l as `top`, `bottom` and `less`."""
         w = np.asarray(top, np.float64)
         u = np.asarray(bottom, np.float64)
         subtracted = np.broadcast_to(np.asarray(less, np.float64), w.shape)
@@ -364,7 +364,7 @@ class Leans:
         return Influence.combined(parts)
 
     def _influence_of(self, images: PromptImages, number: int) -> Influence:
-        """Return each image's influence on the mean over prompts along a stimulus's direction."""
+        """Return how each image moves its mean over prompts along a stimulus's direction."""
         strata = Strata.of(images)
         along = images.embeddings @ self.directions[number]
         _, deviations = strata.deviations(along)
@@ -379,7 +379,7 @@ class Leans:
 def _equally_spread(
     images: Sequence[Sequence[WordingImages]],
 ) -> list[list[WordingImages]]:
-    """The images with equal spread: first by what they have in common, then along directions."""
+    """Return the images scaled to equal spread: by what is common, then along directions."""
     flat = [wording for wordings in images for wording in wordings]
     kinds = _by_side(flat)
     common = [CommonSquares.of(kind) for kind in kinds]
@@ -391,7 +391,7 @@ def _equally_spread(
 
 
 def _by_side(images: Sequence[WordingImages]) -> list[list[PromptImages]]:
-    """Return all images without an attribute, all with A, and all with B."""
+    """Return the images of all wordings: those without an attribute, those with A, those with B."""
     return [
         [wording.neutral for wording in images],
         [wording.a for wording in images],
@@ -404,13 +404,13 @@ def _scaled(
     squares: Sequence[list[Float64Array]],
     counts: Sequence[int],
 ) -> list[list[WordingImages]]:
-    """Images of either side, scaled to equal spread; so many wordings of each stimulus."""
+    """Return the wordings of each stimulus, every side's images scaled to equal spread."""
     scaled = iter(map(WordingImages, *map(equal_spread, kinds, squares)))
     return [[next(scaled) for _ in range(count)] for count in counts]
 
 
 def _effective_numbers(images: Sequence[Sequence[WordingImages]]) -> Float64Array:
-    """Effective numbers of images behind the means y, a and b, shape (stimuli, 3)."""
+    """Return the effective numbers of images behind the means y, a and b, shape (stimuli, 3)."""
     by_stimulus = []
     for wordings in images:
         sides = zip(*(wording.sides for wording in wordings), strict=True)
@@ -419,7 +419,7 @@ def _effective_numbers(images: Sequence[Sequence[WordingImages]]) -> Float64Arra
 
 
 def _covariances(variances: Float64Array) -> Float64Array:
-    """Covariance of N and D of each stimulus from the variances of y, a and b, (stimuli, 2, 2)."""
+    """Return the covariance of N and D of each stimulus, from the variances of y, a and b."""
     top = variances @ TOP**2
     both = variances @ (TOP * BOTTOM)
     bottom = variances @ BOTTOM**2
@@ -429,7 +429,7 @@ def _covariances(variances: Float64Array) -> Float64Array:
 
 
 def _numerator_weights(count: int) -> Float64Array:
-    """The numerator of a stimulus's lean as weights of all stimuli's N and D, shape (stimuli, 2).
+    """Return the numerator of one stimulus's lean as weights of N and D, shape (stimuli, 2).
 
     What the wordings add is the same for every stimulus, so the first stands for any of them.
     """
@@ -439,7 +439,7 @@ def _numerator_weights(count: int) -> Float64Array:
 
 
 def _denominator_weights(count: int, shrinkage: float) -> Float64Array:
-    """Return the denominator w D_1 + (1 - w) mean(D) of the same lean, shape (stimuli, 2)."""
+    """Return the denominator of one stimulus's lean as weights of N and D, shape (stimuli, 2)."""
     weights = np.zeros((count, 2))
     weights[:, 1] = (1 - shrinkage) / count
     weights[0, 1] += shrinkage

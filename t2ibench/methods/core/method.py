@@ -37,7 +37,7 @@ class MainScore:
 
 @dataclass(frozen=True)
 class Method(Generic[TaskT]):
-    """A family of tasks, put together from functions; the first four it must have.
+    """A family of tasks with the functions that measure it; the first four it must have.
 
     Take `needs`, `score` and `describe` from a `LazyModule`, so that listing tasks does not load
     what scores them. `needs` and `score` are pure: the same task, evidence and settings give

@@ -1,4 +1,4 @@
-"""What a mixture of images like A and like B would vary by along the direction from B to A."""
+"""How much images vary that are a mixture of images like A's and like B's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Directed = Sequence[tuple[PromptImages, Float64Array]]
 
 @dataclass(frozen=True, slots=True)
 class MixtureVariance:
-    """The variance of images of a prompt that show A or B, by their lean.
+    """The variance of a prompt's images that each show A or B, as a function of their lean.
 
     Attributes:
         within: Variance of an image of a prompt that shows one of the two alone.
@@ -32,7 +32,7 @@ class MixtureVariance:
 
     @classmethod
     def of(cls, neutral: Directed, guided: Directed, square: float) -> MixtureVariance:
-        """Take what images vary by within a group from the guided ones.
+        """Return the mixture variance, with the variance within a group taken from guided images.
 
         Images without an attribute may vary more in everything: by the ratio of the variances
         across the direction, of which a mixture of both groups has no part.
@@ -50,7 +50,7 @@ class MixtureVariance:
         return cls(ratio * of_guided.along, max(of_guided.df, 1.0), max(square, 0.0))
 
     def at(self, lean: npt.ArrayLike) -> Float64Array:
-        """The variance of an image of a mixture with a lean: within + (1 - lean²) D² / 4."""
+        """Return the variance of an image of a mixture with a lean, within + (1 - lean²) D² / 4."""
         leans = np.clip(np.asarray(lean, np.float64), -1.0, 1.0)
         variances: Float64Array = self.within + (1 - leans**2) * self.square / 4
         return variances
@@ -58,7 +58,7 @@ class MixtureVariance:
 
 @dataclass(frozen=True, slots=True)
 class _Variance:
-    """The variance of images about the means of their prompts.
+    """The variance of images about their prompts' means, along and across a direction.
 
     Attributes:
         along: Along the directions; infinity where no prompt has two images.
@@ -72,7 +72,7 @@ class _Variance:
 
     @classmethod
     def of(cls, images: Directed) -> _Variance:
-        """Pool the variances of several sets of images."""
+        """Return the variance of images about their prompts' means, pooled over several sets."""
         along = 0.0
         total = 0.0
         within_directions = 0.0

@@ -1,4 +1,4 @@
-"""Shares of images on each anchor's side, corrected for images that land on the wrong one."""
+"""Shares of images on each anchor's side, corrected for images on the wrong side."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PSEUDO = 4.0  # images added for a variance (Agresti and Coull 1998)
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Shares of images on each anchor's side."""
+    """The shares of images on each anchor's side, with their intervals."""
 
     # shape (k,), of sum 1; the correction may push one below 0 or above 1
     values: Float64Array
@@ -39,7 +39,7 @@ class Shares:
     reason: str | None = None  # why there are no shares
 
     def side(self) -> int | None:
-        """Return the number of the only anchor with more than its chance share; None otherwise."""
+        """Return the only anchor with clearly more than its chance share; None otherwise."""
         if self.reason is not None:
             return None
         above = np.flatnonzero(self.low > 1.0 / len(self.values))
@@ -48,7 +48,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Anchors' images that other images are sorted by."""
+    """The images of the anchors, by which other images are sorted."""
 
     images: Float64Array  # shape (n, d)
     labels: IntArray  # the number of each image's anchor, shape (n,)
@@ -63,14 +63,14 @@ class Sides:
 
     @property
     def centres(self) -> Float64Array:
-        """Return the mean image of each anchor, shape (k, d)."""
+        """Mean image of each anchor, shape (k, d)."""
         return np.stack(
             [self.images[self.labels == j].mean(axis=0) for j in range(self.k)]
         )
 
 
 def nearest_anchor(sides: Sides, images: Float64Array) -> IntArray:
-    """Return the anchor whose mean image each image is nearest."""
+    """Return the number of the anchor whose mean image is nearest to each image."""
     nearest: IntArray = _distances(images, sides.centres).argmin(axis=1)
     return nearest
 
@@ -82,7 +82,7 @@ def _distances(images: Float64Array, centres: Float64Array) -> Float64Array:
 
 
 def left_out(sides: Sides) -> IntArray:
-    """Return each anchor image's nearest anchor mean, its own mean taken without the image."""
+    """Return which anchor each anchor image is nearest to, when left out of its own mean."""
     centres = sides.centres
     distances = _distances(sides.images, centres)
     for j in range(sides.k):
@@ -99,7 +99,7 @@ def left_out(sides: Sides) -> IntArray:
 
 
 def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Return positions of the anchors' own images, and of others, on the line between two anchors.
+    """Return positions on the line between two anchors, of their images and of others.
 
     1 at the first mean, -1 at the second; of the anchors' images, each left out of its mean,
     and of the others.
@@ -132,7 +132,7 @@ def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64
 
 
 def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
-    """Return whether too many images lie far from where their anchor's own images lie.
+    """Return whether too many images lie farther off than their nearest anchor's own images.
 
     Sensitivity and specificity are those of the anchors' images; where a scene moves images along
     the line between the anchors, they say nothing about these.
@@ -167,7 +167,7 @@ def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
 def corrected_shares(
     sides: Sides, images: Float64Array, stratum: str, units: IntArray, level: float
 ) -> Shares:
-    """Shares of images on each anchor's side.
+    """Return the shares of images on each anchor's side, corrected for misplaced images.
 
     With q_l the share of the images that are nearest anchor l, and C_jl = (x_jl + ½) / (n_j + k/2)
     that of anchor j's own images, each left out of its anchor's mean: the shares are s = C⁻ᵀ q
@@ -250,7 +250,7 @@ def _spread(
 
 
 def _covariance(counts: IntArray) -> Float64Array:
-    """Covariance of observed shares, from shares pulled towards 1 / k."""
+    """Return the covariance of observed shares, from shares pulled towards 1 / k."""
     k, total = len(counts), counts.sum()
     shares = (counts + _PSEUDO / k) / (total + _PSEUDO)
     covariance: Float64Array = (np.diag(shares) - np.outer(shares, shares)) / total
@@ -258,7 +258,7 @@ def _covariance(counts: IntArray) -> Float64Array:
 
 
 def _distinguished(counts: IntArray, confusion: Float64Array) -> bool:
-    """Return whether each pair of anchors is distinguished by more than its standard errors."""
+    """Return whether any two anchors' own images can be told apart beyond chance."""
     k = len(counts)
     for j in range(k):
         for i in range(j):

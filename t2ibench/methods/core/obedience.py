@@ -1,4 +1,4 @@
-"""Check that guided images show the requested group, and the handling of those that fail."""
+"""Checks whether guided images show the requested group, and what that does to leans."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_TEXTS = "the encoder has no vectors of the texts that say what was asked for
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Guided images of one group, or their sum over prompts."""
+    """Counts of guided images of one group, or a sum of such counts over prompts."""
 
     shown: int = 0  # images that show what was asked for
     asked: int = 0  # images that somebody answered for
@@ -43,7 +43,7 @@ def obedient(
     question: tuple[str, Sequence[str]],
     group: str,
 ) -> tuple[PromptImages, Seen]:
-    """Return the guided images that show the requested group, with counts by group shown."""
+    """Return the guided images that show the requested group, and how many do."""
     keep = np.zeros(len(images), bool)
     total = Seen()
     for number, prompt in enumerate(images.prompts):
@@ -60,7 +60,7 @@ def obedient(
 
 
 def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Estimate]:
-    """Return the share of each group's guided images that show the group."""
+    """Return, as scores, the share of each group's guided images that show the group."""
     return {
         f"obedience:{name}{suffix}": share_estimate(counts.shown, counts.asked)
         if counts.asked
@@ -72,7 +72,7 @@ def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Es
 
 
 def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
-    """Return the control of obedience: each group's share, with Fisher's exact test of both.
+    """Return the control of whether both groups' guided images show what was asked for.
 
     Where no judge and no people looked it is the encoder's own reading, which errs as the leans
     do. It contradicts where images were left out and few are left: less than half of a group's,
@@ -142,7 +142,7 @@ def equal_obedience(first: Seen, second: Seen) -> float:
 def obedience_warnings(
     seen: Mapping[str, Seen], *, judged: bool, has_question: bool
 ) -> list[str]:
-    """A warning where the encoder reads that one group is obeyed more often, and nobody looked."""
+    """Return a warning if the encoder reads one group as obeyed more often, and no judge looked."""
     groups = list(seen.values())
     if judged or not all(group.asked for group in groups):
         return []
@@ -156,7 +156,7 @@ def obedience_warnings(
 
 
 def how_to_look(has_question: bool) -> str:
-    """What lets a judge or people say which group each guided image shows, as a clause."""
+    """Return a clause that says how a judge or people can look at the guided images."""
     if has_question:
         return (
             "run it again with `--judge MODEL`, or have people look "
@@ -187,7 +187,7 @@ def breakdown(lean: Estimate) -> Estimate:
 
 
 def bounds(lean: Estimate, most: float) -> tuple[float, float] | None:
-    """Return the bounds of the true lean if up to a given share of either group's images disobeys.
+    """Return bounds of the true lean if up to a given share of either group's images disobeys.
 
     The ends of the interval l of the lean, as l - f (1 + l) and l + f (1 - l).
 

@@ -1,4 +1,4 @@
-"""Tasks whose captions may not be shipped: what they need, and what they were given."""
+"""Captions that may not be shipped: what a task needs of them, and what it was given."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class CaptionSource(Strict):
 
     @property
     def summary(self) -> str:
-        """One line: what was read."""
+        """The file that was read, in one line."""
         split = f" ({self.split})" if self.split else ""
         return f"{self.source}{split}, SHA-256 {self.sha256[:12]}"
 
 
 class CaptionPool(Strict):
-    """A pool of captions that a task is filled from; it is the user's to get.
+    """A pool of captions that a task is filled from, which the user has to get.
 
     Attributes:
         name: What `--captions NAME=FILE` calls it.
@@ -72,16 +72,16 @@ class CaptionPool(Strict):
 
     @property
     def flag(self) -> str:
-        """Return how the captions are given on a command line."""
+        """Command-line option that gives the captions."""
         return f"--captions {self.name}={self.file}"
 
     def given(self, drawn: CaptionSource) -> CaptionPool:
-        """This pool with the captions that were given."""
+        """Return this pool with the captions that were given."""
         return self.model_copy(update={"drawn": drawn})
 
 
 def same_but_for_captions(filled: Any, template: Any) -> bool:
-    """Return whether a filled task equals its template but for what captions decide."""
+    """Return whether a filled task equals its template in all that captions do not decide."""
     if type(filled) is not type(template) or filled.drawn_from is None:
         return False
     opened = filled.drawn_from.model_copy(update={"drawn": None})

@@ -1,4 +1,4 @@
-"""Presentation of a task's result on pages: poles, names of numbers, formula."""
+"""Presentation of a task's result on pages: its poles, rows, images, figures and formula."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RowSeries:
 
 @dataclass(frozen=True, slots=True)
 class ImageSeries:
-    """A number that the samples give for each image."""
+    """A number of each image in a result's samples, shown along an axis."""
 
     value: str  # its key in a row of samples
     axis: Axis
@@ -63,7 +63,7 @@ class ImageSeries:
 
 @dataclass(frozen=True, slots=True)
 class ImageGroups:
-    """A group that each image of the samples belongs to, for one row of the result."""
+    """How pages group and sort the images behind one row of a result."""
 
     # from the name of a result's row and a row of samples: the image's group, such as the answer
     # that it was given; None where the image has no part in the row
@@ -80,7 +80,7 @@ class ImageGroups:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number of each row, along one side of a figure."""
+    """A number of each row, as one axis of a figure."""
 
     label: str  # what the axis is called
     # name of the rows' score; None where `given` has the numbers
@@ -96,7 +96,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Rows as points of a plane."""
+    """A figure that shows rows as points of a plane."""
 
     title: str
     x: Quantity  # to the right
@@ -114,7 +114,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Arrows:
-    """Rows as arrows from one lean to another on one axis."""
+    """A figure that shows rows as arrows from one lean to another on one axis."""
 
     title: str
     start: str  # name of the score at the tail
@@ -128,7 +128,7 @@ class Arrows:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The number of every image, one dot each, group by group."""
+    """A figure that shows a number of every image as one dot, group by group."""
 
     title: str
     value: str  # its key in a row of samples
@@ -142,7 +142,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Numbers of the rows that lean most, as bars."""
+    """A figure that shows numbers of the rows that lean most as bars."""
 
     title: str
     prefix: str  # of the names of the scores that are shown, such as 'share:'
@@ -153,7 +153,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Numbers of one row of the result: of some items, beside each other in columns."""
+    """One panel of a figure: numbers of several items, in columns beside each other."""
 
     title: str  # what the items are, such as concepts
     row: str  # name of the result's row that decides which panels come first
@@ -166,7 +166,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """Items by columns, panel by panel: what stands out in one column and not in the others."""
+    """A figure of panels that show which items stand out in one column and not in the others."""
 
     title: str
     # from the result's details to its panels
@@ -182,7 +182,7 @@ class Panels:
 
 @dataclass(frozen=True, slots=True)
 class Combinations:
-    """How frequent combinations are, beside what their parts alone would make them.
+    """A figure that shows how frequent combinations are, beside what their parts would make.
 
     The rows of the group have the scores 'joint_share', 'independent_share' and 'excess', the
     difference, with its interval; the details hold a `CrossingReport` of that name.
@@ -208,7 +208,7 @@ class Combinations:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The distance between images of two groups, row by row and overall."""
+    """A figure of the distance between images of two groups, row by row and overall."""
 
     title: str
     score: str  # name of the score, of the rows and of the task
@@ -227,23 +227,23 @@ class Figure(Protocol):
 
     @property
     def title(self) -> str:
-        """Return the heading of the figure."""
+        """Heading of the figure."""
         ...
 
     @property
     def caption(self) -> str:
-        """Return how to read it, in a sentence or two."""
+        """How to read the figure, in a sentence or two."""
         ...
 
     @property
     def source(self) -> str:
-        """Return the publication that it follows; empty for none."""
+        """Publication that the figure follows; empty for none."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """How a task's result is shown."""
+    """How pages show a task's result: its poles, rows, images, figures and formula."""
 
     name: str  # a short name, such as 'science / arts'
     # the poles of the headline; None where it has a size but no direction

@@ -13,7 +13,7 @@ from t2ibench.arrays import Float64Array, IntArray
 
 
 def similarity(images: npt.NDArray[Any], texts: npt.NDArray[Any]) -> Float64Array:
-    """s(I, T) = (cos(I, T) + 1) / 2 (equation 1) of n images and m texts, shape (m, n).
+    """Return s(I, T) = (cos(I, T) + 1) / 2 (equation 1) of n images and m texts, shape (m, n).
 
     Examples:
         >>> similarity(np.eye(2), np.array([[1.0, 0.0]])).tolist()
@@ -27,7 +27,7 @@ def similarity(images: npt.NDArray[Any], texts: npt.NDArray[Any]) -> Float64Arra
 def anchor_probabilities(
     similarities: Float64Array, labels: IntArray, k: int
 ) -> Float64Array:
-    """P(anchor | concept) with equal priors (equations 2 and 3).
+    """Return the probability of each anchor given a concept (equations 2 and 3).
 
     P(t | c_j) is the mean of s(I, t) over the images I of anchor j, and
     P(c_j | t) = P(t | c_j) / (sum over i of P(t | c_i)).
@@ -51,7 +51,7 @@ def anchor_probabilities(
 
 
 def distance_margin(sizes: IntArray, level: float) -> float:
-    """Half-width of an interval of the largest Kolmogorov-Smirnov distance between two anchors.
+    """Return half the width of a Kolmogorov-Smirnov distance's interval, for several anchors.
 
     Sampling moves a distance by no more than it moves the difference of the two distribution
     functions: c √(1/n_1 + 1/n_2), with c the quantile of Kolmogorov's distribution. Of more than
@@ -75,7 +75,7 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The measurements of one concept, with anchors by number."""
+    """What was measured about one concept, with anchors by number."""
 
     # of its effect beyond the anchors' own words, adjusted for the concepts asked
     p: float
@@ -89,7 +89,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The conclusion from one concept query."""
+    """The conclusion about one concept: whether it leans, to which anchor, and why."""
 
     # 'leans'; 'no_lean': no further than everyday words; 'inconclusive'
     outcome: Outcome
@@ -100,7 +100,7 @@ class Verdict:
 
 
 def verdict(reading: Reading, anchors: Sequence[str]) -> Verdict:
-    """Return the conclusion from one concept query.
+    """Return the conclusion about one concept from what was measured.
 
     Examples:
         >>> verdict(Reading(0.8, 0, 0.001, 1), ["women", "men"]).says

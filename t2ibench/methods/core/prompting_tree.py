@@ -24,7 +24,7 @@ class _Strict(BaseModel):
 
 
 class Node(_Strict):
-    """A node of the tree."""
+    """One node of a prompting tree: a word and its relation to its parent."""
 
     # unique within the tree
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
@@ -35,7 +35,7 @@ class Node(_Strict):
 
 
 class Tree(_Strict):
-    """A prompting tree (section 3.4.2)."""
+    """A prompting tree, whose nodes are texts (section 3.4.2)."""
 
     # the root first, every other node after its parent
     nodes: Annotated[list[Node], Field(min_length=1, max_length=MOST_NODES)]
@@ -54,7 +54,7 @@ class Tree(_Strict):
         return self
 
     def text(self, chosen: Iterable[str]) -> str:
-        """Return the text of one node, or of several branches together.
+        """Return the prompt of one node, or of several branches together.
 
         Properties chain before their noun ("young male person"); other relations of one level are
         joined by "and" ("picture that shows a person and a dog").
@@ -99,7 +99,7 @@ class Tree(_Strict):
         return " ".join(words)
 
     def concepts(self, anchors: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the nodes that can be test concepts."""
+        """Return the nodes that can be test concepts, each with its text."""
         concepts = []
         for node in self.nodes[1:]:
             text = self.text([node.id])
@@ -113,7 +113,7 @@ TaskT_contra = TypeVar("TaskT_contra", bound=BaseTask, contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class ExploredConcept:
-    """A test concept that was looked at."""
+    """A test concept that was explored, with its text."""
 
     name: str  # what reports call it
     prompt: str  # its text
@@ -122,7 +122,7 @@ class ExploredConcept:
 
 @dataclass(frozen=True, slots=True)
 class ExploredReference:
-    """Words that the concepts are compared with."""
+    """Words that the explored concepts are compared with."""
 
     template: str  # how a word is put, with '{word}' or '{a word}'
     # the words; None for the list that tasks use by default
@@ -130,10 +130,10 @@ class ExploredReference:
 
 
 class Exploration(Protocol[TaskT_contra]):
-    """The part of a method that the explorer uses. A method names it in `Method.explores`."""
+    """The part of a method that the explorer uses, named in `Method.explores`."""
 
     def anchors(self, task: TaskT_contra, /) -> Mapping[str, str]:
-        """Return the anchors of a task."""
+        """Return the name of each anchor of a task, by the anchor's prompt."""
         ...
 
     def reference(self, task: TaskT_contra, /) -> ExploredReference:
@@ -141,7 +141,7 @@ class Exploration(Protocol[TaskT_contra]):
         ...
 
     def default_reference(self, anchors: Sequence[str], /) -> ExploredReference:
-        """Return the default reference words for concepts of tasks without their own."""
+        """Return the reference words for concepts of tasks that have none of their own."""
         ...
 
     def task_file(
@@ -154,5 +154,5 @@ class Exploration(Protocol[TaskT_contra]):
         reference: ExploredReference,
         /,
     ) -> dict[str, Any]:
-        """Return the explored tree as a task file."""
+        """Return the content of a task file with the explored concepts."""
         ...

@@ -1,4 +1,4 @@
-"""How a language model proposes a method's tasks, and how its replies are read."""
+"""Proposals of a method's tasks by a language model, and how its replies are read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Conversation(Protocol):
     """A language model that continues a conversation."""
 
     def reply(self, messages: Sequence[Message], /) -> str:
-        """Return the next reply."""
+        """Return the language model's next reply."""
         ...
 
     def read(
@@ -31,13 +31,13 @@ class Conversation(Protocol):
         again: str,
         /,
     ) -> _T:
-        """Return what is read from the next reply; ask again for one that cannot be read."""
+        """Return what `read` makes of the next reply; ask again for one that it cannot read."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The proposals of a language model."""
+    """What a language model proposed for a task, and what was dropped or failed."""
 
     body: Mapping[str, Any]  # the method's part of a task file, without its head
     notes: tuple[str, ...] = ()  # notes for the task file
@@ -51,7 +51,7 @@ class Proposed:
 
 
 class Proposal(Protocol[ArgsT]):
-    """The part of a method that proposes tasks. A method names it in `Method.proposes`."""
+    """The part of a method that proposes tasks, named in `Method.proposes`."""
 
     @property
     def subjects(self) -> Subjects: ...  # noqa: D102
@@ -68,7 +68,7 @@ class Proposal(Protocol[ArgsT]):
         advance: Callable[[int], None],
         /,
     ) -> Proposed:
-        """Ask about every subject."""
+        """Return what a language model proposes, asked about every subject."""
         ...
 
 
@@ -84,11 +84,11 @@ _SMART = str.maketrans(
 
 
 class UnreadableError(ValueError):
-    """A reply without what was asked for; the message gives the reason."""
+    """An error for a reply without what was asked for; its message gives the reason."""
 
 
 def read_json(reply: str) -> Any:
-    """Return the JSON value in a reply: in fences, in prose, with trailing commas or single quotes.
+    """Return the JSON value in a reply, even in fences or prose or with small mistakes.
 
     Examples:
         >>> read_json("Sure! {'gender': ['male', 'female',]} Anything else?")
@@ -125,6 +125,6 @@ def _harmless(value: Any) -> Any:
 
 
 def plain_key(name: str) -> str:
-    """Return a key in lower-case words, however a language model wrote it."""
+    """Return a key as lower-case words, however a language model wrote it."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return " ".join(_WORD.findall(spaced.lower().replace("_", " ")))

@@ -29,7 +29,7 @@ _RANGES = {
 
 
 def clipped(interval: Interval, possible: Interval, value: float | None) -> Interval:
-    """An interval within what is possible; an estimate beyond that stays in its interval.
+    """Return an interval cut to the possible range; the estimate stays within the interval.
 
     Examples:
         >>> clipped((0.56, 1.11), (0.0, 1.0), 0.83), clipped((0.8, 1.3), (-1.0, 1.0), 1.02)
@@ -44,7 +44,7 @@ def clipped(interval: Interval, possible: Interval, value: float | None) -> Inte
 
 
 def score_within_range(name: str, estimate: Estimate) -> Estimate:
-    """A score with its interval within the range of scores of its name."""
+    """Return a score with its interval cut to the range that scores of its name can have."""
     possible = _RANGES.get(name.partition(":")[0])
     if possible is None or estimate.interval is None:
         return estimate
@@ -53,7 +53,7 @@ def score_within_range(name: str, estimate: Estimate) -> Estimate:
 
 
 def inference_within_scale(answer: Inference, headline: HeadlineEstimate) -> Inference:
-    """What is inferred of a headline, with its interval within the range of its scale."""
+    """Return the inference on a headline with its interval cut to the range of its scale."""
     scale = scale_named(headline.scale)
     if not scale.bounded or answer.ci_low is None or answer.ci_high is None:
         return answer

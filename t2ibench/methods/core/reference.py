@@ -1,4 +1,4 @@
-"""Words against reference words: how far images of several anchors differ in a text.
+"""Effects of words beside reference words: how far images of anchors differ in a text.
 
 Images of two anchors differ, so nearly every text is nearer to one of them. Whether that says
 anything about a text shows its place among everyday words, read by the same encoder on the same
@@ -22,7 +22,7 @@ from t2ibench.stats.rounding import settled
 
 @dataclass(frozen=True, slots=True)
 class Nearness:
-    """How near images of anchors are to texts, beside reference texts."""
+    """How near the images of each anchor are to some texts, beside reference texts."""
 
     # cosine of each image with each text, less its mean cosine with the reference texts, shape (n,
     # w)
@@ -35,11 +35,11 @@ class Nearness:
 
     @property
     def sizes(self) -> IntArray:
-        """Images of each anchor, shape (k,)."""
+        """Number of images of each anchor, shape (k,)."""
         return np.bincount(self.labels, minlength=self.k)
 
     def columns(self, chosen: slice) -> Nearness:
-        """Return the same for some of the texts."""
+        """Return the nearness of all images to some of the texts."""
         return Nearness(
             self.values[:, chosen],
             self.labels,
@@ -49,16 +49,16 @@ class Nearness:
         )
 
     def rows(self, chosen: npt.NDArray[np.bool_]) -> Nearness:
-        """Return the same for some of the images, with at least one of every anchor."""
+        """Return the nearness of some of the images, with at least one of every anchor."""
         return grouped(self.values[chosen], self.labels[chosen], self.k)
 
     def relabelled(self, labels: IntArray) -> Nearness:
-        """Return the same images under other labels."""
+        """Return the nearness of the same images with other anchors as their labels."""
         return grouped(self.values, labels, self.k)
 
 
 def grouped(values: Float64Array, labels: IntArray, k: int) -> Nearness:
-    """Means of each anchor's images, with their variances; shapes: values (n, w), labels (n,)."""
+    """Return means of each anchor's images, with variances, of values (n, w) and labels (n,)."""
     groups = [values[labels == j] for j in range(k)]
     means = np.stack([group.mean(axis=0) for group in groups])
     variances = np.stack(
@@ -102,7 +102,7 @@ def nearness(
     texts: Float64Array,
     reference: Float64Array,
 ) -> Nearness:
-    """Images beside texts and, after them, the reference texts.
+    """Return how near each image is to the texts and, after them, to the reference texts.
 
     Shape (n, m + r), centred at the mean of the reference.
     """
@@ -113,7 +113,7 @@ def nearness(
 
 
 def effects(similarities: Nearness) -> Float64Array:
-    """Return the difference of two anchors' means, above 0 nearer the first; the range of more."""
+    """Return how far two anchors' means differ in each text; of more anchors, the range."""
     if similarities.k == 2:
         difference: Float64Array = similarities.means[0] - similarities.means[1]
         return difference
@@ -124,7 +124,7 @@ def effects(similarities: Nearness) -> Float64Array:
 def place(
     values: npt.ArrayLike, reference: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Return percentile and two-sided p-value of effects among R reference texts.
+    """Return percentile and two-sided p-value of effects among those of R reference texts.
 
     p = (1 + #{|reference| >= |value|}) / (R + 1): exact where a text is exchangeable with the
     reference, whatever the images are. The percentile is the share of it with a smaller effect.
@@ -142,7 +142,7 @@ def place(
 
 
 def extremes(similarities: Nearness) -> tuple[IntArray, IntArray]:
-    """Return the anchors that each effect compares."""
+    """Return the two anchors that each text's effect compares: those farthest apart."""
     if similarities.k == 2:
         zeros = np.zeros(similarities.means.shape[1], np.int64)
         return zeros, zeros + 1
@@ -150,7 +150,7 @@ def extremes(similarities: Nearness) -> tuple[IntArray, IntArray]:
 
 
 def image_p(similarities: Nearness) -> Float64Array:
-    """Return the p-value of each effect against the images' own variation.
+    """Return the p-value of each text's effect, given how much the images themselves vary.
 
     Welch's p of the two anchors that an effect compares, times the number of pairs of anchors;
     1 where an anchor has a single image. Shape (w,).
@@ -176,7 +176,7 @@ def image_p(similarities: Nearness) -> Float64Array:
 
 
 def squares(similarities: Nearness) -> Float64Array:
-    """Squared effects, unbiased.
+    """Return the unbiased squared effect of each text.
 
     The mean over pairs of anchors of (difference of their means)² less its variance, shape
     (w,); negative about half of the time where the anchors do not differ.
@@ -191,7 +191,7 @@ def squares(similarities: Nearness) -> Float64Array:
 def squares_without_each(
     similarities: Nearness, parts: Sequence[slice]
 ) -> list[Float64Array]:
-    """Mean squared effect of sets of texts without each image; nan with two images or fewer."""
+    """Return the mean squared effect of each set of texts, without each image in turn."""
     k = similarities.k
     out = [np.full(len(similarities.labels), np.nan) for _ in parts]
     total = similarities.means.sum(axis=0)
@@ -224,7 +224,7 @@ def squares_without_each(
 def effect_influence(
     similarities: Nearness, column: int, strata: Sequence[str], units: IntArray
 ) -> Influence:
-    """Return how each image moves an effect.
+    """Return how each image moves the effect of one text.
 
     Of more than two anchors that of the two that lie farthest apart.
     """

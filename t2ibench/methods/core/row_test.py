@@ -1,4 +1,4 @@
-"""The test of a row: with the variance that its images would have at the lean that is tested.
+"""The test of a row, with the variance that its images would have at the tested lean.
 
 The variance that images show is that at their own lean. Of 16 images of which 14 are like A it is
 far below what an even mixture has, so a test that takes it for the null variance rejects too often,
@@ -23,7 +23,7 @@ def null_variance(
     mixture: MixtureVariance,
     lean: npt.ArrayLike = 0.0,
 ) -> tuple[Float64Array, Float64Array]:
-    """Variance of the mean y of a row's images if their lean were the one that is tested.
+    """Return the variance of a row's mean y if the row's lean were the one that is tested.
 
     With s² the sample variance of n images, and m how far y is from where that lean would be,
 
@@ -73,7 +73,7 @@ def null_variance(
 def reach_null(
     low: npt.ArrayLike, high: npt.ArrayLike, p: npt.ArrayLike, level: float
 ) -> tuple[Float64Array, Float64Array]:
-    """Ends of intervals that hold 0 exactly where a test does not reject it.
+    """Return intervals, extended to 0 where a test does not reject 0.
 
     An interval that was made with another variance than the test may end just short of 0.
 

@@ -1,4 +1,4 @@
-"""Scales of headlines: name and unit of the number, and the axis on pages.
+"""Scales of headlines: the name and unit of the number, and its axis on pages.
 
 A package adds a scale through the entry-point group `t2ibench.scales`. The name of the entry is
 what a `HeadlineEstimate` and results.json call the scale, so it begins with the package's own name.
@@ -52,7 +52,7 @@ class Scale:
 
     @property
     def ends(self) -> str:
-        """Return a sentence on where the axis ends; empty for an axis from -1 to 1 without unit."""
+        """Sentence on where the axis ends; empty for an axis from -1 to 1 without unit."""
         if self.end == 1.0 and not self.unit:
             return ""
         return f"{self.label}: from −{self.end:g} to {self.end:g}{self.unit}"
@@ -97,7 +97,7 @@ SCALES: Registry[Scale] = Registry(
 
 
 def scale_named(name: str | None) -> Scale:
-    """Return the scale of a stored headline; if its package is not installed, the name alone."""
+    """Return the scale of a stored headline; its name alone if no package has registered it."""
     if name is None:
         return LEAN
     return SCALES.get(name) if name in SCALES else Scale(name)

@@ -1,4 +1,4 @@
-"""The parts of the schemas of all methods. Unknown keys are errors.
+"""Parts of all task schemas; unknown keys are errors.
 
 Word lists are given by name (a list of tasks/stimuli/) or in place; validation puts the words in,
 so a validated task holds everything that decides its score.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _printable(value: str) -> str:
-    """Raise an error for control or hidden characters other than line breaks and tabs."""
+    """Return a text; raise an error for control or hidden characters other than breaks and tabs."""
     plain = value.replace("\n", " ").replace("\t", " ")
     if visible(plain) != plain:
         raise ValueError(
@@ -55,7 +55,7 @@ Count = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 
 
 def _named(table: str, what: str, more: str = "") -> BeforeValidator:
-    """Return a name stands for the entry of a table that the context has."""
+    """Return a validator that replaces a name with its entry in a table of the context."""
 
     def resolve(value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, str):
@@ -70,7 +70,7 @@ def _named(table: str, what: str, more: str = "") -> BeforeValidator:
 
 
 def of_word_list() -> BeforeValidator:
-    """Return the name of a list of tasks/stimuli stands for its words."""
+    """Return a validator that replaces the name of a list of tasks/stimuli with its words."""
     return _named("lists", "word list", " (A single word is a list too: [{}].)")
 
 
@@ -180,12 +180,12 @@ class BaseTask(Strict):
 
     @property
     def drawn_from(self) -> CaptionPool | None:
-        """Return the pool of captions that fills it; None for a task that is whole by itself."""
+        """Pool of captions that the task is filled from; None for a task that is whole."""
         return None
 
     @property
     def awaits(self) -> CaptionPool | None:
-        """Return the captions that it waits for; None where it has all that it needs."""
+        """Pool of captions that the task still waits for; None where it has all that it needs."""
         pool = self.drawn_from
         return pool if pool is not None and pool.drawn is None else None
 
@@ -208,7 +208,7 @@ class ImageTask(BaseTask):
     alternative: Alternative = "two-sided"
 
     def image_counts(self, settings: Settings) -> tuple[int, int]:
-        """Images of a neutral prompt, and of a guided one."""
+        """Return the number of images of a neutral prompt, and of a guided one."""
         guided = self.guided_images_per_prompt or self.images_per_prompt
         return settings.images(self.images_per_prompt), settings.guided_images(guided)
 
@@ -233,14 +233,14 @@ class Reference(Strict):
 
 
 class TwoWordGroups(Strict):
-    """The two attribute sets; a positive association is nearer to A."""
+    """The two attribute sets of words; a positive association is nearer to A."""
 
     A: WordGroup
     B: WordGroup
 
 
 class ProposedBy(Strict):
-    """Who proposed what a task asks about; a proposal is pinned, so a run never asks again.
+    """Who proposed what a task asks about; it is pinned, so that no run asks again.
 
     Attributes:
         proposer: As named to `t2ibench propose`.

@@ -43,7 +43,7 @@ def score_tables(details: Mapping[str, Any]) -> list[ScoreTable]:
 def adjusted_p_values(
     details: Mapping[str, Any], table: ScoreTable
 ) -> dict[str, float | None]:
-    """p-values after Holm, by the name of the score."""
+    """Return the p-values of a table's scores after Holm's correction, by score name."""
     try:
         return _P_VALUES.validate_python(details.get(table.adjusted, {}))
     except ValidationError:

@@ -1,4 +1,4 @@
-"""How much the images of a prompt have in common, and embeddings that are made comparable by it."""
+"""How much a prompt's images have in common, and embeddings made comparable by it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAMPLE = 256  # images of a prompt whose pairs show how much products vary
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """Products x_i·x_j of the different images of one prompt."""
+    """The products x_i·x_j of the different images of one prompt: their mean and variation."""
 
     n: int  # images
     mean: float
@@ -25,7 +25,7 @@ class Products:
 
     @classmethod
     def of(cls, rows: Float64Array) -> Products:
-        """Return the products of images, shape (n, d)."""
+        """Return the products of the different images of a prompt, given as rows (n, d)."""
         n = len(rows)
         if n < 2:
             return cls(n, 0.0, 0.0, np.zeros(n))
@@ -73,7 +73,7 @@ class CommonSquares:
 
     @classmethod
     def of(cls, images: Sequence[PromptImages]) -> CommonSquares:
-        """Compare the images of each prompt."""
+        """Return the common squares of several prompts, from the images of each."""
         rows_by_prompt = [rows for group in images for rows in _by_prompt(group)]
         return cls(images, [Products.of(rows) for rows in rows_by_prompt])
 
@@ -119,7 +119,7 @@ class CommonSquares:
 
 
 def _common(products: Sequence[Products]) -> Float64Array | None:
-    """Return U of each prompt, the usual U where its own is unclear; None if the usual is unclear.
+    """Return the common square of each prompt, that of its kind where its own is unclear.
 
     Every prompt has two images or more.
     """
@@ -141,14 +141,14 @@ def _common(products: Sequence[Products]) -> Float64Array | None:
 
 
 def _by_prompt(images: PromptImages) -> list[Float64Array]:
-    """Return the embeddings of each prompt."""
+    """Return the embeddings of a set of images, prompt by prompt."""
     return [
         images.embeddings[images.clusters == at] for at in range(len(images.prompts))
     ]
 
 
 def _mixture(rows: Float64Array, direction: Float64Array) -> Float64Array:
-    """Return the part of each image in the variance along a direction, whose mean it is."""
+    """Return each image's part in its prompt's variance along a direction; their mean is it."""
     if len(rows) < 2 or not direction.any():
         return np.zeros(len(rows))
     places = rows @ direction / np.linalg.norm(direction)
@@ -159,7 +159,7 @@ def _mixture(rows: Float64Array, direction: Float64Array) -> Float64Array:
 def _shrunk(
     squares: Float64Array, n: Float64Array, moved: Float64Array
 ) -> Float64Array:
-    """Squares shrunk to their mean; two images alone do not show what is noise."""
+    """Return squares shrunk to their mean, as far as noise tells them apart."""
     several = n > 2
     df = float((n[several] - 1).sum())
     if len(squares) < 2 or not df > 0:
@@ -175,7 +175,7 @@ def _shrunk(
 def equal_spread(
     images: Sequence[PromptImages], squares: Sequence[Float64Array]
 ) -> list[PromptImages]:
-    """Embeddings divided by the root of what their prompt's images have in common, where not 0.
+    """Return images whose embeddings are divided by the root of their prompt's common square.
 
     Embeddings have unit length, so the mean of images that vary more is shorter, and it holds less
     of what all images of a stimulus show: differences between prompts would hold that scene. After
@@ -193,7 +193,7 @@ def equal_spread(
 
 
 def trace(images: Sequence[PromptImages]) -> float:
-    """Variance of an image about the mean of its prompt, summed over dimensions, over prompts."""
+    """Return the variance of images about their prompt's mean, summed over dimensions."""
     variances = [
         rows.var(axis=0, ddof=1).sum()
         for group in images

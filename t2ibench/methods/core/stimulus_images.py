@@ -19,7 +19,7 @@ from t2ibench.methods.core.wording_images import WordingImages, held_out
 
 @dataclass(frozen=True, slots=True)
 class StimulusImages:
-    """The images of one stimulus."""
+    """The images of one stimulus, with and without a group, in every wording."""
 
     name: str
     neutral: list[PromptImages]  # without a group, for each wording
@@ -27,7 +27,7 @@ class StimulusImages:
 
     @property
     def complete(self) -> bool:
-        """Return whether every prompt has an image."""
+        """Whether every prompt of the stimulus has an image."""
         return all(
             images.whole
             for part in (self.neutral, *self.guided.values())
@@ -36,15 +36,15 @@ class StimulusImages:
 
     @property
     def all_neutral(self) -> PromptImages:
-        """Without a group, of all wordings."""
+        """All images without a group, of every wording."""
         return PromptImages.merged(self.neutral)
 
     def of_group(self, name: str) -> PromptImages:
-        """Return the images of a group."""
+        """Return the images of one group, of every wording."""
         return PromptImages.merged(self.guided[name])
 
     def wording_images(self, first: str, second: str) -> list[WordingImages]:
-        """Return the images with the first group as attribute A and the second as B."""
+        """Return the images by wording, with the first group as attribute A and the second as B."""
         sides = zip(self.neutral, self.guided[first], self.guided[second], strict=True)
         return [WordingImages(*images) for images in sides]
 
@@ -59,10 +59,10 @@ def obeying(
     question: str | None,
     answers: Mapping[str, str],
 ) -> tuple[list[ImagesT], dict[str, Seen]]:
-    """Return images without guided ones that fail to show their group, with counts by group.
+    """Return the images without guided ones that fail to show their group, and how many show it.
 
-    With how many images show what was asked for, by answer; all images and nothing where nobody
-    answered about some group. `answers` is group to the answer that names it.
+    The counts are by answer. All images and no counts are returned where nobody answered about some
+    group. `answers` is group to the answer that names it.
     """
     names = tuple(answers.values())
     totals, left = dict.fromkeys(names, Seen()), []
@@ -84,7 +84,7 @@ def obeying(
 def read_groups(
     images: Sequence[StimulusImages], first: str, second: str, evidence: Evidence
 ) -> tuple[Seen, Seen]:
-    """Return how many images of two groups are nearer their own group's text, over all wordings."""
+    """Return how many images of two groups are nearer to the text of their own group."""
     of_first = Seen()
     of_second = Seen()
     for stimulus in images:
@@ -100,7 +100,7 @@ def read_groups(
 def text_leans(
     images: Sequence[StimulusImages], first: str, second: str, evidence: Evidence
 ) -> tuple[Float64Array, Float64Array]:
-    """N and D of each stimulus from the embeddings of its prompts instead of images.
+    """Return N and D of each stimulus from the embeddings of its prompts instead of images.
 
     Both are NaN for a stimulus whose prompts without a group, or with either, have no vector.
     """

@@ -1,4 +1,4 @@
-"""Agreement of images with their own prompts, by cosines of an image-text encoder.
+"""Agreement of images with their own prompts, as cosines of an image-text encoder.
 
 The cosine of CLIPScore (Hessel et al. 2021, "CLIPScore: A Reference-free Evaluation Metric for
 Image Captioning"), without its factor 2.5 and without cutting at 0: a mean of it stays a mean.
@@ -25,7 +25,7 @@ from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
 
 @dataclass(frozen=True, slots=True)
 class PromptCosines:
-    """The images of one prompt beside their prompt."""
+    """Cosines of one prompt's images with their prompt."""
 
     prompt: str
     group: str  # what it stands for in its task
@@ -40,7 +40,7 @@ class PromptCosines:
 
     @property
     def mean(self) -> float:
-        """Mean cosine of its images."""
+        """Mean cosine of the prompt's images."""
         return float(self.cosines.mean())
 
 
@@ -62,7 +62,7 @@ class MeanCosine:
 def measure_prompts(
     needs: Needs, evidence: Evidence
 ) -> tuple[list[PromptCosines], list[PromptDiversity]]:
-    """Return the cosine of every image of a task and its own prompt, and how much images differ.
+    """Return the cosines of a task's images with their prompts, and the images' diversity.
 
     Without the embeddings of all prompts there are no cosines; one image of a prompt differs from
     none.
@@ -109,7 +109,7 @@ def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
 def difference_from_others(
     group: Sequence[PromptCosines], others: Sequence[PromptCosines], level: float
 ) -> MeanCosine | None:
-    """Return how much better the images of one group of prompts agree than those of the others.
+    """Return how much better one group's images agree with their prompts than the others'.
 
     Variances are those of `mean_cosine`, with the covariance of units and words that both sides
     have; the degrees of freedom are those of `welch`, and at most the number of units less 1.
@@ -149,7 +149,7 @@ def difference_from_others(
 def paired_difference(
     first: Sequence[PromptCosines], second: Sequence[PromptCosines], level: float
 ) -> MeanCosine | None:
-    """Return how much better the images of one run agree than those of another, prompt by prompt.
+    """Return how much better one run's images agree with their prompts than another run's.
 
     Images are paired by prompt and index, so a run and itself differ by exactly 0.
     """
@@ -171,7 +171,7 @@ def _unit(prompt: PromptCosines) -> str:
 
 
 def _unit_numbers(prompts: Sequence[PromptCosines], units: dict[str, int]) -> IntArray:
-    """Return the number of each prompt's unit, shape (n,); new units are added to `units`."""
+    """Return the number of each prompt's unit, shape (n,); new units join `units`."""
     numbers = [units.setdefault(_unit(prompt), len(units)) for prompt in prompts]
     return np.array(numbers, np.int64)
 
@@ -200,7 +200,7 @@ def _with_words(
     variance: float,
     df: float,
 ) -> tuple[float, float]:
-    """Return a variance clustered by units, with what words add that units share."""
+    """Return a variance clustered by units, with what the words of prompts add to it."""
     extra, freedom = shared_variance(
         [prompt.mean for prompt in prompts],
         weights,
@@ -212,7 +212,7 @@ def _with_words(
 
 
 def _of_images(prompts: Sequence[PromptCosines]) -> tuple[float, float]:
-    """The variance of a mean over prompts if only their images vary, and its degrees of freedom."""
+    """Return the variance of a mean over prompts if only images vary, and its df."""
     if any(len(prompt.cosines) < 2 for prompt in prompts):
         return float("nan"), float("nan")
     sizes = np.array([len(prompt.cosines) for prompt in prompts])

@@ -1,4 +1,4 @@
-"""Texts without a vector in an encoder; their scores are missing, never numbers.
+"""Texts that an encoder has no vector for, and the scores that are then missing.
 
 An encoder gives a row of NaN for such a text. Some have none for any text, such as a network for
 faces; word vectors lack words outside their vocabulary.
@@ -45,7 +45,7 @@ def mean_vector(rows: Float64Array) -> Float64Array:
 
 
 def lacking(count: int, total: int, what: str = "stimuli") -> str | None:
-    """That the encoder has no vectors of some texts, as a clause; None where it has all.
+    """Return a clause that the encoder has no vectors of some texts; None where it has all.
 
     Examples:
         >>> lacking(2, 8)

@@ -1,4 +1,4 @@
-"""What a test says of its lean read a second time, from how images vary."""
+"""The control that reads a lean a second time, from how images vary."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STRONG = (
 
 
 def variance_control(lean: VarianceLean, *, beyond_chance: bool) -> Control:
-    """Whether the headline agrees with the mean squared lean by variances.
+    """Return the control of whether a lean by means agrees with the lean by variances.
 
     The value and its ends are mean squares, as the headline is; the sentence has their roots. It
     contradicts a headline that is beyond chance where means clearly say more, and variances less
@@ -45,13 +45,13 @@ def variance_control(lean: VarianceLean, *, beyond_chance: bool) -> Control:
 
 
 def shown_lean(lean: VarianceLean) -> str:
-    """The root mean square lean by variances, with its interval."""
+    """Return the root mean square lean by variances, with its interval, as text."""
     low, high = lean.interval
     return f"{_root(lean.by_variances)} [{_root(low)}, {_root(high)}]"
 
 
 def comparison(lean: VarianceLean) -> str:
-    """How both readings compare, as a clause."""
+    """Return a clause on how the lean by variances compares with that by means."""
     if lean.is_below_none:
         return WEAK
     if lean.means_say_more:
@@ -65,5 +65,5 @@ def comparison(lean: VarianceLean) -> str:
 
 
 def _root(square: float) -> str:
-    """The root of a mean square as pages show it: from 0 to 1."""
+    """Return the root of a mean square as pages show it, from 0 to 1."""
     return f"{math.sqrt(min(max(square, 0.0), 1.0)):.2f}"

@@ -1,4 +1,4 @@
-"""The mean squared lean a second time: from how images vary instead of where they lie.
+"""The mean squared lean a second time: from how images vary, not from where they lie.
 
 Whatever the images of both groups share and the other images lack, such as a closer view of the
 person, moves means and leaves variances alone. Images without a group are a mixture of images like
@@ -58,7 +58,7 @@ class VarianceLean:
 
     @classmethod
     def of(cls, leans: Leans) -> VarianceLean | None:
-        """Both estimates; None where a prompt's images do not show a variance."""
+        """Return both mean squared leans; None where a prompt's images do not show a variance."""
         sums = _Sums.of(leans)
         by_means, by_variances = sums.squares(sums.by_stimulus.sum(axis=0))
         without_each = sums.by_stimulus.sum(axis=0) - sums.by_stimulus
@@ -78,57 +78,57 @@ class VarianceLean:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of R²_variances, by Student's t."""
+        """The 95 % interval of the mean squared lean by variances, by Student's t."""
         half_width = float(stdtrit(self.df, 1 - _ALPHA / 2)) * self.error
         return self.by_variances - half_width, self.by_variances + half_width
 
     @property
     def t(self) -> float:
-        """How much more the means say than the variances, in standard errors."""
+        """Difference of the mean squared leans by means and by variances, in standard errors."""
         return (self.by_means - self.by_variances) / self.difference_error
 
     @property
     def means_say_more(self) -> bool:
-        """Whether means say more than variances: at 5 % (one-sided), and by enough to matter."""
+        """Whether leans by means are larger: at 5 % (one-sided), and by enough to matter."""
         is_clear = self.t > stdtrit(self.df, 1 - _ALPHA)
         return bool(is_clear and -self._further > _MATTERS)
 
     @property
     def variances_say_more(self) -> bool:
-        """The same the other way round, at 2.5 %."""
+        """Whether leans by variances are larger: at 2.5 %, and by enough to matter."""
         is_clear = -self.t > stdtrit(self.df, 1 - _ALPHA / 2)
         return bool(is_clear and self._further > _MATTERS)
 
     @property
     def is_refuted(self) -> bool:
-        """Whether means say more, and variances less than half of their mean square."""
+        """Whether leans by means are larger, with over twice the mean square by variances."""
         return self.means_say_more and self.is_less_than_half_of(self.by_means)
 
     def is_less_than_half_of(self, square: float) -> bool:
-        """Whether variances leave less than half of a mean square."""
+        """Return whether the mean square by variances is less than half of another one."""
         return self.by_variances < square / 2
 
     @property
     def _further(self) -> float:
-        """How much larger the lean is by variances, as roots."""
+        """Root mean square lean by variances less that by means."""
         by_means = np.sqrt(max(self.by_means, 0.0))
         return float(np.sqrt(max(self.by_variances, 0.0)) - by_means)
 
     @property
     def is_below_none(self) -> bool:
-        """Whether images without a group vary more than any mixture of both groups' would."""
+        """Whether images without a group vary more than any mixture of both groups would."""
         bound = float(stdtrit(self.df, 1 - _ALPHA)) * self.error
         return self.by_variances + bound < 0
 
     @property
     def shows_a_mixture(self) -> bool:
-        """Whether images without a group vary along the direction as no single group's would."""
+        """Whether images without a group vary along the direction by more than one group would."""
         bound = float(stdtrit(self.df, 1 - _ALPHA)) * self.error
         return self.by_variances + bound < 1
 
     @property
     def without_scale(self) -> float:
-        """The mean squared lean where the groups' distance in guided images is another one.
+        """Mean squared lean that does not rest on the groups' distance in guided images.
 
         D enters N² / D² and (S - ρ G) / D² alike and cancels in N² / (N² + 4 (S - ρ G)), which
         is R²_means / (R²_means + 1 - R²_variances).
@@ -139,7 +139,7 @@ class VarianceLean:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """What both estimates are made of.
+    """The sums over a stimulus's images that both mean squared leans are made of.
 
     Attributes:
         by_stimulus: N² - V, D² - U, S, G, T and T' of each stimulus, shape (stimuli, 6).
@@ -149,7 +149,7 @@ class _Sums:
 
     @classmethod
     def of(cls, leans: Leans) -> _Sums:
-        """The sums of each stimulus."""
+        """Return the sums that both mean squared leans are made of, for each stimulus."""
         top_variance, _ = leans.top_variance
         squares = np.column_stack(
             [leans.top**2 - top_variance, leans.bottom**2 - leans.bottom_variance]
@@ -161,7 +161,7 @@ class _Sums:
         return cls(np.column_stack([squares, np.array(variances)]))
 
     def squares(self, sums: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """R²_means and R²_variances of sums of shape (..., 6)."""
+        """Return R²_means and R²_variances of sums of shape (..., 6)."""
         top, bottom, neutral, guided, neutral_across, guided_across = np.moveaxis(
             sums, -1, 0
         )
@@ -173,7 +173,7 @@ class _Sums:
 def _mean_variances(
     wordings: list[WordingImages], direction: Float64Array
 ) -> list[float]:
-    """S, G, T and T' of one stimulus, means over its wordings."""
+    """Return S, G, T and T' of one stimulus, each a mean over its wordings."""
     by_side = np.array(
         [[_variances(side, direction) for side in images.sides] for images in wordings]
     )
@@ -183,7 +183,7 @@ def _mean_variances(
 
 
 def _variances(images: PromptImages, direction: Float64Array) -> tuple[float, float]:
-    """The variance of a prompt's images along a direction, and the trace of that across it."""
+    """Return the variance of prompts' images along a direction, and its sum across it."""
     strata = Strata.of(images)
     _, deviations = strata.deviations(images.embeddings)
     df = len(deviations) - len(strata.sizes)
@@ -196,7 +196,7 @@ def _variances(images: PromptImages, direction: Float64Array) -> tuple[float, fl
 
 
 def jackknife_error(values: Float64Array) -> float:
-    """The standard error of an estimate, from its values without each unit."""
+    """Return the standard error of an estimate, from its values without each unit."""
     count = len(values)
     squares = float(((values - values.mean()) ** 2).sum())
     return float(np.sqrt((count - 1) / count * squares))

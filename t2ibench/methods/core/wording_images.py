@@ -14,7 +14,7 @@ from t2ibench.stats.rounding import sums_by
 
 @dataclass(frozen=True, slots=True)
 class WordingImages:
-    """The images of a stimulus in one wording.
+    """The images of a stimulus in one wording: without an attribute, with A, and with B.
 
     Attributes:
         neutral: Images without an attribute.
@@ -28,18 +28,18 @@ class WordingImages:
 
     @property
     def sides(self) -> tuple[PromptImages, PromptImages, PromptImages]:
-        """Return the images without an attribute, with A and with B."""
+        """Images of the wording without an attribute, with A and with B."""
         return self.neutral, self.a, self.b
 
     @property
     def complete(self) -> bool:
-        """Return whether every prompt has an image: without a word, a side says another thing."""
+        """Whether every prompt has an image; a side without one of its words says another thing."""
         return all(images.whole for images in self.sides)
 
 
 @dataclass(frozen=True, slots=True)
 class Strata:
-    """Images by prompt; a prompt's single image is taken as one of its side.
+    """Images grouped by prompt, or all in one group where a prompt has a single image.
 
     Attributes:
         names: Names of the prompts.
@@ -55,7 +55,7 @@ class Strata:
 
     @classmethod
     def of(cls, images: PromptImages) -> Strata:
-        """Return the strata of some images."""
+        """Return some images, grouped by prompt."""
         clusters, number = np.unique(images.clusters, return_inverse=True)
         sizes = np.bincount(number)
         names = [images.prompts[cluster] for cluster in clusters]
@@ -66,7 +66,7 @@ class Strata:
         return cls(names, number.astype(np.int64), images.indices, sizes)
 
     def deviations(self, values: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Mean of each prompt, and each value less the mean of its prompt, by the first axis."""
+        """Return each prompt's mean, and every value less the mean of its prompt."""
         sums = sums_by(self.number, values, len(self.sizes))
         means = sums / self.sizes.reshape(-1, *[1] * (values.ndim - 1))
         return means, values - means[self.number]
@@ -75,7 +75,7 @@ class Strata:
 def moments(
     images: PromptImages, directions: Float64Array
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Mean over prompts of their images' mean along each of s directions.
+    """Return the mean over prompts of their images' means along each of s directions.
 
     With its variance (nan for a single image) and its degrees of freedom.
     """
@@ -94,7 +94,7 @@ def moments(
 def summed(
     variances: Float64Array, dfs: Float64Array, axis: int
 ) -> tuple[Float64Array, Float64Array]:
-    """Variance of a sum of independent estimates with Satterthwaite's degrees of freedom."""
+    """Return the variance of a sum of independent estimates, and Satterthwaite's df."""
     with np.errstate(divide="ignore", invalid="ignore"):
         total = variances.sum(axis=axis)
         shares = np.where(variances > 0, variances**2 / dfs, variances)
@@ -102,7 +102,7 @@ def summed(
 
 
 def effective_number(wordings: Sequence[PromptImages]) -> float:
-    """How many images of a single prompt would have a mean that varies as little.
+    """Return how many images of a single prompt would have a mean that varies as little.
 
     That is P² / Σ 1/n for a mean over P prompts (and wordings) of n images each.
     """
@@ -114,7 +114,7 @@ def effective_number(wordings: Sequence[PromptImages]) -> float:
 
 
 def differences(images: Sequence[Sequence[WordingImages]]) -> Float64Array:
-    """d_j: the mean of A's images less that of B's, over wordings; shape (stimuli, d)."""
+    """Return the mean of A's images less that of B's, for each stimulus, shape (stimuli, d)."""
     return np.array([_difference(wordings) for wordings in images])
 
 
@@ -140,7 +140,7 @@ def held_out(rows: Float64Array) -> Float64Array:
 def project(
     images: Sequence[Sequence[WordingImages]], directions: Float64Array
 ) -> Float64Array:
-    """Means along each stimulus's own directions, with variances and degrees of freedom.
+    """Return the means of images along each stimulus's directions, with variances and df.
 
     Shapes: directions (stimuli, s, d); result (3, stimuli, wordings, sides, s).
     """

@@ -1,4 +1,4 @@
-"""How much the wording of a prompt matters: `details.wording` of a result."""
+"""How much the wording of a prompt matters, as `details.wording` of a result has it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def in_wordings(leans: Leans, numbers: Sequence[int]) -> Leans:
 
 
 def by_wording(leans: Leans) -> tuple[Float64Array, Float64Array]:
-    """N and D of every stimulus in every wording, shape (stimuli, wordings) each."""
+    """Return N and D of every stimulus in every wording, each of shape (stimuli, wordings)."""
     means = project(leans.images, leans.directions[:, None])[0, ..., 0]
     return means @ TOP, means @ BOTTOM
 
@@ -39,7 +39,7 @@ def by_wording(leans: Leans) -> tuple[Float64Array, Float64Array]:
 def over_stimuli_and_wordings(
     top: Float64Array, bottom: Float64Array, groups: Groups, level: float
 ) -> OverStimuli:
-    """`over_stimuli` where other wordings are possible, too; itself with fewer than three.
+    """Return a ratio of means over a sample of stimuli and, if there are three, of wordings.
 
     Stimuli j of a group and wordings t are crossed random factors. With W = N - v D at the value v
     and its mean over a group's stimuli, summed over groups, c_t, the variance of the value is
@@ -95,7 +95,7 @@ def over_stimuli_and_wordings(
 
 
 def _wording_scores_interaction(both: Float64Array, groups: Groups) -> Float64Array:
-    """What stimulus by wording adds to the covariance of the means over stimuli, shape (2, 2)."""
+    """Return what stimulus by wording adds to the covariance of the means, shape (2, 2)."""
     count = both.shape[2]
     total = np.zeros((2, 2))
     for _, at, _ in groups:
@@ -129,7 +129,7 @@ class PartScore:
 
 @dataclass(frozen=True, slots=True)
 class WordingReport:
-    """The dependence of a score on wording."""
+    """How a score depends on the wording of its prompts."""
 
     pair: str | None  # the pair of groups, where a task compares several
     scale: str  # of the values: that of the headline
@@ -155,7 +155,7 @@ def wording_report(
     pair: str | None = None,
     about_others: bool | None = None,
 ) -> WordingReport | None:
-    """Return how much the wording matters."""
+    """Return how much the headline and the leans depend on the wording of the prompts."""
     count = len(wordings)
     if count < 2:
         return None
@@ -205,7 +205,7 @@ def wording_report(
 def _between(
     top: Float64Array, bottom: Float64Array, groups: Groups
 ) -> tuple[float, float | None]:
-    """Standard deviation of the mean lean over wordings, and the test that it is 0.
+    """Return the standard deviation of the mean lean over wordings, and the test that it is 0.
 
     With W = N - v D at the pooled value v, c_t the sum over groups of W's mean over stimuli, and
     M the part of its variance that the interaction of stimulus and wording explains,
@@ -238,7 +238,7 @@ def _between(
 
 
 def _interaction(cells: Float64Array) -> float:
-    """Mean square of stimulus by wording."""
+    """Return the mean square of the interaction of stimulus and wording."""
     k, count = cells.shape
     residuals = (
         cells - cells.mean(axis=1, keepdims=True) - cells.mean(axis=0) + cells.mean()

@@ -1,4 +1,4 @@
-"""The analysis of variance of wordings: what the choice of words adds to the variance of leans."""
+"""The variance of leans that comes from the choice of wordings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from t2ibench.methods.core.influence import Influence
 
 @dataclass(frozen=True, slots=True)
 class WordingVariance:
-    """The wordings' part of the variance of N and D, each a mean over wordings.
+    """What the choice of wordings adds to the variance of N and D, each a mean over wordings.
 
     A wording moves the images of every stimulus in its own way, and perhaps all of them in a
     common one. With x the N and D of stimulus k of K in wording t of T,
@@ -51,7 +51,7 @@ class WordingVariance:
     def of(
         cls, top: Float64Array, bottom: Float64Array, images: Float64Array
     ) -> WordingVariance:
-        """Analyse the variance between wordings.
+        """Return the analysis of variance of N and D between wordings.
 
         Args:
             top: N of each stimulus in each wording, shape (stimuli, wordings).
@@ -87,7 +87,7 @@ class WordingVariance:
         )
 
     def components(self, top: Float64Array, bottom: Float64Array) -> Float64Array:
-        """Two independent parts of what the wordings add to two sums over stimuli.
+        """Return two independent parts of what the wordings add to two sums over stimuli.
 
         Args:
             top: The first sum, as weights of each stimulus's N and D, shape (stimuli, 2).
@@ -108,7 +108,7 @@ class WordingVariance:
     def append_components(
         self, parts: Float64Array, *arrays: Float64Array
     ) -> list[Float64Array]:
-        """Append two components to the arguments of `ratio`.
+        """Return the arguments of `ratio` with the two components of wordings appended.
 
         Args:
             parts: Coefficients of the components, as `components` returns them.
@@ -138,14 +138,14 @@ class WordingVariance:
 
 
 def nearest_covariance(matrix: Float64Array) -> Float64Array:
-    """Return the nearest covariance: without negative variances."""
+    """Return the covariance matrix that is nearest to a matrix, without negative variances."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     nearest: Float64Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
     return nearest
 
 
 def _summed_products(residuals: Float64Array) -> Float64Array:
-    """Products of N's and D's residuals, summed over stimuli and wordings, shape (2, 2)."""
+    """Return the products of N's and D's residuals, summed over stimuli and wordings, (2, 2)."""
     products: Float64Array = np.einsum("ikt,jkt->ij", residuals, residuals)
     return products
 
@@ -153,7 +153,7 @@ def _summed_products(residuals: Float64Array) -> Float64Array:
 def _degrees_of_f_test(
     between: Float64Array, common: Float64Array, n_stimuli: int, n_wordings: int
 ) -> tuple[float, float]:
-    """Degrees of freedom of the F test of all N.
+    """Return the degrees of freedom of the F test of all N, over stimuli and over wordings.
 
     Of the covariance S of all N, with B on its diagonal and C beside it: h = (tr S)² / tr(S²), and
     (T - 1) h.
@@ -171,7 +171,7 @@ def _degrees_of_f_test(
 def _totals(
     images: Float64Array, between: Float64Array, excess: Float64Array
 ) -> Float64Array:
-    """Variance of N and D of each stimulus, so that its mean over stimuli is B's diagonal."""
+    """Return the variance of N and of D of each stimulus, images and wordings together."""
     n_stimuli = len(images)
     of_images = np.stack([images[:, 0, 0], images[:, 1, 1]])
     unscaled = np.maximum(of_images + np.diag(excess)[:, None], 0.0)

@@ -1,4 +1,4 @@
-"""MCAS: the method, put together from its parts."""
+"""MCAS, the multimodal composite association score, as a method of the benchmark."""
 
 from typing import TYPE_CHECKING
 

@@ -17,7 +17,7 @@ from t2ibench.methods.core.influence import Influence
 
 @dataclass(frozen=True, slots=True)
 class Poles:
-    """Two attributes as independent units.
+    """Two attributes as the ends of an axis, each given by independent units.
 
     Attributes:
         a: A unit of A a row, such as the mean of a prompt's images, shape (p, d).
@@ -39,7 +39,7 @@ class Poles:
 
 @dataclass(frozen=True, slots=True)
 class AttributeAxis:
-    """An axis from B to A, with what it would be without each of its u units.
+    """The axis from attribute B to attribute A, with what it would be without each unit.
 
     Attributes:
         direction: Mean of A less mean of B, shape (d,).
@@ -104,21 +104,21 @@ class AttributeAxis:
         )
 
     def influence(self, without: Float64Array) -> Influence:
-        """Return the units' influence on an estimate, from it without each unit, shape (u,)."""
+        """Return the units' influence on an estimate, from the estimates without each unit."""
         return Influence.of_jackknife(self.strata, self.stratum, self.units, without)
 
     @property
     def length_influence(self) -> Influence:
-        """Return the influence of the units on the length."""
+        """Influence of the units on the length of the axis."""
         return self.influence(self.lengths)
 
     def numerator(self, point: Float64Array) -> tuple[float, Float64Array]:
-        """Return 2 x·direction - middle of a point x, and the same without each unit."""
+        """Return 2 x·direction - middle for a point x, and the same value without each unit."""
         value = float(2.0 * self.direction @ point - self.middle)
         return value, 2.0 * self.directions @ point - self.middles
 
     def lean(self, point: Float64Array) -> tuple[float, Influence]:
-        """Return where a point lies between B and A, at -1 and 1.
+        """Return the lean of a point, 1 at A and -1 at B, with the units' influence on it.
 
         lean = (2 x·direction - middle) / length, less the bias of a ratio to second
         order, (lean V(length) - C(numerator, length)) / length². It is linear in x, and
@@ -141,7 +141,7 @@ class AttributeAxis:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Sums over the units of two attributes, for some sets of units, a row each.
+    """Sums over the units of both attributes, a row for each set of units.
 
     Attributes:
         paired: Whether units of A and of B are pairs.

@@ -16,7 +16,7 @@ from t2ibench.methods.mcas.material import Target
 def contrast(
     design: Design, targets: Sequence[Target], axis: AttributeAxis
 ) -> tuple[float, Influence]:
-    """Return the mean association of targets of A less that of targets of B.
+    """Return the mean association of targets of A less that of targets of B, with its influence.
 
     Returns:
         The difference, and the influence of the targets' images and of the axis' units
@@ -33,7 +33,7 @@ def contrast(
 def contrast_over_targets(
     design: Design, points: Float64Array, axis: AttributeAxis
 ) -> tuple[float, TargetSampling]:
-    """Return half the difference of mean associations, over a sample of targets.
+    """Return half the difference of A's and B's mean associations, if targets are a sample.
 
     It is not divided by the length of the axis, which a test does not need.
 

@@ -36,7 +36,7 @@ _FEWEST_TARGETS = 6
 def combine(
     task: McasTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the mean over encoders, or the result of one, with the composite scores."""
+    """Return the result over encoders, with the composite scores of each target and over all."""
     mean = average_results(results, settings.level)
     if mean.reason:
         return mean
@@ -88,7 +88,7 @@ def _with_composites(item: Item, level: float) -> Item:
 
 
 def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estimate]:
-    """Return the composite scores of four association scores; those without a value are 0."""
+    """Return the composite scores of four association scores; a missing one counts as 0."""
     values = composite(*(terms[name].value or 0.0 for name in TERMS))
     parts = []
     for name in TERMS:
@@ -107,7 +107,7 @@ def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estima
 
 
 def bias_amplification_slope(items: Sequence[Item], level: float) -> Estimate:
-    """Estimate the amplification over all targets: the slope of (ITP + IT) / 2 on TT.
+    """Return the bias amplification over all targets: the slope of (ITP + IT) / 2 on TT.
 
     Least squares with an intercept, which takes up the distance between images and texts
     that all targets share; HC3 standard errors and Student's t with k - 2 degrees of
@@ -135,7 +135,7 @@ def bias_amplification_slope(items: Sequence[Item], level: float) -> Estimate:
 
 
 def _summary(task: McasTask, items: Sequence[Item], score: str) -> dict[str, Any]:
-    """Return the summary of one score by the attribute of the stereotype, and over all."""
+    """Return minimum, maximum, mean and error of one score, by stereotype and over all targets."""
     attributes = task.attributes
     names = {"A": attributes.A.name, "B": attributes.B.name, "all": "all"}
     stereotype_of = {target.name: target.stereotype for target in task.targets}
@@ -148,7 +148,7 @@ def _summary(task: McasTask, items: Sequence[Item], score: str) -> dict[str, Any
 def summarise(
     values: Sequence[float], stereotypes: Sequence[str | None]
 ) -> dict[str, Any]:
-    """Return minimum, maximum, mean and standard error by stereotype, and over all.
+    """Return minimum, maximum, mean and standard error of values, by stereotype and over all.
 
     Source: Mandal et al. 2024, Table 4.
 
@@ -185,7 +185,7 @@ def _statistics(values: Float64Array) -> dict[str, Any]:
 
 
 def _mean(estimates: Sequence[Estimate], level: float) -> Estimate:
-    """Return the mean over these targets, which share the attributes' units."""
+    """Return the mean of a score over targets, which share the attributes' units."""
     if not estimates:
         return Estimate.undefined("no target has a value")
     return average(estimates, level)

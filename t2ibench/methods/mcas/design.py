@@ -1,4 +1,4 @@
-"""How targets are compared, and how the comparison varies with the choice of targets."""
+"""How targets are compared, and how much that varies with the choice of targets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from t2ibench.stats.student import satterthwaite
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How targets are compared: those of stereotype A with those of B, within categories.
+    """The comparison of targets of stereotype A with those of B, within categories.
 
     A category with m targets of A and n of B weighs m n / (m + n), which gives the least
     variance; where every category is balanced, the comparison is that of all A with all
@@ -33,7 +33,7 @@ class Design:
 
     @classmethod
     def of(cls, targets: Sequence[McasTarget]) -> Design:
-        """Return the comparison of some targets."""
+        """Return the comparison of some targets, by their stereotypes and categories."""
         weights = np.zeros(len(targets))
         cells = np.full(len(targets), -1)
         members: dict[str | None, dict[str | None, list[int]]] = {}
@@ -54,19 +54,19 @@ class Design:
 
     @property
     def compares(self) -> bool:
-        """Return whether there is anything to compare."""
+        """Whether a category has targets of both stereotypes, so that they can be compared."""
         return bool(self.weights.any())
 
     @property
     def members(self) -> list[IntArray]:
-        """Return the positions of the targets of each category and stereotype."""
+        """Positions of the targets of each category and stereotype."""
         cells = np.unique(self.cells[self.cells >= 0])
         return [np.flatnonzero(self.cells == cell) for cell in cells]
 
 
 @dataclass(frozen=True, slots=True)
 class TargetSampling:
-    """How a comparison varies where targets are a sample of the possible ones.
+    """The variance of a comparison where its targets are a sample of possible ones.
 
     Attributes:
         variance: Of half the difference of the means; nan where it is unknown.
@@ -85,7 +85,7 @@ class TargetSampling:
     def of(
         cls, design: Design, values: Float64Array, units: Float64Array
     ) -> TargetSampling:
-        """Return the variance of a comparison over targets.
+        """Return the variance of a comparison where its targets are a sample of possible ones.
 
         The variance within categories and stereotypes is pooled: the t test of a block
         design, which is exact for normal values whatever the axis is. Attribute prompts

@@ -1,4 +1,4 @@
-"""Attributes and targets with images of equal spread, as leans need them."""
+"""Attributes and targets with images of equal spread, which leans need."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EqualSpread:
 
     @classmethod
     def of(cls, attributes: Attributes, targets: Sequence[Target]) -> EqualSpread:
-        """Divide all images by what those of a prompt have in common.
+        """Return attributes and targets with images divided by what those of a prompt share.
 
         The direction of the axis decides what they have in common, and the division
         decides the direction. So there are two steps: without a direction, and with
@@ -58,7 +58,7 @@ class EqualSpread:
 
     @property
     def kinds(self) -> list[list[PromptImages]]:
-        """Return the images of all targets, of A, and of B."""
+        """Images of all targets, of A, and of B."""
         return _kinds([target.images for target in self.targets], self.images)
 
 

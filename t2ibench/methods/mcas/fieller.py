@@ -15,7 +15,7 @@ def ratio_set(
     of_denominator: Influence,
     level: float,
 ) -> Ratio:
-    """Return the values of a ratio that its test does not reject.
+    """Return a ratio with its interval by Fieller, whose parts may share units, and its test.
 
     Args:
         numerator: N.

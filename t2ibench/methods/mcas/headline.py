@@ -1,4 +1,4 @@
-"""The headline of a task: half the difference of the mean leans of two groups of targets."""
+"""The headline of an MCAS task: half the difference of two groups' mean leans."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def headline_of(
     reason: str | None,
     level: float,
 ) -> HeadlineEstimate:
-    """Return the headline of one encoder.
+    """Return the headline of a task from one encoder: targets of A against targets of B.
 
     Args:
         task: The task.
@@ -69,7 +69,7 @@ def headline_of(
 
 
 def _test_alone(design: Design, equal: EqualSpread, reason: str) -> HeadlineEstimate:
-    """Return a headline without a value.
+    """Return a headline with a p-value alone, where leans are not defined.
 
     Its test holds for any axis; without the axis' length there is nothing to divide by.
     """
@@ -87,7 +87,7 @@ def _test_alone(design: Design, equal: EqualSpread, reason: str) -> HeadlineEsti
 def headline_of_items(
     task: McasTask, items: Sequence[Item], level: float
 ) -> HeadlineEstimate | None:
-    """Return the headline of the rows of a result; None where they cannot be compared."""
+    """Return the headline from the rows of a result; None where they cannot be compared."""
     specs = {target.name: target for target in task.targets}
     targets = [specs[item.name] for item in items]
     leans = [item.scores["lean"] for item in items]
@@ -103,7 +103,7 @@ def headline_of_leans(
     level: float,
     fixed_prompts: Inference | None = None,
 ) -> HeadlineEstimate:
-    """Return the headline of targets with known leans.
+    """Return the headline of targets with known leans, about other targets by default.
 
     Its default question is the one about other targets. Those of one test differ in more
     than the attribute (a kitchen, a football ground), and where that happens to lie along
@@ -178,7 +178,7 @@ def _attribute_part(influence: Influence) -> Influence:
 
 
 def _unit_table(influences: Sequence[Influence]) -> Float64Array:
-    """Return the units' influence on each lean, shape (leans, units); 0 without one."""
+    """Return the influence of the attributes' units on each lean, shape (leans, units)."""
     n_units = max(len(influence.value) for influence in influences)
     rows = [
         influence.value if len(influence.value) else np.zeros(n_units)
@@ -193,7 +193,7 @@ def _target_influence(
     design: Design,
     sampling: TargetSampling,
 ) -> Influence:
-    """Return the targets' influence on the headline, for comparing two runs."""
+    """Return the influence of each target on the headline, for comparing two runs."""
     numbers = {target.name: number for number, target in enumerate(task.targets)}
     compared = np.flatnonzero(design.cells >= 0).tolist()
     specs = [targets[index] for index in compared]

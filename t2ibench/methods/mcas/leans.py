@@ -18,7 +18,7 @@ from t2ibench.stats.student import satterthwaite, t_test
 def target_leans(
     equal: EqualSpread, level: float, reason: str | None
 ) -> list[Estimate]:
-    """Return the lean of each target.
+    """Return the lean of each target between B and A; without values if a control contradicts.
 
     Args:
         equal: Attributes and targets with images of equal spread.
@@ -33,7 +33,7 @@ def target_leans(
 
 
 def _mixture(equal: EqualSpread) -> MixtureVariance:
-    """What images of a target vary by along the axis, by their lean."""
+    """Return how much images of a target vary along the axis, as a function of its lean."""
     direction = equal.axis.direction
     of_targets, of_a, of_b = equal.kinds
     return MixtureVariance.of(
@@ -46,7 +46,7 @@ def _mixture(equal: EqualSpread) -> MixtureVariance:
 def _lean(
     target: Target, axis: AttributeAxis, mixture: MixtureVariance, level: float
 ) -> Estimate:
-    """Estimate one target's lean, with Fieller's set as its interval.
+    """Return one target's lean, with Fieller's interval and its p-value.
 
     It has no interval where the target has a single unit, which shows no variance. Its p-value is
     the larger one of two: with the variance of the interval, and with that of a lean of 0; where
@@ -89,7 +89,7 @@ def _variance_of_no_lean(
     numerator: float,
     of_units: Influence,
 ) -> tuple[float, float]:
-    """Return the variance of the numerator at a lean of 0, and its degrees of freedom.
+    """Return the variance that a lean's numerator has if the lean is 0, and its df.
 
     See `core.row_test`.
 
@@ -115,7 +115,7 @@ def _variance_of_no_lean(
 
 
 def _images_are_units(target: Target, of_images: Influence) -> bool:
-    """Whether the influence of a target's images is that of two images or more of one stratum."""
+    """Return whether a target's images, two or more of one prompt, are its units."""
     n_units = int((of_images.unit != FLOOR).sum())
     return len(of_images.strata) == 1 and len(target.images) == n_units > 1
 

@@ -1,4 +1,4 @@
-"""The images and texts of a task's attributes and targets, as they were collected."""
+"""Images and texts of a task's attributes and targets, as they were collected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from t2ibench.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """The two attributes as images and as words.
+    """The two attributes of a task, as images and as words.
 
     Attributes:
         images: Images of A and of B.
@@ -36,7 +36,7 @@ class Attributes:
 
     @property
     def prompts_without_images(self) -> list[str]:
-        """Return the prompts that have no image."""
+        """Prompts of attributes that have no image."""
         return [
             prompt
             for side in self.images
@@ -64,18 +64,18 @@ class Target:
 
     @property
     def point(self) -> Float64Array:
-        """Mean embedding of its images, each prompt counting alike, shape (d,)."""
+        """Mean embedding of the target's images, each prompt counting alike, shape (d,)."""
         means, has_images = prompt_means(self.images)
         mean: Float64Array = means[has_images].mean(axis=0)
         return mean
 
     @property
     def text(self) -> Float64Array:
-        """Mean embedding of its texts, shape (d,); NaN where none has a vector."""
+        """Mean embedding of the target's texts, shape (d,); NaN where none has a vector."""
         return mean_vector(self.texts)
 
     def image_influence(self, direction: Float64Array) -> Influence:
-        """Return the influence of its images, or prompts, on its point along a direction.
+        """Return how each image, or prompt, moves the target's mean along a direction.
 
         The values are nan where there is one unit only.
         """
@@ -98,7 +98,7 @@ class Target:
         return parts[0][1] if len(parts) == 1 else Influence.combined(parts)
 
     def text_influence(self, direction: Float64Array) -> Influence:
-        """Return the influence of its texts on their mean along a direction.
+        """Return how each text moves the mean of the target's texts along a direction.
 
         It is that on a constant where there is a single text, or where images are the
         units.
@@ -116,7 +116,7 @@ class Target:
 def collect_attributes(
     task: McasTask, evidence: Evidence, settings: Settings, collector: ImageCollector
 ) -> Attributes | None:
-    """Collect images and words of both attributes; None where one has no image."""
+    """Return images and words of both attributes; None where one has no image."""
     n_images = settings.guided_images(task.attribute_images_per_prompt)
     images_a = collector.collect(task.attributes.A.prompts, n_images)
     images_b = collector.collect(task.attributes.B.prompts, n_images)
@@ -142,7 +142,7 @@ def collect_attributes(
 def attributes_that_obey(
     task: McasTask, attributes: Attributes, evidence: Evidence, settings: Settings
 ) -> tuple[Attributes, dict[str, Seen]]:
-    """Return the attributes without images that fail to show theirs, as a judge saw them.
+    """Return the attributes without images that a judge saw fail to show them, with counts.
 
     Returns:
         The attributes, and how many images show each, by its name. All images, and no counts,
@@ -168,7 +168,7 @@ def attributes_that_obey(
 def collect_targets(
     task: McasTask, evidence: Evidence, settings: Settings, collector: ImageCollector
 ) -> tuple[list[Target], list[str]]:
-    """Collect images and texts of the targets of a run.
+    """Return the targets of a run with their images and texts, and those left out.
 
     Returns:
         The targets, and the names of those that are left out because a prompt has no

@@ -1,4 +1,4 @@
-"""The needs of a task: images of attributes and targets, and their texts."""
+"""The evidence that an MCAS task needs: images of attributes and targets, and texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from t2ibench.settings import Settings
 
 
 def needs(task: McasTask, settings: Settings) -> Needs:
-    """Return the prompts to generate images of, and the texts to embed."""
+    """Return the evidence that a task needs: prompts for images, and texts to embed."""
     attributes = (task.attributes.A, task.attributes.B)
     targets = chosen_targets(task, settings)
     words = [word for attribute in attributes for word in attribute.words]
@@ -24,7 +24,7 @@ def needs(task: McasTask, settings: Settings) -> Needs:
 
 
 def chosen_targets(task: McasTask, settings: Settings) -> list[McasTarget]:
-    """Return the targets of a run.
+    """Return the targets of a run: all of a task, or fewer with `--limit`.
 
     With `--limit` these are the first of each stereotype in each category.
     """
@@ -50,7 +50,7 @@ def _attribute_prompts(task: McasTask, settings: Settings) -> list[PromptNeed]:
 def _questions_about(
     attribute_prompts: list[PromptNeed], task: McasTask
 ) -> tuple[QuestionNeed, ...]:
-    """Return the question about the images of each attribute prompt; none without a question."""
+    """Return a question about each attribute prompt's images; none if the task asks none."""
     if task.question is None:
         return ()
     return tuple(

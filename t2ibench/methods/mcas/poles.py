@@ -16,7 +16,7 @@ _MOST_IMAGES = 100_000
 
 
 def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
-    """Return the two poles of the lean axis, defined by the attributes' images.
+    """Return the attributes as the two poles of an axis, defined by their images.
 
     Args:
         a: Images of A.
@@ -49,7 +49,7 @@ def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
 
 
 def prompt_means(images: PromptImages) -> tuple[Float64Array, BoolArray]:
-    """Return the mean embedding of each prompt's images, and which prompts have some.
+    """Return the mean embedding of each prompt's images, and whether the prompt has any.
 
     Returns:
         The means, shape (prompts, d), 0 without an image, and whether there is one,

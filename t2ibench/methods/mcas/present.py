@@ -1,4 +1,4 @@
-"""How pages show the result of an MCAS task."""
+"""The presentation of an MCAS task's result on pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from t2ibench.methods.mcas.schema import McasTask
 
 
 def present(task: McasTask) -> Presentation:
-    """Return which rows, images and figures pages show of a task."""
+    """Return the presentation of a task's result on pages: its poles, rows and figures."""
     name_a = task.attributes.A.name
     name_b = task.attributes.B.name
     axis = Axis(name_b, name_a)

@@ -1,4 +1,4 @@
-"""The schema of MCAS tasks, with further checks that a schema cannot express."""
+"""The schema of MCAS tasks, and checks that a schema cannot express."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class McasAttributes(Strict):
 
 
 class McasTarget(Strict):
-    """One target keyword.
+    """One target of an MCAS task: a keyword with its prompts and texts.
 
     Attributes:
         name: The keyword.
@@ -66,17 +66,17 @@ class McasTarget(Strict):
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """Return all of its prompts."""
+        """All prompts for the target's images."""
         return (self.prompt, *self.paraphrases)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Return the texts that are embedded."""
+        """Texts of the target that are embedded."""
         return self.prompts if self.text is None else (self.text,)
 
 
 class McasTask(ImageTask):
-    """Multimodal composite association scores (Mandal et al. 2023, 2024).
+    """A task of multimodal composite association scores (Mandal et al. 2023, 2024).
 
     Attributes:
         attributes: A and B.
@@ -96,7 +96,7 @@ class McasTask(ImageTask):
 
     @property
     def attribute_names(self) -> tuple[str, str]:
-        """The names of A and of B."""
+        """Names of attributes A and B."""
         return self.attributes.A.name, self.attributes.B.name
 
 
@@ -105,7 +105,7 @@ _FEWEST_PROMPTS = 3
 
 
 def check(task: McasTask) -> Iterator[checks.Finding]:
-    """Report every problem of a task that its schema cannot express."""
+    """Yield every problem of a task that its schema cannot express."""
     a = task.attributes.A
     b = task.attributes.B
     yield from _check_attribute(task, a, "A")
@@ -125,7 +125,7 @@ def check(task: McasTask) -> Iterator[checks.Finding]:
 def _check_attribute(
     task: McasTask, attribute: McasAttribute, side: Side
 ) -> Iterator[checks.Finding]:
-    """Report words and prompts that are given twice, and prompts that are too few."""
+    """Yield an attribute's problems: repeated words or prompts, or too few prompts."""
     prompts = ("attributes", side, "prompts")
     yield from checks.duplicates(attribute.words, ("attributes", side, "words"))
     yield from checks.duplicates(attribute.prompts, prompts)

@@ -1,4 +1,4 @@
-"""Scores of a task: leans and association scores of its targets.
+"""Scores of an MCAS task: leans and association scores of its targets.
 
 The composite scores of the papers are made of them in `composites`.
 
@@ -42,7 +42,7 @@ from t2ibench.settings import Settings
 
 
 def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Return leans and association scores of each target, from one encoder.
+    """Return the result of a task with one encoder: leans and association scores of targets.
 
     With d_p = mean of A_p - mean of B_p of a pair p of attribute prompts, d their mean
     and U = mean over p ≠ q of d_p·d_q, a target's lean is (2 x·d - middle) / U
@@ -122,7 +122,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
 
 
 def _read_by_encoder(task: McasTask, attributes: Attributes) -> dict[str, Seen]:
-    """Return how many images of each attribute are nearer its words, by its name."""
+    """Return how many images of each attribute are nearer to its words, by the attribute's name."""
     images_a, images_b = attributes.images
     shares = adherence(images_a.embeddings, images_b.embeddings, *attributes.words)
     return dict(zip(task.attribute_names, shares, strict=True))
@@ -131,7 +131,7 @@ def _read_by_encoder(task: McasTask, attributes: Attributes) -> dict[str, Seen]:
 def _lean_controls(
     task: McasTask, equal: EqualSpread, level: float
 ) -> dict[str, Control]:
-    """Return the controls on which leans depend."""
+    """Return the two controls without which leans are undefined: separation and spread."""
     name_a = task.attributes.A.name
     name_b = task.attributes.B.name
     return {
@@ -147,7 +147,7 @@ def _item(
     attributes: Attributes,
     level: float,
 ) -> Item:
-    """Return the row of one target."""
+    """Return the row of one target, with its lean and association scores."""
     scores = {"lean": lean, "lean_breakdown": breakdown(lean)}
     scores |= association_scores(target, attributes, level)
     groups = {"A": task.attributes.A.name, "B": task.attributes.B.name}
@@ -156,7 +156,7 @@ def _item(
 
 
 def _prompt_warnings(attributes: Attributes, equal: EqualSpread) -> list[str]:
-    """Return the warning of attribute prompts without images."""
+    """Return a warning that names the attribute prompts without images, if any."""
     prompts = attributes.prompts_without_images
     if not prompts:
         return []

@@ -1,4 +1,4 @@
-"""T2IAT: the method, put together from its parts."""
+"""T2IAT, the text-to-image association test, as a method of the benchmark."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The controls of a T2IAT: the headline beside directions that mean nothing, and in two halves."""
+"""Controls of a T2IAT that repeat its test along meaningless directions and in two halves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from t2ibench.stats.student import satterthwaite, t_test
 def repeated_tests(
     leans: Leans, sides: Sides, headline: HeadlineEstimate
 ) -> dict[str, Control]:
-    """Return the controls that repeat the test: in meaningless directions and in two halves."""
+    """Return the controls that repeat the test, along meaningless directions and in two halves."""
     controls = {}
     other_directions = _other_directions(leans, sides, headline)
     if other_directions is not None:
@@ -29,7 +29,7 @@ def repeated_tests(
 
 
 def _halves(leans: Leans, sides: Sides) -> Control | None:
-    """Return whether even- and odd-numbered images agree; None with fewer than two of either."""
+    """Return the control of whether even- and odd-numbered images agree; None if too few."""
     halves = lean_controls.halves(leans)
     if halves is None:
         return None
@@ -43,7 +43,7 @@ def _halves(leans: Leans, sides: Sides) -> Control | None:
 def _other_directions(
     leans: Leans, sides: Sides, headline: HeadlineEstimate
 ) -> Control | None:
-    """Return the headline with what L is beyond chance where it means nothing as noise.
+    """Return the control of whether leans along meaningless directions explain the headline.
 
     L² less its variance, of each half of the stimuli along each direction; its mean is 0 where it
     is less than its standard error over these. None where no half has stimuli of both concepts.
@@ -81,7 +81,7 @@ def _shares_within(half: Half, sides: Sides) -> Float64Array:
 
 
 def _unbiased_squares(half: Half, sides: Sides, weights: Float64Array) -> Float64Array:
-    """L² less its variance along each direction, from the stimuli of one half.
+    """Return L² less its variance along each direction, from half of the stimuli.
 
     `weights` are those of all stimuli in L; means over the half's stimuli of a concept stand for
     those over all of them.

@@ -1,4 +1,4 @@
-"""A T2IAT in a sentence, and how pages show it."""
+"""The result of a T2IAT in a sentence, and its presentation on pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from t2ibench.methods.t2iat.schema import T2iatTask
 
 
 def describe(task: T2iatTask, result: MethodResult) -> str:
-    """Return the result as a plain sentence with its direction."""
+    """Return the result in a plain sentence that says which concept leans to which attribute."""
     of_x = people(task.concepts.X.name, GROUP)
     of_y = people(task.concepts.Y.name, GROUP)
     like_a = shown_as(task.attributes.A.name)
@@ -40,7 +40,7 @@ def describe(task: T2iatTask, result: MethodResult) -> str:
 
 
 def present(task: T2iatTask) -> Presentation:
-    """Return how the result of a task is shown."""
+    """Return the presentation of a task's result on pages: its poles, rows and figures."""
     x = task.concepts.X.name
     y = task.concepts.Y.name
     a = task.attributes.A.name

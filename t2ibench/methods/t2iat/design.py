@@ -1,4 +1,4 @@
-"""The prompts of a T2IAT, and so the evidence it needs."""
+"""The prompts of a T2IAT, and the images and texts that it needs."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ class Stimulus:
 
     @property
     def neutral(self) -> list[str]:
-        """Return the prompts without an attribute."""
+        """Prompts of the stimulus without an attribute, in every wording."""
         return [prompt for prompts in self.wordings for prompt in prompts.neutral]
 
     def guided(self, attribute: str) -> list[str]:
-        """Return the prompts with an attribute."""
+        """Return the prompts of the stimulus with an attribute, in every wording."""
         return [
             prompt for prompts in self.wordings for prompt in prompts.guided[attribute]
         ]
 
 
 def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
-    """Yield every stimulus with its prompts."""
+    """Yield every stimulus of a task with its prompts."""
     attributes = {"A": task.attributes.A.words, "B": task.attributes.B.words}
     count = None if task.pairing == "cross" else task.words_per_stimulus
     for side, concept in (("X", task.concepts.X), ("Y", task.concepts.Y)):
@@ -80,7 +80,7 @@ def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
 
 
 def _prompts(wording: Wording, stimulus: str, words: dict[str, list[str]]) -> Prompts:
-    """The prompts of a stimulus in one wording, with each attribute's words."""
+    """Return the prompts of a stimulus in one wording, without attributes and with their words."""
     neutral = wording.without_attribute(stimulus)
     guided = {
         attribute: wording.with_each(stimulus, of_attribute)
@@ -90,7 +90,7 @@ def _prompts(wording: Wording, stimulus: str, words: dict[str, list[str]]) -> Pr
 
 
 def needs(task: T2iatTask, settings: Settings) -> Needs:
-    """Images of neutral and guided prompts, and the same prompts as texts."""
+    """Return the evidence that a task needs: images of all prompts, and the prompts as texts."""
     n_neutral, n_guided = task.image_counts(settings)
     prompts: list[PromptNeed] = []
     checks: list[QuestionNeed] = []
@@ -121,7 +121,7 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
 
 @dataclass(frozen=True, slots=True)
 class ConceptImages(StimulusImages):
-    """The images of one stimulus; guided ones are of attribute 'A' and 'B'."""
+    """The images of one stimulus, without an attribute and with attribute 'A' and 'B'."""
 
     stimulus: Stimulus
 
@@ -129,7 +129,7 @@ class ConceptImages(StimulusImages):
 def balanced(
     task: T2iatTask, collected: Sequence[ConceptImages]
 ) -> list[ConceptImages]:
-    """Return the stimuli whose own images, and whose partners' images, are complete.
+    """Return the stimuli whose own images, and those of their partners, are complete.
 
     Stimuli of one number share their attribute words, so that X and Y meet the same words equally
     often. A stimulus without its partner would compare other words on the two sides, which leans
@@ -144,7 +144,7 @@ def balanced(
 def collect(
     task: T2iatTask, collector: ImageCollector, settings: Settings
 ) -> list[ConceptImages]:
-    """Return the images of every stimulus."""
+    """Return the images of every stimulus of a task."""
     n_neutral, n_guided = task.image_counts(settings)
     images = []
     for stimulus in stimuli_of(task, settings):

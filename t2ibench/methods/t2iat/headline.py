@@ -16,7 +16,7 @@ from t2ibench.methods.t2iat.sides import SIDES, Sides
 
 
 def headline_of(leans: Leans, sides: Sides, level: float) -> HeadlineEstimate:
-    """L = (mean of N over X / mean of D over X - the same of Y) / 2.
+    """Return the headline L = (mean N of X / mean D of X - mean N of Y / mean D of Y) / 2.
 
     With the middle c of both leans, L is a ratio of sums: of s (N - c D) and of D, each over the
     mean of D over its concept, where s is 1 for X and -1 for Y. So what both lean by cancels, even
@@ -67,7 +67,7 @@ def headline_of(leans: Leans, sides: Sides, level: float) -> HeadlineEstimate:
 
 
 def signed_parts(leans: Leans, sides: Sides) -> tuple[Float64Array, Float64Array]:
-    """Numerator and denominator of the headline by stimulus and wording, before their sums."""
+    """Return numerator and denominator of the headline, by stimulus and wording."""
     unit = sides.weights(leans.bottom)
     middle = float(unit @ leans.top) / 2
     scale = (unit / np.diag(sides.means))[:, None]
@@ -77,12 +77,12 @@ def signed_parts(leans: Leans, sides: Sides) -> tuple[Float64Array, Float64Array
 
 
 def noise_factor(leans: Leans) -> float:
-    """Return the factor by which the noise of D enlarges L: that of one concept's mean of D."""
+    """Return the factor by which the noise of D enlarges the headline and the mean leans."""
     return 1.0 + 1.5 / leans.separation**2
 
 
 def mean_leans(leans: Leans, sides: Sides, level: float) -> dict[str, Estimate]:
-    """Return each concept's own mean lean, which their difference hides."""
+    """Return the mean lean of X's stimuli, and of Y's, as scores."""
     scores = {}
     top, bottom = by_wording(leans)
     for side, (name, at, numbers) in zip(SIDES, sides.groups, strict=True):
@@ -95,7 +95,7 @@ def mean_leans(leans: Leans, sides: Sides, level: float) -> dict[str, Estimate]:
 def amplification(
     headline: HeadlineEstimate, in_text: float | None, without_text: str | None
 ) -> dict[str, Estimate]:
-    """Return how much further the images lean than the words, in the direction of the words."""
+    """Return, as scores, the lean of the words and how much further the images lean that way."""
     if in_text is None or headline.value is None:
         reason = without_text or "the texts with either attribute do not differ"
         undefined = Estimate.undefined(reason)

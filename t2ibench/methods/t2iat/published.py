@@ -31,7 +31,7 @@ EFFECT_SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class Associations:
-    """The associations of one concept's neutral images.
+    """The associations of one concept's images without an attribute.
 
     Attributes:
         images: The stimuli behind them.
@@ -46,24 +46,24 @@ class Associations:
 
     @property
     def values(self) -> Float64Array:
-        """Return the associations of all images, shape (n,)."""
+        """Associations of all images, shape (n,)."""
         return np.concatenate(self.by_stimulus)
 
     @property
     def labels(self) -> IntArray:
-        """Return each image's stimulus, shape (n,)."""
+        """Number of each image's stimulus, shape (n,)."""
         sizes = [len(associations) for associations in self.by_stimulus]
         return np.repeat(np.arange(len(sizes)), sizes)
 
     @property
     def prompt_means(self) -> Float64Array:
-        """Return the mean association of each stimulus, shape (stimuli,)."""
+        """Mean association of each stimulus's images, shape (stimuli,)."""
         return np.array([associations.mean() for associations in self.by_stimulus])
 
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """One of two samples that are compared.
+    """One of the two samples of associations that are compared.
 
     Attributes:
         values: The values, shape (n,).
@@ -79,7 +79,7 @@ class _Sample:
 def associate(
     task: T2iatTask, side: str, images: Sequence[ConceptImages], settings: Settings
 ) -> Associations:
-    """Return every neutral image's association with the attribute images it is matched to."""
+    """Return the association of each image without an attribute, by stimulus of one concept."""
     all_a = PromptImages.merged([stimulus.of_group("A") for stimulus in images])
     all_b = PromptImages.merged([stimulus.of_group("B") for stimulus in images])
     neutral = [stimulus.all_neutral.embeddings for stimulus in images]
@@ -111,7 +111,7 @@ def associate(
 def published_scores(
     task: T2iatTask, concepts: Mapping[str, Associations], settings: Settings
 ) -> dict[str, Estimate]:
-    """Return the paper's scores.
+    """Return the paper's scores S and d, and each concept's own association.
 
     S = mean over X of Asc - mean over Y of Asc                        (eq. 1)
     d = S / pooled within-group SD of Asc          (eq. 4; other SDs by `effect_size`)
@@ -138,7 +138,7 @@ def published_scores(
 def _image_samples(
     task: T2iatTask, concepts: Mapping[str, Associations]
 ) -> tuple[_Sample, _Sample]:
-    """Return the associations of X's images and of Y's."""
+    """Return the associations of X's images and of Y's as the two compared samples."""
     x = concepts["X"]
     y = concepts["Y"]
     by_prompt = task.unit == "prompt"
@@ -159,7 +159,7 @@ def _effect_size(
     images: Mapping[str, Estimate],
     settings: Settings,
 ) -> Estimate:
-    """Return the effect size d by the convention of the task."""
+    """Return the effect size d, by the convention that the task names."""
     if task.effect_size == "cohen":
         return images["cohens_d"]
     if task.effect_size == "weat":
@@ -179,7 +179,7 @@ def _own_association(
     boot: Float64Array | None,
     settings: Settings,
 ) -> Estimate:
-    """One concept's own association, which the difference hides."""
+    """Return one concept's own mean association, with a test that it is 0."""
     flips = sign_flip_permutation(
         associations.values,
         associations.labels if task.unit == "prompt" else None,
@@ -199,7 +199,7 @@ def _compared(
     *,
     statistics: Sequence[str],
 ) -> dict[str, Estimate]:
-    """Statistics of two samples, whole clusters of which are resampled and moved."""
+    """Return statistics that compare two samples, with bootstrap draws and permutation tests."""
     boot = two_sample_bootstrap(
         x.draws,
         y.draws,

@@ -1,4 +1,4 @@
-"""The schema of T2IAT tasks, with further checks that a schema cannot express."""
+"""The schema of T2IAT tasks, and checks that a schema cannot express."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from t2ibench.methods.core.schema import Concept, Count, Strict, TwoWordGroups
 
 
 class Concepts(Strict):
-    """The two target concepts."""
+    """The two target concepts X and Y of a T2IAT."""
 
     X: Concept
     Y: Concept
@@ -41,7 +41,7 @@ class T2iatTask(GuidedTask):
 
 
 def check(task: T2iatTask) -> Iterator[checks.Finding]:
-    """Problems of a task that its schema cannot express."""
+    """Yield the problems of a task that its schema cannot express."""
     x = task.concepts.X
     y = task.concepts.Y
     a = task.attributes.A

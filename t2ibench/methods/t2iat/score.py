@@ -1,4 +1,4 @@
-"""Text-to-image association test (Wang et al. 2023)."""
+"""The text-to-image association test and its scores (Wang et al. 2023)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from t2ibench.settings import Settings
 
 
 def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Return the lean of X less that of Y, and the paper's scores.
+    """Return the result of a task: half the lean of X less that of Y, and the paper's scores.
 
     With N_j and D_j of stimulus j, whose ratio is its lean (`core.leans.Leans`):
 
@@ -112,7 +112,7 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
 
 @dataclass(frozen=True, slots=True)
 class _Stimuli:
-    """The stimuli that are scored.
+    """The stimuli of a task that are scored, with their images.
 
     Attributes:
         collected: The images of all stimuli.
@@ -181,14 +181,14 @@ def _why_nothing_is_left(collected: Sequence[ConceptImages]) -> str:
 def _read_attributes(
     task: T2iatTask, images: Sequence[ConceptImages], evidence: Evidence
 ) -> dict[str, Seen]:
-    """Return how many images of each attribute the encoder reads as that."""
+    """Return how many images of each attribute are nearer to their own attribute's text."""
     of_a, of_b = read_groups(images, "A", "B", evidence)
     return {task.attributes.A.name: of_a, task.attributes.B.name: of_b}
 
 
 @dataclass(frozen=True, slots=True)
 class _TaskLeans:
-    """The leans of all stimuli, and what follows from them.
+    """The leans of all stimuli, with the scores and controls that follow from them.
 
     Attributes:
         headline: The headline.
@@ -254,7 +254,7 @@ def _measure_leans(
 
 
 def _read_twice(measured: _TaskLeans, leans: Leans, sides: Sides) -> _TaskLeans:
-    """The same with the control by variances; where it shows that all leans are moved, no rows."""
+    """Return the leans with the control by variances, which may leave the rows undefined."""
     reading = read_variances(leans, sides, measured.headline)
     if reading is None:
         return measured
@@ -274,7 +274,7 @@ def _read_twice(measured: _TaskLeans, leans: Leans, sides: Sides) -> _TaskLeans:
 def _lean_of_texts(
     images: Sequence[ConceptImages], sides: Sides, evidence: Evidence
 ) -> tuple[float | None, str | None]:
-    """L of the prompts' texts; None where they do not differ, or with a note have no vectors."""
+    """Return the headline from the prompts' texts; None where it is undefined, perhaps with why."""
     top, bottom = text_leans(images, "A", "B", evidence)
     without_text = lacking_texts(int(np.isnan(bottom).sum()), len(images))
     if without_text is not None or not (sides.means @ bottom > 0).all():
@@ -283,7 +283,7 @@ def _lean_of_texts(
 
 
 def _undecided(leans: _TaskLeans, reason: str) -> _TaskLeans:
-    """Return the same without values: the test stands, but its unit is too uncertain."""
+    """Return the leans with their tests but without their values, for a reason."""
     headline = replace(
         leans.headline,
         value=None,
@@ -309,7 +309,7 @@ def _undecided(leans: _TaskLeans, reason: str) -> _TaskLeans:
 def _rows_and_samples(
     concepts: Mapping[str, Associations], leans: _TaskLeans
 ) -> tuple[list[Item], list[dict[str, Any]]]:
-    """Return a row for each stimulus, and a sample for each of its images without an attribute."""
+    """Return a row for each stimulus, and a sample for each image without an attribute."""
     rows = []
     samples = []
     number = 0

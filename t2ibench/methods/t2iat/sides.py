@@ -1,4 +1,4 @@
-"""Which stimuli of a T2IAT are X's and which are Y's, as weights of their N and D."""
+"""The stimuli of X and of Y, and the weights of their N and D in the headline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIDES = ("X", "Y")
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Which stimuli are X's and which are Y's.
+    """The stimuli of X and of Y, by position among all stimuli.
 
     Attributes:
         groups: Name, positions and numbers of each concept's stimuli.
@@ -29,7 +29,7 @@ class Sides:
 
     @classmethod
     def of(cls, images: Sequence[ConceptImages]) -> Sides:
-        """Return the sides of some stimuli."""
+        """Return which stimuli are X's and which are Y's."""
         sides = np.array([stimulus.stimulus.side for stimulus in images])
         numbers = np.array([stimulus.stimulus.number for stimulus in images])
         groups = []
@@ -46,9 +46,9 @@ class Sides:
         return [at for _, at, _ in self.groups]
 
     def weights(self, bottom: Float64Array) -> Float64Array:
-        """1 / (stimuli of the concept x mean of D over them), shape (stimuli,)."""
+        """Return each stimulus's weight, 1 / (stimuli of its concept x their mean D)."""
         return np.diag(self.means) / (self.means @ bottom)
 
     def lean(self, top: Float64Array, bottom: Float64Array) -> Float64Array:
-        """Half the difference of the mean leans: of shape top.shape[1:]."""
+        """Return half the difference of the mean leans of X and Y, of shape top.shape[1:]."""
         return (self.signs * self.weights(bottom)) @ top / 2

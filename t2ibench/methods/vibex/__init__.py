@@ -1,4 +1,4 @@
-"""ViBEx: registration of the method."""
+"""ViBEx, concept queries against anchors, as a method of the benchmark."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The scores over several encoders."""
+"""The result of ViBEx over several encoders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from t2ibench.stats.student import t_test
 def combine(
     task: VibexTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the scores over all encoders: concepts against the reference, for the mean encoder."""
+    """Return the result over all encoders, with the headline and verdicts of the mean encoder."""
     mean = average_results(results, settings.level)
     if len(results) == 1 or any(result.reason for result in results):
         return mean
@@ -75,7 +75,7 @@ def _mean_headline(
 
 
 def _bounded_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
-    """Return the lean to two anchors and their shares, with its interval, which ends at ±1."""
+    """Return a concept's lean to two anchors, and their shares, with intervals that end at ±1."""
     lean = item.scores.get("lean")
     if lean is None or lean.value is None or lean.interval is None:
         return {}
@@ -97,7 +97,7 @@ def _bounded_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
 def averaged_effect(
     estimates: Sequence[Estimate], n_anchors: int, level: float
 ) -> Estimate:
-    """Return the effect of one concept over encoders.
+    """Return the effect of one concept over encoders, with its p-value among reference words.
 
     The value is the mean; its p compares the mean of each encoder's effect, in units of the spread
     of its reference, with that of each reference word.
@@ -132,7 +132,7 @@ def _p_of_images(
     influences: Sequence[Influence],
     n_anchors: int,
 ) -> float:
-    """Return whether the images' variation explains the mean effect in units of the spreads.
+    """Return the p-value of a mean effect, given how much the images themselves vary.
 
     Student's p times the number of pairs of anchors; 1 where it is not known.
     """

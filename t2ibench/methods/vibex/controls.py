@@ -1,4 +1,4 @@
-"""The controls: shuffled anchors, halves, separation of the anchors, and texts alone."""
+"""Controls of ViBEx: shuffled anchors, halves, separation of the anchors, and texts alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FEWEST_IMAGES = 3
 def controls_of(
     scene: Scene, forward: Forward, n_concepts: int, headline: HeadlineEstimate
 ) -> dict[str, Control]:
-    """Return the controls of a task, in which no effect should appear."""
+    """Return the controls of a task: shuffled anchors, halves, separation, and texts alone."""
     return {
         "shuffled": _shuffled(scene, forward),
         "halves": _halves(scene, forward),
@@ -39,7 +39,7 @@ def controls_of(
 
 
 def _shuffled(scene: Scene, forward: Forward) -> Control:
-    """Return the headline where the anchors of the images are shuffled."""
+    """Return the control that repeats the test with the anchors of the images shuffled."""
     rng = scene.rng("control: shuffled anchors")
     headlines = []
     for _ in range(SHUFFLES):
@@ -60,7 +60,7 @@ def _shuffled(scene: Scene, forward: Forward) -> Control:
 
 
 def _halves(scene: Scene, forward: Forward) -> Control:
-    """Return whether even- and odd-numbered images have the same excess."""
+    """Return the control of whether even- and odd-numbered images have the same excess."""
     halves: list[Part] = []
     for parity in (0, 1):
         chosen = scene.pool.indices % 2 == parity
@@ -86,7 +86,7 @@ def _halves(scene: Scene, forward: Forward) -> Control:
 
 
 def _separation(forward: Forward, headline: HeadlineEstimate) -> Control:
-    """Return whether the anchors' images differ beyond what the prompts say."""
+    """Return the control of whether the anchors' images differ beyond what prompts say."""
     differ = headline.value is not None
     squares = forward.squares
     total = squares.concepts.mean() + squares.reference.mean()
@@ -100,7 +100,7 @@ def _separation(forward: Forward, headline: HeadlineEstimate) -> Control:
 
 
 def _text_only(forward: Forward, n_concepts: int) -> Control:
-    """Return the excess of the concepts on the anchors' texts."""
+    """Return the control that scores the anchors' texts instead of their images."""
     squared = forward.text_only**2
     value = float(excess(squared[:n_concepts].mean(), squared[n_concepts:].mean()))
     return Control(

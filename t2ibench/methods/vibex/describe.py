@@ -1,4 +1,4 @@
-"""A ViBEx result in a sentence."""
+"""A ViBEx result in plain sentences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_NAMED = 3
 
 
 def describe(task: VibexTask, result: MethodResult) -> str:
-    """Return the result as plain sentences with its direction."""
+    """Return the result in plain sentences: whether concepts lean, and which to which anchor."""
     missing = nothing_shown(result)
     if missing:
         return missing
@@ -40,7 +40,7 @@ def describe(task: VibexTask, result: MethodResult) -> str:
 def _leaning_concepts(
     verdicts: Sequence[ConceptVerdict], anchors: Sequence[str]
 ) -> list[str]:
-    """Return a sentence for each anchor with the concepts that lean clearly to it."""
+    """Return a sentence for each anchor that names the concepts that lean clearly to it."""
     concepts_of_anchors: dict[str, list[str]] = {}
     for row in verdicts:
         if row.verdict.side is not None:

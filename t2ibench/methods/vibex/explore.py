@@ -1,4 +1,4 @@
-"""Concept queries as the explorer starts from them and writes them down."""
+"""Concept queries for the explorer: where it starts from, and the task file it writes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from t2ibench.methods.vibex.schema import VibexTask
 
 
 class VibexExploration:
-    """Explores ViBEx tasks (see `t2ibench.methods.core.prompting_tree.Exploration`)."""
+    """The part of ViBEx that the explorer uses (see `core.prompting_tree.Exploration`)."""
 
     def anchors(self, task: VibexTask, /) -> dict[str, str]:
-        """Return the anchors of a task."""
+        """Return the name of each anchor of a task, by the anchor's prompt."""
         return {anchor.prompt: anchor.name for anchor in task.anchors}
 
     def reference(self, task: VibexTask, /) -> ExploredReference:
@@ -26,7 +26,7 @@ class VibexExploration:
         return ExploredReference(task.reference.template, task.reference.words)
 
     def default_reference(self, anchors: Sequence[str], /) -> ExploredReference:
-        """Everyday words, put as the anchors are where these share their first words.
+        """Return everyday words, after the first words that all anchors' prompts share, if any.
 
         Examples:
             >>> prompts = ["picture that shows a woman", "picture that shows a man"]
@@ -54,7 +54,7 @@ class VibexExploration:
         reference: ExploredReference,
         /,
     ) -> dict[str, Any]:
-        """Return the explored tree as a task file."""
+        """Return the content of a task file with the explored concepts."""
         words = EVERYDAY if reference.words is None else list(reference.words)
         task: dict[str, Any] = {
             "id": name,
@@ -78,7 +78,7 @@ class VibexExploration:
 
 
 def _concept_rows(concepts: Sequence[ExploredConcept]) -> list[dict[str, str]]:
-    """Return a forward query for each concept, and an inverse one if it has images."""
+    """Return each concept as a forward query, and as an inverse one if it has images."""
     rows = []
     for concept in concepts:
         forward = {"name": concept.name, "prompt": concept.prompt}

@@ -1,4 +1,4 @@
-"""Intersections: two concepts at once."""
+"""Intersections of ViBEx: two concepts at once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def intersections(scene: Scene, evidence: Evidence) -> list[Item]:
 
 
 def intersection(scene: Scene, first: str, second: str, texts: Float64Array) -> Item:
-    """Two concepts at once: each anchor's share of images that show more of both than usual.
+    """Return the row of two concepts: each anchor's share of images with more of both than usual.
 
     Args:
         scene: The task and its images.

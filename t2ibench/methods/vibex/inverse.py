@@ -26,7 +26,7 @@ def inverse_queries(
     evidence: Evidence,
     collector: ImageCollector,
 ) -> tuple[list[Item], list[dict[str, Any]]]:
-    """Return the rows and samples of all inverse queries; unreadable concepts are only counted."""
+    """Return rows and samples of all inverse queries; of unreadable concepts images only count."""
     task = scene.task
     n_images = scene.settings.images(task.inverse_images)
     items: list[Item] = []
@@ -46,7 +46,7 @@ def inverse_queries(
 def inverse(
     scene: Scene, concept: TestConcept, pool: PromptImages, text: Float64Array
 ) -> tuple[Item, list[dict[str, Any]]]:
-    """On which anchor's side the images of a concept are; see `score`.
+    """Return the row and samples of one inverse query: which anchor its images are nearest.
 
     Args:
         scene: The task and its images.
@@ -70,7 +70,7 @@ def inverse(
 
 
 def _corrected_shares(scene: Scene, pool: PromptImages) -> dict[str, Estimate]:
-    """Shares of images nearest each anchor's own images, corrected, and their lean."""
+    """Return the corrected shares of a concept's images on each anchor's side, and their lean."""
     anchors = scene.pool
     sides = Sides(anchors.embeddings, scene.labels, anchors.prompts, anchors.indices)
     level = scene.settings.level
@@ -100,7 +100,7 @@ def _corrected_shares(scene: Scene, pool: PromptImages) -> dict[str, Estimate]:
 def _published_shares(
     scene: Scene, concept: TestConcept, pool: PromptImages
 ) -> dict[str, Estimate]:
-    """Which anchor's text each image is nearest, and by how much, as published."""
+    """Return the share of a concept's images nearest each anchor's text, as published."""
     settings = scene.settings
     values = similarity(pool.embeddings, scene.anchors)
     nearest = values.argmax(axis=0)

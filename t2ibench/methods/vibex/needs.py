@@ -15,7 +15,7 @@ from t2ibench.settings import Settings
 
 
 def needs(task: VibexTask, settings: Settings) -> Needs:
-    """Images of the anchors and of inverse queries; texts of anchors, concepts and reference."""
+    """Return the evidence that a task needs: images and texts of anchors and concepts."""
     n_images = settings.images(task.images_per_prompt)
     n_inverse = settings.images(task.inverse_images)
     concepts = asked_concepts(task, settings)
@@ -42,7 +42,7 @@ def needs(task: VibexTask, settings: Settings) -> Needs:
 
 
 def asked_concepts(task: VibexTask, settings: Settings) -> list[TestConcept]:
-    """Return the concepts of forward queries, then those of inverse ones."""
+    """Return the concepts that a run asks about: of forward queries, then of inverse ones."""
     concepts: list[TestConcept] = []
     for query in ("forward", "inverse"):
         of_query = [concept for concept in task.concepts if concept.query == query]

@@ -1,4 +1,4 @@
-"""How pages show the result of a ViBEx task."""
+"""The presentation of a ViBEx task's result on pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from t2ibench.methods.vibex.schema import VibexTask
 
 
 def present(task: VibexTask) -> Presentation:
-    """Return how the result of a task is shown."""
+    """Return the presentation of a task's result on pages: its rows, images and formula."""
     return Presentation(
         name=_short_name(task),
         axis=Axis("less than everyday words", "more than everyday words"),
@@ -31,7 +31,7 @@ def present(task: VibexTask) -> Presentation:
 
 
 def _short_name(task: VibexTask) -> str:
-    """Return the anchors, and how many concepts there are."""
+    """Return a task's name for tables: its anchors and number of concepts."""
     anchors = " and ".join(anchor.name for anchor in task.anchors)
     n_concepts = len(task.concepts)
     noun = "concepts" if n_concepts > 1 else "concept"
@@ -39,7 +39,7 @@ def _short_name(task: VibexTask) -> str:
 
 
 def _inverse_rows(task: VibexTask) -> tuple[RowSeries, ...]:
-    """Return the leans of inverse queries, which have two poles where there are two anchors."""
+    """Return the rows of inverse queries that pages show on an axis; none beyond two anchors."""
     if len(task.anchors) != 2:
         return ()
     first, second = task.anchors
@@ -48,7 +48,7 @@ def _inverse_rows(task: VibexTask) -> tuple[RowSeries, ...]:
 
 
 def _image_groups(task: VibexTask) -> ImageGroups:
-    """Return the anchors' images, sorted by how near they are to the concept."""
+    """Return how pages group the anchors' images of a concept: by anchor, by nearness to it."""
     anchors = {anchor.prompt: anchor.name for anchor in task.anchors}
 
     def anchor_of(concept: str, sample: Mapping[str, Any]) -> str | None:
@@ -60,6 +60,6 @@ def _image_groups(task: VibexTask) -> ImageGroups:
 
 
 def _similarity(concept: str, sample: Mapping[str, Any]) -> float | None:
-    """Return how near a sample's image is to a concept; None where it was not compared."""
+    """Return the similarity of a sample's image to a concept; None where it has none."""
     value = sample.get("similarities", {}).get(concept)
     return None if value is None else float(value)

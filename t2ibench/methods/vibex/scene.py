@@ -1,4 +1,4 @@
-"""The common inputs of all queries of one ViBEx task."""
+"""What all queries of one ViBEx task share: the anchors' images and texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from t2ibench.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The common inputs of all queries of one task.
+    """The images and texts of a task's anchors, which all of its queries share.
 
     Attributes:
         task: The task.
@@ -37,20 +37,20 @@ class Scene:
 
     @property
     def labels(self) -> IntArray:
-        """Return the number of each image's anchor, shape (n,)."""
+        """Number of each image's anchor, shape (n,)."""
         return self.pool.clusters
 
     @property
     def anchor_names(self) -> list[str]:
-        """Return the anchors' names for reports."""
+        """Names of the anchors in reports."""
         return [anchor.name for anchor in self.task.anchors]
 
     def rng(self, purpose: str) -> np.random.Generator:
-        """Return a generator of random numbers for one purpose."""
+        """Return a generator of random numbers that is the task's own for one purpose."""
         return self.settings.rng(self.task.id, purpose)
 
     def samples(self, pool: PromptImages) -> list[dict[str, Any]]:
-        """Return a sample of each image, with how near it is to the anchors' texts."""
+        """Return a sample for each image, with its similarity to each anchor's text."""
         nearness = similarity(pool.embeddings, self.anchors)
         samples = []
         for image, index in enumerate(pool.indices):

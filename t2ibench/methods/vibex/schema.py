@@ -1,4 +1,4 @@
-"""The schema of concept queries, with further checks that a schema cannot express."""
+"""The schema of ViBEx tasks, and checks that a schema cannot express."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from t2ibench.methods.core.schema import EVERYDAY, Count, ImageTask, Strict, Tex
 
 
 class Anchor(Strict):
-    """An anchor concept: images that a test concept is compared against.
+    """An anchor: a concept whose images other concepts are compared against.
 
     Attributes:
         name: What reports call it.
@@ -28,7 +28,7 @@ class Anchor(Strict):
 
 
 class TestConcept(Strict):
-    """A test concept.
+    """A test concept, and the query that is made about it.
 
     Attributes:
         name: What reports call it.
@@ -60,7 +60,7 @@ class ReferenceWords(Strict):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Return the reference texts, in order."""
+        """Reference texts, in the order of their words."""
         return tuple(fill(self.template, word=word) for word in self.words)
 
 
@@ -69,7 +69,7 @@ def _words_alone(value: Any) -> Any:
 
 
 class VibexTask(ImageTask):
-    """Test concepts against anchors (Eschner et al. 2025).
+    """A task of concept queries against anchors (Eschner et al. 2025).
 
     Attributes:
         anchors: Two or more.
@@ -95,7 +95,7 @@ _WORDS_EACH = 20
 
 
 def check(task: VibexTask) -> Iterator[checks.Finding]:
-    """Problems of a task that its schema cannot express."""
+    """Yield the problems of a task that its schema cannot express."""
     anchors = [anchor.name for anchor in task.anchors]
     yield from checks.duplicates(anchors, ("anchors",))
     yield from checks.duplicates(

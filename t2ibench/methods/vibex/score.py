@@ -1,4 +1,4 @@
-"""Concept queries against anchors (Eschner et al. 2025, section 3.3)."""
+"""The scores of concept queries against anchors (Eschner et al. 2025, section 3.3)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from t2ibench.settings import Settings
 
 
 def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Return every concept against the anchors.
+    """Return the result of a task: the scores of every concept against the anchors.
 
     With cosines of images and texts, k anchors c_j, a concept t and R reference words:
 
@@ -104,7 +104,7 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
 def _scene(
     task: VibexTask, evidence: Evidence, settings: Settings, collector: ImageCollector
 ) -> Scene:
-    """Return the anchors' images and texts."""
+    """Return the images and texts of a task's anchors."""
     n_images = settings.images(task.images_per_prompt)
     pool = collector.collect([anchor.prompt for anchor in task.anchors], n_images)
     texts = evidence.texts([anchor.text or anchor.prompt for anchor in task.anchors])
@@ -112,7 +112,7 @@ def _scene(
 
 
 def _reason_for_no_score(scene: Scene) -> str | None:
-    """Which anchors have no image, or else no text vector; None where all have both."""
+    """Return which anchors have no image or no text vector; None where all have both."""
     without_images = [
         name
         for number, name in enumerate(scene.anchor_names)

@@ -20,7 +20,7 @@ from t2ibench.stats.relatedness import (
 
 @dataclass(frozen=True, slots=True)
 class SquaredEffects:
-    """Squared effects of m concepts and r reference words, unbiased, as one encoder sees them.
+    """Unbiased squared effects of m concepts and r reference words, as one encoder sees them.
 
     Attributes:
         concepts: Shape (m,).
@@ -46,7 +46,7 @@ class SquaredEffects:
         strata: Sequence[str],
         units: IntArray,
     ) -> SquaredEffects:
-        """From the images beside m concepts and, after them, the reference, by the jackknife.
+        """Return the squared effects from how near images are to concepts and reference words.
 
         Args:
             nearness: How near each image is to each concept and reference word.
@@ -83,7 +83,7 @@ class SquaredEffects:
         return float(self.reference.mean())
 
     def in_units_of(self, typical: float) -> SquaredEffects:
-        """Return the same with the concepts' squares divided by what random sets of words have."""
+        """Return the effects with the concepts' squares in units of what random word sets have."""
         return replace(
             self,
             concepts=self.concepts / typical,
@@ -93,7 +93,7 @@ class SquaredEffects:
 
 @dataclass(frozen=True, slots=True)
 class ProbingResult(MethodResult):
-    """A result that can be averaged over encoders.
+    """A ViBEx result with the squared effects that its mean over encoders needs.
 
     Attributes:
         squares: The squared effects of concepts and reference words; None without forward queries.
@@ -105,7 +105,7 @@ class ProbingResult(MethodResult):
 def pooled_effects(
     encoders: Sequence[SquaredEffects], totals: Sequence[float]
 ) -> SquaredEffects:
-    """Return the mean over encoders, whose squared effects are each in units of its total."""
+    """Return the mean squared effects over encoders, each in units of its own total."""
     weights = [1.0 / (len(encoders) * total) for total in totals]
     weighted = list(zip(weights, encoders, strict=True))
     concepts = [weight * part.concepts for weight, part in weighted]
@@ -125,7 +125,7 @@ def pooled_effects(
 def related_concepts(
     nearness: Nearness, texts: Float64Array, reference: Float64Array
 ) -> Float64Array:
-    """Return how m concepts' effects correlate, as everyday words of these cosines do, (m, m).
+    """Return how m concepts' effects correlate, learnt from the reference words, (m, m).
 
     Args:
         nearness: How near each image is to each concept and reference word.

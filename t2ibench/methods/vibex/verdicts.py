@@ -1,4 +1,4 @@
-"""Joint conclusions from the rows of a result: verdicts and published tendencies."""
+"""Conclusions from several rows of a result: verdicts and published tendencies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ConceptVerdict:
 
 
 def with_verdicts(task: VibexTask, result: MethodResult) -> MethodResult:
-    """Return a result with the conclusions from its rows."""
+    """Return a result with the verdicts and tendencies that follow from its rows."""
     anchors = [anchor.name for anchor in task.anchors]
     verdicts = verdicts_of(task, result.by)
     entries = [_verdict_entry(row, anchors) for row in verdicts]
@@ -83,7 +83,7 @@ def _corrected(rows: Sequence[Item], score: str) -> list[float]:
 
 
 def _side(item: Item, score: str, anchors: Sequence[str]) -> int:
-    """Return the number of the anchor that a forward query leans to by an effect."""
+    """Return the number of the anchor that a concept leans to by one effect."""
     if len(anchors) == 2:
         return int((item.scores[score].value or 0.0) < 0.0)
     means = [item.scores[f"{score}:{anchor}"].value or 0.0 for anchor in anchors]
@@ -91,7 +91,7 @@ def _side(item: Item, score: str, anchors: Sequence[str]) -> int:
 
 
 def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
-    """Return the number of the anchor whose side more images of a concept are on than by chance."""
+    """Return the anchor that each concept's own images clearly lean to, for those that lean."""
     rows = [item for item in items if item.group == "inverse"]
     if len(task.anchors) == 2:
         return _sides_by_lean(rows)
@@ -100,7 +100,7 @@ def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
 
 
 def _sides_by_lean(rows: Sequence[Item]) -> dict[str, int]:
-    """Return the side of each concept whose lean is clear after Holm's correction."""
+    """Return the anchor (0 or 1) of each concept whose lean is clear after Holm's correction."""
     leans = [item.scores.get("lean", Estimate.undefined("")) for item in rows]
     corrected = holm([lean.p for lean in leans])
     return {
@@ -111,7 +111,7 @@ def _sides_by_lean(rows: Sequence[Item]) -> dict[str, int]:
 
 
 def _sides_by_shares(rows: Sequence[Item], anchors: Sequence[str]) -> dict[str, int]:
-    """Return the side of each concept of which one anchor's share alone is above 1 / k."""
+    """Return the anchor of each concept that alone has clearly more than its chance share."""
     sides = {}
     for item in rows:
         above = [
@@ -163,7 +163,7 @@ def _published_tendencies(
 
 
 def _share_reproduced(tendencies: Sequence[dict[str, str]]) -> dict[str, Estimate]:
-    """Return the share of published tendencies that come out, where there are some."""
+    """Return, as a score, the share of published tendencies that come out; none without any."""
     decided = [row for row in tendencies if row["published"] != "balanced"]
     if not decided:
         return {}
@@ -172,7 +172,7 @@ def _share_reproduced(tendencies: Sequence[dict[str, str]]) -> dict[str, Estimat
 
 
 def tendency(task: VibexTask, item: Item) -> str | None:
-    """Return the anchor that a concept leans to; None where no anchor has a value."""
+    """Return the anchor that a concept leans to by the paper's scores; None without a value."""
     score = "probability" if item.group == "forward" else "share_nearest"
     values = {}
     for anchor in task.anchors:

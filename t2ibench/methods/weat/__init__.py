@@ -1,4 +1,4 @@
-"""WEAT: registration of the method."""
+"""WEAT, the word embedding association test, as a method of the benchmark."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The controls: independent words, separation of the attributes, and shuffled attribute words."""
+"""Controls of a WEAT: independent words, separation, and shuffled attribute words."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHUFFLES = 1999
 def controls_of(
     task: WeatTask, sets: WordSets, delta: Estimate, settings: Settings
 ) -> dict[str, Control]:
-    """Return all controls of a task; `delta` is Cliff's delta with its null."""
+    """Return the controls of a task: independent words, separation and shuffled attributes."""
     assert delta.null is not None
     return {
         "units": _independent_words(task, sets["X"], sets["Y"], delta.null),
@@ -37,7 +37,7 @@ def controls_of(
 
 
 def few_words_warnings(sets: WordSets) -> list[str]:
-    """Return a warning for each target set of few independent words."""
+    """Return a warning for each target set that tells as much as few independent words."""
     return [
         f"Few independent words: the {len(words.words)} of {words.name} tell as much as "
         f"{words.effective:.1f}."
@@ -49,7 +49,7 @@ def few_words_warnings(sets: WordSets) -> list[str]:
 def _independent_words(
     task: WeatTask, first: WordSet, second: WordSet, null: Float64Array
 ) -> Control:
-    """Return how many independent words the sets have, and whether they are enough.
+    """Return the control of whether the target sets have enough independent words.
 
     Its value is the smaller effective number of words. It contradicts where that is below 2, or
     where sets that lie wholly apart would have a p-value above .01.
@@ -72,7 +72,7 @@ def _independent_words(
 def _separation(
     task: WeatTask, first: WordSet, second: WordSet, settings: Settings
 ) -> Control:
-    """Return whether the encoder distinguishes the attribute words A and B at all (p below .05).
+    """Return the control of whether the encoder tells the attribute words A and B apart.
 
     The squared distance of their means, against that of shuffled labels. The value is the mean
     cosine within the sets less that between them.
@@ -129,7 +129,7 @@ def _closeness(cosines: Float64Array, n_first: int) -> float:
 def _shuffled(
     task: WeatTask, sets: WordSets, settings: Settings, p_of_test: float | None
 ) -> Control:
-    """Return whether other splits of the attribute words show as large a difference of X and Y.
+    """Return the control of whether other splits of the attribute words differ as much.
 
     The test permutes target words. Two sets of words that differ in anything differ along most
     directions, so a difference along A less B says something about A and B only if it is larger

@@ -1,4 +1,4 @@
-"""The headline: Cliff's delta of the target sets, under the correlation of related words."""
+"""The headline of a WEAT: Cliff's delta, with related words allowed to correlate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BESIDE_ZERO = 1e-3
 
 
 def dominance(task: WeatTask, sets: WordSets, settings: Settings) -> Estimate:
-    """Cliff's delta with its test and interval under the words' own correlation."""
+    """Return Cliff's delta of the target sets, with a test that allows for related words."""
     noise_of_x = sets["X"].noise
     noise_of_y = sets["Y"].noise
     assert noise_of_x is not None and noise_of_y is not None
@@ -63,7 +63,7 @@ def dominance(task: WeatTask, sets: WordSets, settings: Settings) -> Estimate:
 
 
 def headline_of_delta(delta: Estimate, level: float) -> HeadlineEstimate:
-    """Cliff's delta as the headline; the band of a fair encoder is that of the null."""
+    """Return Cliff's delta as the headline, with the null's band for a fair encoder."""
     assert delta.value is not None and delta.influence is not None
     assert delta.null is not None and delta.interval is not None
     tail = 100 * (1.0 - level) / 2
@@ -85,7 +85,7 @@ def headline_of_delta(delta: Estimate, level: float) -> HeadlineEstimate:
 def delta_over_encoders(
     deltas: Sequence[Estimate], mean: Estimate, task: WeatTask, level: float
 ) -> Estimate:
-    """Cliff's delta over encoders, whose errors are taken to agree.
+    """Return Cliff's delta over encoders, as if their errors agreed.
 
     The draws of all encoders are sorted before they are averaged, and the ends of their intervals
     are averaged: what holds where encoders err together, which is cautious where they do not.

@@ -1,4 +1,4 @@
-"""The evidence that a WEAT needs."""
+"""The evidence that a WEAT needs: the texts of its words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from t2ibench.settings import Settings
 
 
 def needs(task: WeatTask, settings: Settings) -> Needs:
-    """Texts of every word, and of every reference word, in every template."""
+    """Return the evidence that a task needs: every word in every template, as a text."""
     words: list[str] = []
     for group in word_groups(task).values():
         words += settings.limited(group.words)

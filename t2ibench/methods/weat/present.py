@@ -1,4 +1,4 @@
-"""How pages show the result of a WEAT."""
+"""The presentation of a WEAT's result on pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from t2ibench.methods.weat.schema import WeatTask
 
 
 def present(task: WeatTask) -> Presentation:
-    """Return how the result of a task is shown."""
+    """Return the presentation of a task's result on pages: its name, poles and formula."""
     first = task.attributes.A.name
     second = task.attributes.B.name
     return Presentation(

@@ -26,7 +26,7 @@ Weights = Mapping[str, Float64Array]
 
 
 def attribute_weights(task: WeatTask, sets: WordSets, settings: Settings) -> Weights:
-    """Resamples of the attribute words."""
+    """Return the weights of attribute words in each bootstrap resample, by set."""
     weights = {}
     for side in "AB":
         words = np.arange(len(sets[side].words))
@@ -38,7 +38,7 @@ def attribute_weights(task: WeatTask, sets: WordSets, settings: Settings) -> Wei
 def published_scores(
     task: WeatTask, sets: WordSets, weights: Weights, settings: Settings
 ) -> dict[str, Estimate]:
-    """Return the paper's effect size and test statistic, over words."""
+    """Return the paper's effect size and its test statistic S."""
     s_x, s_y = associations_of_targets(sets)
     boot = two_sample_bootstrap(
         _association_draws("X", sets, weights),
@@ -68,7 +68,7 @@ def published_scores(
 
 
 def _association_draws(side: str, sets: WordSets, weights: Weights) -> Float64Array:
-    """Associations of target words with resampled attribute words, shape (draws, words)."""
+    """Return associations of target words with resampled attribute words, (draws, words)."""
     targets = sets[side].vectors
     to_first = weights["A"] @ (sets["A"].vectors @ targets.T)
     to_second = weights["B"] @ (sets["B"].vectors @ targets.T)
@@ -79,7 +79,7 @@ def _association_draws(side: str, sets: WordSets, weights: Weights) -> Float64Ar
 def _difference_of_sums(
     difference: Estimate, s_x: Float64Array, s_y: Float64Array
 ) -> Estimate:
-    """The paper's S, the difference of sums of sets of one size, from the difference of means.
+    """Return the paper's S, a difference of sums, from the difference of means.
 
     Where the sets differ in size, it is as if both had their mean size.
     """
@@ -97,7 +97,7 @@ def _difference_of_sums(
 
 
 def word_rows(sets: WordSets, weights: Weights) -> list[Item]:
-    """Return each target word's association and its own effect size (SC-WEAT)."""
+    """Return a row for each target word, with its association and its own effect size."""
     rows = []
     for side in "XY":
         to_first = sets[side].vectors @ sets["A"].vectors.T

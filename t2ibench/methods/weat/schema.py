@@ -1,4 +1,4 @@
-"""The schema of WEAT tasks, with further checks that a schema cannot express."""
+"""The schema of WEAT tasks, and checks that a schema cannot express."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from t2ibench.methods.core.schema import (
 
 
 class WeatTargets(Strict):
-    """The two target sets."""
+    """The two sets of target words X and Y."""
 
     X: WordGroup
     Y: WordGroup
@@ -50,7 +50,7 @@ class WeatTask(BaseTask):
 
 
 def check(task: WeatTask) -> Iterator[checks.Finding]:
-    """Problems of a task that its schema cannot express."""
+    """Yield the problems of a task that its schema cannot express."""
     x_words = task.targets.X.words
     y_words = task.targets.Y.words
     a_words = task.attributes.A.words

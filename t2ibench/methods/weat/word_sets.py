@@ -27,7 +27,7 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class WordSet:
-    """One of the sets X, Y, A and B.
+    """One of the sets X, Y, A and B, with the vectors of its words.
 
     Attributes:
         name: What reports call it.
@@ -50,7 +50,7 @@ class WordSet:
 
     @property
     def effective(self) -> float:
-        """Return how many independent words would tell as much."""
+        """Number of independent words that would tell as much as the set."""
         if self.noise is None:
             return float(len(self.words))
         return effective_number(self.noise)
@@ -61,14 +61,14 @@ WordSets = Mapping[str, WordSet]
 
 
 def word_groups(task: WeatTask) -> dict[str, WordGroup]:
-    """Return the four sets as the task names them, by their letter."""
+    """Return the four sets of words in the task, by their letter."""
     return {**dict(task.targets), **dict(task.attributes)}
 
 
 def read_word_sets(
     task: WeatTask, evidence: Evidence, settings: Settings
 ) -> WordSets | str:
-    """Return the four sets with their vectors, and how the associations of target words correlate.
+    """Return the four sets of words with their vectors, or why a set has too few words.
 
     Returns:
         The sets, or why a set has too few words.
@@ -88,7 +88,7 @@ def read_word_sets(
 def _word_set(
     stratum: str, name: str, words: Sequence[str], vectors: Float64Array
 ) -> WordSet:
-    """Return a set's words with vectors, and those without."""
+    """Return a set with the words that have a vector, and those that have none."""
     has_vector = np.atleast_1d(np.isfinite(vectors).all(axis=1))
     numbers = np.flatnonzero(has_vector).astype(np.int64)
     return WordSet(
@@ -112,7 +112,7 @@ def _too_few_words(side: str, word_set: WordSet, n_words: int) -> str:
 
 
 def _with_noise(task: WeatTask, sets: WordSets, evidence: Evidence) -> WordSets:
-    """Return the sets with how the associations of related target words correlate.
+    """Return the sets with the correlation of related target words' associations.
 
     How alike words of a cosine are is learnt from the reference words, where there are enough.
     """
