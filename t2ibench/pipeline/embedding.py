@@ -179,7 +179,7 @@ def embedded_texts(
 
 
 def naming(name: str) -> AbstractContextManager[None]:
-    """Convert exceptions of an encoder into one line that names it."""
+    """Context that converts an encoder's exceptions into one line with its name."""
     return failing(f"The encoder '{name}' failed with")
 
 
@@ -236,7 +236,7 @@ def encode(
 def in_order(
     pool: ThreadPoolExecutor, call: Callable[[_T], _R], items: Iterable[_T], ahead: int
 ) -> Iterator[_R]:
-    """Return the results of a call for each item in order; the pool works a little ahead."""
+    """Yield the result of a call for each item, in order, while threads work a little ahead."""
     waiting: deque[Future[_R]] = deque()
     try:
         for item in items:
@@ -251,7 +251,7 @@ def in_order(
 
 
 def _load(wanted: Sequence[ImageToEmbed], encoders: Mapping[str, Encoder]) -> None:
-    """Load libraries in this thread, because simultaneous imports in threads fail."""
+    """Prepare one image in this thread, so that libraries are not imported in several at once."""
     needed = {name for _, names in wanted for name in names}
     for image, _ in wanted:
         with suppress(UnreadableImageError):

@@ -98,7 +98,7 @@ def observe_images(
 
 
 def _answers_of(judges: Collection[str], stores: Stores) -> dict[str, AnswerStore]:
-    """Return the answers of these judges and people."""
+    """Return the stored answers of the named judges and people."""
     answers = {**stores.judges, **stores.people}
     return {name: answers[name] for name in judges if name in answers}
 
@@ -146,7 +146,7 @@ def _most_frequent(reasons: Counter[str]) -> dict[str, int]:
 
 
 def _unknown_to_encoders(scored: ScoredTask) -> dict[str, dict[str, int]]:
-    """Return the number of images that each encoder could not embed, under 'unknown'."""
+    """Return a count of images that each encoder could not embed, under the status 'unknown'."""
     counts = {
         f"{name} cannot embed it": result.excluded[UNKNOWN]
         for name, result in scored.by_encoder.items()

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @cache
 def _code() -> str | None:
-    """Return a digest of this package's source and the versions of numerical libraries."""
+    """Return a digest of t2ibench's source code and library versions; None if unreadable."""
     digest = hashlib.sha256()
     root = Path(t2ibench.__file__).parent
     try:
@@ -170,7 +170,7 @@ def _encoders(stores: Stores) -> list[EvidenceStore]:
 
 
 def _state_of(attempt: Attempt | None) -> tuple[str | None, ...] | None:
-    """Return the properties of an image that affect scores and results."""
+    """Return status, hash, file and reason of an image, which scores and results depend on."""
     if attempt is None:
         return None
     return attempt.status, attempt.sha256, attempt.file, attempt.reason

@@ -86,12 +86,12 @@ def file_key(fingerprint: str, key: ImageKey) -> str:
 
 
 def _text_of(key: ImageKey) -> str:
-    """Return the text whose content id is in the key: the prompt, with the source after a NUL."""
+    """Return the text that identifies an image's content: its prompt, and its source after a NUL."""
     return key.prompt if key.source is None else f"{key.prompt}\0{key.source}"
 
 
 def _prompt_and_source(text: str) -> tuple[str, str | None]:
-    """Return what `_text_of` has joined."""
+    """Return the prompt and the source that a text made by `_text_of` contains."""
     prompt, separator, source = text.rpartition("\0")
     if separator and _SHA256.fullmatch(source):
         return prompt, source
@@ -111,7 +111,7 @@ def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
 
 
 def absent_files(root: Path, files: Iterable[str]) -> set[str]:
-    """Return which files are missing, from one listing of each folder for speed."""
+    """Return which image files are missing, from one listing of each folder for speed."""
     by_folder: dict[str, list[str]] = {}
     for file in files:
         by_folder.setdefault(file[:2], []).append(file)
@@ -131,7 +131,7 @@ def in_order(attempts: Iterable[Attempt]) -> list[Attempt]:
 
 
 def stored_order(attempt: Attempt) -> tuple[int, int]:
-    """Return the place of an attempt in the order in which run.db holds images, for sorting."""
+    """Return a sort key that puts attempts at images in the order in which run.db holds them."""
     return attempt.key.content, attempt.key.index
 
 

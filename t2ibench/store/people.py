@@ -85,7 +85,7 @@ class PeopleStore:
 
 
 def person_of(judge: str) -> str:
-    """Return the person's name from the name of a judge that is a file of answers."""
+    """Return the person's name in the name of a judge that is a file of answers."""
     return judge.removeprefix(ANSWERS_BY).removeprefix(ANSWERS_IN)
 
 

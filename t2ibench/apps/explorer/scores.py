@@ -47,7 +47,7 @@ class Scores:
         return self._read(source.folder) if scored else None
 
     def all(self, run: int) -> dict[str, Any]:
-        """Return the scores of every task of a run."""
+        """Return the scores of every task of a run; without scores, the reason."""
         view = self.view(run)
         if view is None:
             folder = self._collection.source(run).run is None
@@ -215,7 +215,7 @@ def _rows(task: TaskView) -> list[str]:
 
 
 def _image_of(sample: Mapping[str, Any]) -> ImageKey:
-    """Return which image a sample is about."""
+    """Return the prompt and sample index of the image that a stored sample describes."""
     return ImageKey.of(str(sample.get("prompt")), sample.get("index", -1))
 
 

@@ -65,7 +65,7 @@ def plain_files(folder: Path) -> dict[str, Path]:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, read in blocks."""
+    """Return the SHA-256 of a file of a submission, read in blocks."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):

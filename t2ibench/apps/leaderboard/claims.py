@@ -193,7 +193,7 @@ def _mismatches(claimed: Any, computed: Any, where: str) -> Iterator[str]:
 
 
 def _same(claimed: Any, computed: Any, key: str) -> bool:
-    """Return whether two values are equal; floating-point numbers up to a small tolerance."""
+    """Return whether a stated value equals the recomputed one, up to rounding of floats."""
     numbers = isinstance(claimed, float | int) and isinstance(computed, float | int)
     if not numbers or float not in {type(claimed), type(computed)}:
         return bool(claimed == computed)

@@ -53,7 +53,7 @@ class Verifier:
                 )
 
     def __call__(self, folder: Path) -> Verdict:
-        """Verify a submission; results of an earlier regeneration are reused."""
+        """Return the verdict on a submission; an earlier regeneration of its images is reused."""
         stored = _read(self._file(folder))
         if stored.get("drawn", -1) < self._draw:
             return self.check(folder)
