@@ -129,7 +129,7 @@ def _response(body: Mapping[str, Any]) -> _Completion:
 
 
 def _joined(parts: Iterable[tuple[str, str]], wanted: str) -> str:
-    """Return the texts of all parts of a kind, joined."""
+    """Return the joined texts of all parts of one kind in a message."""
     return "".join(text for kind, text in parts if kind == wanted)
 
 

@@ -248,7 +248,7 @@ def _rule_for(text: str) -> Rule | None:
 
 
 def _plain(text: str) -> str:
-    """Return a message without colours and without weights that are computed, not stored."""
+    """Return a library's message without colours, and without weights that are not stored."""
     return _POOLER.sub(r"\1UNUSED", _COMPUTED.sub("", _COLOURS.sub("", text)))
 
 

@@ -100,7 +100,7 @@ def cannot_load(
 
 
 def loading_hint(source: str, error: BaseException) -> str | None:
-    """Return the next step after a failure to load a model, if one is known."""
+    """Return advice after a failure to load a model; None if no remedy is known."""
     text = str(error)
     if isinstance(error, ImportError) or "pip install" in text:
         wanted = _PIP.search(text) or _REQUIRES.search(text)

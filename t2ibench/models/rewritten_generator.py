@@ -148,7 +148,7 @@ NOT_REWRITTEN = "the prompt could not be rewritten"
 
 
 def _noted(outcome: GeneratedImage, request: ImageRequest) -> GeneratedImage:
-    """Return an outcome with the prompt that was used: the generator's own or the rewritten one."""
+    """Return an image's outcome with the prompt used: the generator's own or the rewritten one."""
     if not isinstance(outcome, GeneratedImage) or outcome.revised_prompt is not None:
         return outcome
     return replace(outcome, revised_prompt=request.prompt)

@@ -78,7 +78,7 @@ def create_database(path: Path) -> None:
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Return a file's device and inode number, which tell whether it was replaced; None without one."""
+    """Return a file's device and inode number, by which a replaced file is noticed; else None."""
     try:
         status = os.stat(path)  # noqa: PTH116  # it is asked for with every query
     except (OSError, ValueError):

@@ -86,7 +86,7 @@ def file_key(fingerprint: str, key: ImageKey) -> str:
 
 
 def _text_of(key: ImageKey) -> str:
-    """Return the text that identifies an image's content: its prompt, and its source after a NUL."""
+    """Return the text that identifies an image's content: prompt, and source after a NUL."""
     return key.prompt if key.source is None else f"{key.prompt}\0{key.source}"
 
 

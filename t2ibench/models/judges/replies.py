@@ -89,7 +89,7 @@ def _plain(text: str) -> str:
 
 
 def _concluded(answer: str) -> str:
-    """Return the conclusion of an answer that gives reasons first, or the whole answer."""
+    """Return the conclusion of a reply that gives reasons first, or the whole reply."""
     conclusions = list(_CONCLUSION.finditer(answer))
     if not conclusions:
         return answer

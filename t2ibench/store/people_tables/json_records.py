@@ -137,7 +137,7 @@ def _records_of_pandas(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _records_by_file(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Return the records of an object keyed by file names or row numbers; None for other objects."""
+    """Return the records of an object keyed by file names or row numbers; None for another."""
     parts = list(whole.values())
     if all(PurePosixPath(name).suffix.lower() in IMAGE_SUFFIXES for name in whole):
         if all(isinstance(part, dict) for part in parts):
