@@ -154,7 +154,7 @@ class Alias:
 
 
 def read_aliases(path: Path) -> dict[str, Alias]:
-    """Read the short names that a YAML file defines."""
+    """Return the short names of models that a YAML file defines."""
     rows = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return {name: Alias(**row) for name, row in rows.items()}
 

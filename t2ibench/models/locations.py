@@ -36,7 +36,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_hub_id(text: str) -> bool:
-    """Return whether a text has the form ORG/NAME."""
+    """Return whether a text has the form of a hub id, ORG/NAME."""
     return _HUB_ID.fullmatch(text) is not None
 
 

@@ -26,7 +26,7 @@ class Ticker(Protocol):
     """Counts finished items of a stage."""
 
     def advance(self, count: int) -> None:
-        """Count items as done."""
+        """Count images, texts or questions as done."""
         ...
 
 

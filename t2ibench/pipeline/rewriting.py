@@ -90,7 +90,7 @@ def check_rewriter(rewriter: Rewriter | None, plan: Plan) -> None:
 def to_rewrite(
     plan: Plan, images: ImageStore | None, generator: Generator | None
 ) -> list[RewriteRequest]:
-    """Return the rewritings that missing images need and that are not stored."""
+    """Return requests for the rewritings that missing images need and that are not stored."""
     if not isinstance(generator, Rewritten) or images is None:
         return []
     store = generator.rewritings
@@ -107,7 +107,7 @@ def to_rewrite(
 def requests_of(
     requests: Sequence[ImageRequest], per: Per, seed: int
 ) -> list[RewriteRequest]:
-    """Return the rewritings that some image requests need."""
+    """Return requests for the rewritings that images need: one for each image, or each prompt."""
     if per == "image":
         return [
             RewriteRequest(request.prompt, request.index, request.seed)

@@ -75,7 +75,7 @@ def open_stores(
     judges: Mapping[str, str],
     controls: Mapping[str, ControlRecord] | None = None,
 ) -> Stores:
-    """Open the observations in a database."""
+    """Return the stores of a run's observations in its database."""
     answers = {name: AnswerStore(database, name, judges[name]) for name in judges}
     embeddings = {
         name: EvidenceStore(database, name, encoder.fingerprint, encoder.embeds_images)

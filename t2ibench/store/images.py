@@ -99,7 +99,7 @@ def _prompt_and_source(text: str) -> tuple[str, str | None]:
 
 
 def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
-    """Return whether a row has a valid combination of status, hash and file name.
+    """Return whether an attempt at an image has status, hash and file name that fit together.
 
     It may come from somebody else's run: the path must be one that `ImageStore` writes. A
     submission has the hashes of its images without their files.
@@ -238,7 +238,7 @@ class ImageStore:
 
     @uncollected()
     def refresh(self) -> None:
-        """Reload stored attempts; an image takes precedence over failed attempts at it."""
+        """Reload the stored attempts at images; a generated image counts before failed attempts."""
         self._absent = None
         self._perceptual_hashes: EvidenceStore | None = None
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"

@@ -75,7 +75,7 @@ class PeopleStore:
     def get(
         self, image: str, question: str, classes: Sequence[str]
     ) -> StoredAnswer | None:
-        """Return the majority answer, or None if nobody answered."""
+        """Return the people's majority answer about an image, or None if nobody answered."""
         votes = self.votes(image, question, classes)
         if not votes:
             return None

@@ -37,7 +37,7 @@ class Board:
 def read_board(
     root: Path, judge: Callable[[Path], Verdict], tell: Callable[[str], object] = str
 ) -> Board:
-    """Read and verify every submission of a folder; an invalid one is excluded and reported."""
+    """Return the leaderboard of a folder's submissions, each verified; report invalid ones."""
     board = Board([])
     folders = submissions(root)
 

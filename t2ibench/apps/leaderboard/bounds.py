@@ -74,7 +74,7 @@ def sha256_of(path: Path) -> str:
 
 
 def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
-    """Read a JSON file whose size and nesting depth are limited."""
+    """Return the content of a submission's JSON file of limited size and nesting depth."""
     size = path.stat().st_size
     if not path.is_file() or size > largest:
         raise ValueError(

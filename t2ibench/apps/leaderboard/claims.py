@@ -154,7 +154,7 @@ def seed_problems(plan: Plan, images: ImageStore) -> Iterator[str]:
 
 
 def differences(results: Results, recomputed: Mapping[str, TaskResult]) -> list[str]:
-    """Report numbers in a submission that differ from those recomputed from its evidence."""
+    """Return a line for each number in a submission that differs from the recomputed one."""
     lines = []
     for name, task in results.tasks.items():
         claimed = task.model_dump(mode="json")

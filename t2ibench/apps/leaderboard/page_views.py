@@ -270,7 +270,7 @@ def board_table(
 
 
 def _few_answers(models: Sequence[Model], tasks: Sequence[str]) -> list[ItemTable]:
-    """Return the first questions with few prompts, which fit into a column of the first page."""
+    """Return the first questions whose answers, on few prompts, fit into a first-page column."""
     tables = [
         table
         for name in tasks
@@ -311,7 +311,7 @@ def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
 
 
 def class_key(table: ItemTable) -> tuple[ClassKey, ...]:
-    """Return the colours and names of the classes that can be answered."""
+    """Return the colours and names of the classes that a question's answers can have."""
     return tuple(
         ClassKey(f"key{colour % _COLOURS}", people(name, table.noun))
         for name, colour in class_colours(table.classes).items()

@@ -130,7 +130,7 @@ class Manifest(BaseModel):
 
 
 def read_manifest(target: Path) -> Manifest:
-    """Read submission.json."""
+    """Return the content of a submission's submission.json after checking it."""
     file = target / "submission.json"
     if not target.is_dir():
         raise T2IBenchError(f"No such folder: '{target}'.", "Check the path.")

@@ -83,7 +83,7 @@ class Verifier:
 
 
 def _read(file: Path | None) -> dict[str, Any]:
-    """Read a cached verdict; an empty dictionary if it is damaged or missing."""
+    """Return a cached verdict as a dictionary, which is empty if it is damaged or missing."""
     with suppress(OSError, ValueError, RecursionError):
         stored = json.loads(file.read_text(encoding="utf-8")) if file else {}
         if isinstance(stored, dict) and {"drawn", *_KEPT} <= stored.keys():

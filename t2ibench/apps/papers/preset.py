@@ -89,7 +89,7 @@ def _matching(paper: Paper, pattern: str) -> set[str]:
 
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:
-    """Write a preset's task files; return None if all of them are shipped tasks."""
+    """Write a preset's task files and return their folder; None if all are shipped tasks."""
     target = folder / paper.name
     index = build_index()[0]
     shipped = {base.id: base for base in index.select([task.of for task in tasks])}

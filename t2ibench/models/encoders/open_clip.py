@@ -117,7 +117,7 @@ class OpenClipEncoder(TowerEncoder):
 
 
 def _read_source(text: str) -> _Source:
-    """Read the model that 'ARCH/TAG', 'ARCH/FILE' or 'ARCH/FILE#TAG' names."""
+    """Return the model that 'ARCH/TAG', 'ARCH/FILE' or 'ARCH/FILE#TAG' names."""
     import open_clip
 
     architecture, _, named = text.partition("/")

@@ -36,7 +36,7 @@ class AnswerReport:
         self._column_of = column_of
 
     def lines(self, answers: Answers) -> list[str]:
-        """Return lines about answers that match no class, or a class by another word."""
+        """Return lines for the user on answers that match no class, or a class by another word."""
         lines = []
         for question, counts in answers.items():
             unfit = self._unfit(question, counts)
@@ -149,7 +149,7 @@ def values_of(rows: AnswerRows, column: str) -> str:
 
 
 def quoted(names: Iterable[str]) -> str:
-    """Return names as 'a', 'b' or 'c'."""
+    """Return names in quotes as one text: 'a', 'b' or 'c'."""
     *others, last = [f"'{shown(name, 60)}'" for name in names]
     return f"{', '.join(others)} or {last}"
 

@@ -209,7 +209,7 @@ class AnswersJudge:
     def check_images(
         self, asked: Iterable[tuple[StoredImage, Sequence[Question]]]
     ) -> str | None:
-        """Compare the rows with the images of a run (see models.protocols.LooksUp)."""
+        """Compare the file's answers with the images of a run (see models.protocols.LooksUp)."""
         matched: set[int] = set()
         answers: dict[Question, Counter[str]] = {}
         first: StoredImage | None = None
@@ -262,7 +262,7 @@ class AnswersJudge:
                 counts[self._agreed(given, key)] += 1
 
     def _unmatched(self, matched: set[int], image: StoredImage) -> str | None:
-        """Return a line about rows that match no image of the run; an error if none matches."""
+        """Return a line on answers that match no image of the run; an error if none matches."""
         by_name = self._rows.by_name.items()
         rows = [
             (line, name)

@@ -84,7 +84,7 @@ def class_of(reply: str, classes: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text in lower case, without punctuation around it and with single spaces."""
+    """Return a reply in lower case, without punctuation around it and with single spaces."""
     return " ".join(text.strip().strip("\"'`*. \n").lower().split())
 
 

@@ -137,7 +137,7 @@ class Processes:
 
 
 def _ending(status: int) -> str:
-    """Return in words how a process ended."""
+    """Return in words how a worker's process ended."""
     if status >= 0:
         return f"ended with status {status} (T2IBENCH_TRACEBACK=1 shows what it said)"
     try:

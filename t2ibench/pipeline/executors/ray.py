@@ -88,7 +88,7 @@ def _connect(address: str | None) -> bool:
 def _sizes(
     args: Args, workers: int | None, device: str | None
 ) -> tuple[int, dict[str, Any]]:
-    """Return the number of workers and the resources that each requests."""
+    """Return the number of workers on a Ray cluster, and the resources that each requests."""
     ray = _ray()
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     total_gpus = 0.0 if device == "cpu" else sum(node.get("GPU", 0.0) for node in nodes)
