@@ -42,7 +42,7 @@ class _Completion:
 
 
 def read_completion(reply: Reply) -> ChatReply:
-    """Return the answer in a chat completion.
+    """Return the chat model's reply in a chat completion.
 
     Raises:
         IncompleteReplyError: it was cut off, is empty, or has only reasoning.

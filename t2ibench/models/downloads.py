@@ -285,7 +285,7 @@ class PipelineFiles:
         )
 
     def _parts(self, index: str) -> list[str]:
-        """Return the names of the parts that are loaded."""
+        """Return the names of the pipeline's parts that are loaded."""
         try:
             parts = json.loads(index)
         except ValueError:
@@ -456,7 +456,7 @@ class DownloadState:
 
     @property
     def here(self) -> bool:
-        """Return whether this machine has every file."""
+        """Return whether this machine has every file of the download."""
         return not self.missing and not self.problem
 
 

@@ -51,7 +51,7 @@ class RewriterInfo(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class FoundRewritings:
-    """The rewritings of a few images."""
+    """The rewritings of the prompts of a few images."""
 
     rows: Mapping[ImageKey, StoredRewriting]
 
@@ -61,7 +61,7 @@ class FoundRewritings:
 
 
 def describe(rewriter: Rewriter, generator: Generator) -> RewriterInfo:
-    """Describe a rewriter for the record of a run."""
+    """Return the description of a rewriter for the record of a run."""
     return RewriterInfo(
         name=rewriter.name,
         fingerprint=rewriter.fingerprint,

@@ -74,7 +74,7 @@ class LongWaitError(UnusableServerError):
 
 
 class BadReplyError(T2IBenchError):
-    """Raised if one reply cannot be used."""
+    """Raised if a server's reply to one request cannot be used."""
 
 
 class NoCompletionError(BadReplyError):
@@ -90,7 +90,7 @@ class RefusedError(BadReplyError):
 
 
 class IncompleteReplyError(BadReplyError):
-    """Raised if the reply ends before the answer does."""
+    """Raised if a server's reply ends before the answer does."""
 
 
 def one_line(text: str, length: int = 200) -> str:

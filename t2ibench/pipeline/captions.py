@@ -91,7 +91,7 @@ def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:
 
 
 def _without(tasks: Sequence[LoadedTask]) -> T2IBenchError:
-    """Return the error for tasks that cannot run without captions."""
+    """Return the error for tasks without captions, with where to get them."""
     task = tasks[0]
     pool = task.spec.awaits
     assert pool is not None

@@ -63,7 +63,7 @@ class _RaisedError(T2IBenchError):
 
 @dataclass(slots=True)
 class _Reading:
-    """The progress of one encoder within a batch.
+    """The progress of one encoder within a batch of images.
 
     Attributes:
         worked: Whether it has embedded images before.
@@ -82,7 +82,7 @@ class _Reading:
     failed: str | None = None
 
     def read(self, key: str) -> None:
-        """Record an image that was embedded."""
+        """Count an image as embedded, which ends a series of errors."""
         self.embedded += 1
         self.errors = 0
 
@@ -186,7 +186,7 @@ def naming(name: str) -> AbstractContextManager[None]:
 def checked_rows(
     encoder: Encoder, values: Any, count: int, width: int | None
 ) -> Float32Array:
-    """Return embeddings after a check of their shape."""
+    """Return an encoder's embeddings after checking their shape."""
     rows = np.asarray(values)
     if (
         rows.ndim != 2
@@ -359,6 +359,6 @@ def _no_numbers(name: str) -> str:
 def _add_rows(
     name: str, part: EmbeddingBatch, keys: list[str], rows: Float32Array
 ) -> None:
-    """Add the embeddings of one encoder to a batch."""
+    """Add one encoder's embeddings of images or texts to a batch."""
     keys_before, rows_before = part.rows.get(name, ([], rows[:0]))
     part.rows[name] = [*keys_before, *keys], np.concatenate([rows_before, rows])

@@ -114,7 +114,7 @@ class _EncodingQueue:
         self._batches: deque[list[Future[GeneratedFile]]] = deque()
 
     def add(self, pairs: Iterable[tuple[ImageRequest, GeneratedImage]]) -> None:
-        """Start encoding the files of a batch."""
+        """Start encoding the image files of a batch."""
         batch = [
             self._pool.submit(image_file, request, outcome)
             for request, outcome in pairs

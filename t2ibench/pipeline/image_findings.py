@@ -170,7 +170,7 @@ def _alikeness(
     encoders: Mapping[str, EvidenceStore],
     level: float,
 ) -> _Alikeness:
-    """Return agreement and diversity of images, over the task and by group."""
+    """Return how far images agree with their prompts and differ, over a task and by group."""
     alikeness = _Alikeness()
     for name, encoder in encoders.items():
         if not encoder.embeds_images:
@@ -188,7 +188,7 @@ def _alikeness(
 def _diversity_records(
     prompts: Sequence[PromptDiversity], level: float
 ) -> list[Diversity]:
-    """Return diversity over all prompts, and by group if there are two."""
+    """Return the diversity of images over all prompts, and by group if there are several."""
     records = [_diversity_record(None, prompts, level)]
     groups = list(dict.fromkeys(prompt.group for prompt in prompts))
     if len(groups) > 1:

@@ -85,7 +85,7 @@ class Plan:
 
     @property
     def needs_encoder(self) -> bool:
-        """Return whether the plan needs any embedding."""
+        """Return whether any task of the plan needs an embedding."""
         return bool(self.texts or self.embedded)
 
     @property
@@ -173,7 +173,7 @@ def make_plan(
     settings: Settings,
     needs_of: Mapping[str, Needs] | None = None,
 ) -> Plan:
-    """Return the union of the needs of all tasks."""
+    """Return the plan of a run: the images, texts and questions that its tasks need."""
     needs_by_task = {
         task.id: needs(task.spec, settings) if needs_of is None else needs_of[task.id]
         for task in tasks

@@ -44,7 +44,7 @@ _AT_ONCE = 64  # prompts that a rewriter without parts is given: what a kill can
 def create_rewriting(
     settings: RunSettings, given: Rewriter | None, generator: Generator | None
 ) -> Rewriter | None:
-    """Create the rewriter of a run without loading it."""
+    """Return the rewriter of a run, not loaded yet; None if the run has none."""
     if given is None and settings.rewriter is None:
         if settings.rewriter_args:
             raise T2IBenchError(
@@ -174,7 +174,7 @@ def _rewrite(
 def parts_of(
     todo: Sequence[RewriteRequest], rewriter: Rewriter
 ) -> Iterator[list[tuple[int, Rewriting]]]:
-    """Rewrite prompts, and yield the results in parts."""
+    """Yield the rewritings of prompts, in parts as they are ready."""
     waiting = set(range(len(todo)))
     with failing(f"The rewriter '{rewriter.name}' failed with"):
         if isinstance(rewriter, RewritesInParts):

@@ -101,7 +101,7 @@ class _Digest:
         self._digest.update(text.encode() + b"\n")
 
     def hexdigest(self) -> str:
-        """Return the digest of all added values."""
+        """Return the digest of all added values in hexadecimal."""
         return self._digest.hexdigest()
 
     def add_encoders(self, needs: Needs, stores: Stores) -> None:
@@ -138,7 +138,7 @@ class _Digest:
         return hashes
 
     def _add_readings(self, attempts: Iterable[Attempt | None], stores: Stores) -> None:
-        """Add the truncation of texts to the digest."""
+        """Add to the digest how much of prompts and texts was read."""
         texts = {
             attempt.revised_prompt or attempt.prompt
             for attempt in attempts

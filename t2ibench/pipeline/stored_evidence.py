@@ -102,7 +102,7 @@ class StoredEvidence:
         return ImageEvidence(stacked, numbers, excluded)
 
     def texts(self, texts: Sequence[str]) -> Float64Array:
-        """Return the embeddings of texts."""
+        """Return the encoder's embeddings of texts."""
         if self._store is None:
             raise MissingEvidence("the texts, which no encoder has embedded,")
         keys = []

@@ -307,7 +307,7 @@ class Database:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Convert errors of SQLite into one clear line."""
+        """Context that converts errors of SQLite into one clear line."""
         try:
             yield
         except sqlite3.OperationalError as error:

@@ -277,7 +277,7 @@ class ImageStore:
         return self._perceptual_hashes
 
     def __len__(self) -> int:
-        """Return the number of attempted images."""
+        """Return the number of images that were generated or attempted."""
         return len(self._rows)
 
     def get(self, key: ImageKey) -> Attempt | None:
@@ -329,7 +329,7 @@ class ImageStore:
         return self.root / (attempt.file or "")
 
     def image(self, attempt: Attempt) -> StoredImage:
-        """Return the image of an attempt as a file."""
+        """Return the file of the image that an attempt generated."""
         assert attempt.sha256 is not None
         return StoredImage(f"{self._base}/{attempt.file}", attempt.sha256, attempt.key)
 

@@ -58,7 +58,7 @@ def _digest(image: str, question: str, classes: Sequence[str]) -> str:
 
 
 class LabelStore:
-    """The labels of a run."""
+    """People's labels about the images of a run."""
 
     def __init__(self, database: Database) -> None:
         self.database = database

@@ -52,7 +52,7 @@ class Explorer:
         self._thumbnail = lru_cache(maxsize=20_000)(_thumbnail)
 
     def routes(self) -> list[Route | Mount]:
-        """Return every URL route of the app."""
+        """Return every URL route of the explorer's server."""
         return [
             Route("/", _index),
             *self._reading(),

@@ -109,7 +109,7 @@ class Gallery:
 
 
 class Collection:
-    """All images of all sources, embedded."""
+    """All images of the given runs and folders, with their embeddings."""
 
     def __init__(
         self, sources: Sequence[Source], encoder: Encoder, pictures: Sequence[Picture]

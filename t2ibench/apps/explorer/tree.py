@@ -89,7 +89,7 @@ class Session(_Strict):
 
 
 class PageAnchor(ExportedAnchor):
-    """An anchor and its colour."""
+    """An anchor of the page: its name, the prompt of its images, and its colour."""
 
     colour: Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")]
 

@@ -31,7 +31,7 @@ class Draws:
 
     @property
     def variance(self) -> float:
-        """Return the variance of the squared magnitude."""
+        """Return the variance of the task's squared magnitude."""
         return float(np.mean(self.deviations**2))
 
 

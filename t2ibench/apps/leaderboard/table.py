@@ -289,7 +289,7 @@ class Stratum:
 
     @property
     def title(self) -> str:
-        """Return the title of the stratum's table."""
+        """Return the title of the table of this stratum's models."""
         readers = self.readers
         if all(entry.toy for entry in self.entries):
             return f"Bundled models, planted bias · encoder {_listed(self.encoders)}"

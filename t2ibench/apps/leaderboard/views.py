@@ -82,7 +82,7 @@ def _clean(results: Results) -> Results:
 
 
 def models(strata: Sequence[Stratum]) -> list[Model]:
-    """Return the views of all models."""
+    """Return the views of all models on the leaderboard."""
     views = []
     shipped = build_index()[0].tasks
     for stratum in strata:

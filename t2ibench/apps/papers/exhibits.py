@@ -67,7 +67,7 @@ class Exhibit:
 
     @property
     def title(self) -> str:
-        """Return the exhibit's title."""
+        """Return the title of the table or figure."""
         return self.file.title
 
     @property
@@ -98,7 +98,7 @@ class Exhibit:
         return [dict(zip(drawn.head, row, strict=True)) for row in drawn.rows]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the exhibit's rows as a data frame."""
+        """Return the numbers of the table or figure as a data frame."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(self.rows)

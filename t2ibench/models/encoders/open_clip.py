@@ -97,7 +97,7 @@ class OpenClipEncoder(TowerEncoder):
         return untrained
 
     def prepare(self, image: Image) -> torch.Tensor:
-        """Preprocess an image as the model does, shape (3, h, w)."""
+        """Return an image preprocessed as in the model's training, shape (3, h, w)."""
         self.towers()
         pixels: torch.Tensor = self._preprocess(image)
         return pixels
@@ -106,7 +106,7 @@ class OpenClipEncoder(TowerEncoder):
         return self.towers().encode_image(pixels)
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Embed texts, shape (n, d); texts longer than the model's context are cut."""
+        """Return embeddings of texts, shape (n, d); texts beyond the model's context are cut."""
 
         def call(batch: Sequence[str]) -> Any:
             return self.towers().encode_text(

@@ -125,7 +125,7 @@ class TowerEncoder:
         return unit_rows(encode(items, self._batch, call))
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
-        """Embed prepared images, shape (n, d)."""
+        """Return the embeddings of prepared images, shape (n, d)."""
         import torch
 
         def on_device(tensors: Sequence[Any]) -> Any:

@@ -61,12 +61,12 @@ class ToylandEncoder:
         return reader.prepare(image)
 
     def encode_images(self, prepared: Sequence[PixelArray]) -> Float32Array:
-        """Embed what the reader recognises in each image, shape (n, 21)."""
+        """Return embeddings of what the reader recognises in each image, shape (n, 21)."""
         rows = [_image_axes(reader.split(row)) for row in reader.outputs(prepared)]
         return _unit(rows)
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Embed what each text names or brings to mind, shape (n, 21)."""
+        """Return embeddings of what each text names or brings to mind, shape (n, 21)."""
         return _unit([_text_axes(text) for text in texts])
 
 

@@ -287,7 +287,7 @@ def _reason_of_negative_prompt(
 
 
 def _is_distilled(pipeline: Any) -> bool:
-    """Return whether a model is guidance-distilled."""
+    """Return whether a pipeline's model is guidance-distilled."""
     if getattr(getattr(pipeline, "config", None), "is_distilled", False):
         return True
     for name in _DENOISERS:

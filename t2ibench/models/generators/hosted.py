@@ -348,7 +348,7 @@ class HostedGenerator:
         return self._price
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Generate images, several at a time."""
+        """Return the images of requests, of which several are sent at a time."""
         images = dict(
             pair for part in self.generate_in_parts(requests) for pair in part
         )

@@ -112,7 +112,7 @@ class ImageFolder:
     # A table beside the images
 
     def _manifest(self) -> Table | None:
-        """Return the table that lists the images."""
+        """Return the table that lists the folder's images and their prompts."""
         if self._table is not None:
             path = self._inside(self._root / self._table, "table")
             if not is_file(path):

@@ -165,7 +165,7 @@ class AnswerRows:
             self.table.text(line, row, column)
 
     def _name(self, line: int, row: Mapping[str, object]) -> ImageName:
-        """Return the image name in a row."""
+        """Return the name by which a row refers to its image."""
         table = self.table
         name = table.text(line, row, self._image)
         # The images of a sheet are smaller copies, so they are named by the original's hash.

@@ -176,7 +176,7 @@ def _word(reading: Reading, axis: str) -> str:
 
 
 def _described(reading: Reading) -> str:
-    """Return a short description of the image."""
+    """Return a short description of a toyland image in words."""
     words = [_word(reading, "weather")]
     if _one_person(reading):
         words += [_word(reading, axis) for axis in ("age", "skin", "gender")]

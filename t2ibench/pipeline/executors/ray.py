@@ -47,7 +47,7 @@ class Args(Arguments):
 
 
 def actors(spec: WorkerSpec, settings: RunSettings, reporter: Reporter) -> Actors:
-    """Connect to Ray, and size its workers."""
+    """Return workers that are Ray actors, after connecting to a cluster."""
     args = read_args(Args, settings.engine_args, "the engine ray", flag="--engine-args")
     ours = _connect(args.address)
     count, resources = _sizes(args, settings.workers, settings.device)
@@ -160,7 +160,7 @@ class Actors:
         self._streams: dict[Any, int] = {}
 
     def start(self, number: int) -> None:
-        """Request a worker."""
+        """Request a worker from Ray."""
         actor = self._ray.remote(_Actor)
         # Two calls at once: `stop` comes in the middle of a work item.
         self._actors[number] = actor.options(
