@@ -97,7 +97,7 @@ class OpenClipEncoder(TowerEncoder):
         return untrained
 
     def prepare(self, image: Image) -> torch.Tensor:
-        """Return an image preprocessed as in the model's training, shape (3, h, w)."""
+        """Return an image preprocessed as the model expects it, shape (3, h, w)."""
         self.towers()
         pixels: torch.Tensor = self._preprocess(image)
         return pixels
