@@ -90,7 +90,7 @@ class Adapter(Generic[T]):
     downloads: Callable[[Request[Any]], Sequence[Download]] | None = None
 
     def takes(self, source: str | None) -> bool:
-        """Return whether a name has the parts that this adapter needs.
+        """Return whether a user's name for a model has the parts that this adapter needs.
 
         Args:
             source: The part after the colon; None where there is no colon.
@@ -137,31 +137,31 @@ class Alias:
 
     @property
     def gigabytes(self) -> float | None:
-        """Approximate size of its weights in 16 bits, on disk and in memory; None if unknown."""
+        """Approximate size of the model's weights in 16 bits, in gigabytes; None if unknown."""
         return None if self.billions is None else _BYTES * self.billions
 
     def facts(self) -> dict[str, str]:
-        """Return image side, size of the weights and licence, as columns of `t2ibench ls`."""
+        """Return image side, size of weights and licence of an alias, for `t2ibench ls`."""
         weights = "" if self.gigabytes is None else f"{self.gigabytes:.0f} GB"
         pixels = {} if self.side is None else {"pixels": str(self.side)}
         return {**pixels, "weights": weights, "licence": self.licence or "see its card"}
 
     def line(self) -> str:
-        """Return the description, source and arguments, as a line of `t2ibench ls`."""
+        """Return the alias's description, source and arguments, as a line of `t2ibench ls`."""
         args = ",".join(f"{key}={value}" for key, value in self.args.items())
         where = "bundled" if isinstance(self.source, Path) else self.source
         return f"{self.description} ({where}{f'; {args}' if args else ''})"
 
 
 def read_aliases(path: Path) -> dict[str, Alias]:
-    """Read the short names that a YAML file defines."""
+    """Return the short names of models that a YAML file defines."""
     rows = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return {name: Alias(**row) for name, row in rows.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A row of `t2ibench ls`.
+    """A model as `t2ibench ls` lists it, in one row.
 
     Attributes:
         form: How a user writes it.

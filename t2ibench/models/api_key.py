@@ -57,7 +57,7 @@ class ApiKey:
         return {"Authorization": f"Bearer {self.value}"} if self.value else {}
 
     def hide(self, text: str) -> str:
-        """Return a text from the server with the key hidden."""
+        """Return a text of a server with the key hidden."""
         return self._secrets.values(text)
 
     def hide_all(self, value: Any) -> Any:

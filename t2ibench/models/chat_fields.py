@@ -51,7 +51,7 @@ class ChatFields:
         self.room: int | None = None
 
     def of(self, fields: Mapping[str, Any], room: int | None = None) -> dict[str, Any]:
-        """Return some fields as this server accepts them, the token limit under its own name.
+        """Return the fields of a request as this server accepts them, its token limit renamed.
 
         `room` is a higher token limit, for a reply that was cut off.
         """
@@ -82,7 +82,7 @@ class ChatFields:
                 self._sent[name] = value
 
     def effective(self) -> dict[str, Any]:
-        """Return the fields that answered requests had; empty before the first answer."""
+        """Return the fields of requests that were answered; empty before the first answer."""
         if not self._sent:
             return {}
         left_out = sorted(self._left_out - {_OF_THE_CALLER})

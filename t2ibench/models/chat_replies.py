@@ -42,7 +42,7 @@ class _Completion:
 
 
 def read_completion(reply: Reply) -> ChatReply:
-    """Return the answer in a chat completion.
+    """Return the chat model's reply in a chat completion.
 
     Raises:
         IncompleteReplyError: it was cut off, is empty, or has only reasoning.
@@ -69,7 +69,7 @@ def read_completion(reply: Reply) -> ChatReply:
 
 
 def _completion(reply: Reply) -> _Completion:
-    """Read the first choice of a chat completion.
+    """Return the first choice of a chat completion, with its content and finish reason.
 
     Raises:
         NoCompletionError: the reply is something else.
@@ -112,7 +112,7 @@ def _no_completion(reply: Reply) -> NoCompletionError:
 
 
 def _response(body: Mapping[str, Any]) -> _Completion:
-    """Read a reply in the form of OpenAI's Responses, which some gateways return."""
+    """Return the content of a reply in the form of OpenAI's Responses, as some gateways send."""
     content: list[Any] = []
     for item in body["output"]:
         if isinstance(item, Mapping) and isinstance(item.get("content"), list):
@@ -129,7 +129,7 @@ def _response(body: Mapping[str, Any]) -> _Completion:
 
 
 def _joined(parts: Iterable[tuple[str, str]], wanted: str) -> str:
-    """Return the texts of all parts of a kind, joined."""
+    """Return the joined texts of all parts of one kind in a message."""
     return "".join(text for kind, text in parts if kind == wanted)
 
 

@@ -89,7 +89,10 @@ class ChatServer:
         return workers if self._answered else 1
 
     def chat(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """Return the reply to a conversation, greedily decoded; several threads may call it."""
+        """Return a chat model's reply to a conversation, greedily decoded.
+
+        Several threads may call it.
+        """
         started = self.start(messages)
         try:
             return started.result().text
@@ -172,7 +175,7 @@ class ChatServer:
     def _declined(
         self, reply: Reply, question: _Question, sent: Mapping[str, Any]
     ) -> BadReplyError | UnusableServerError:
-        """Return the meaning of a rejected request; raise an error if no request can succeed."""
+        """Return the error for a rejected request; raise one if no request can succeed."""
         words = f"the server replied {reply.words()}"
         names = [self.settings["model"], *self._server.names(), *question.texts()]
         message = reply.message().without(names, sent)
@@ -225,7 +228,7 @@ class ChatServer:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A conversation, and the fields of its request."""
+    """A conversation to send to a chat model, with the fields of its request."""
 
     messages: list[Any]
     fields: Mapping[str, Any]

@@ -227,7 +227,7 @@ class _Trial:
     def made(
         self, protocol: type, make: _Make, make_other: _Make | None
     ) -> tuple[Any, Any]:
-        """Create a model, and a second one in the same way, which is None if that fails."""
+        """Return a model and a second one made in the same way, or None if that fails."""
         model = self.attempt("making it", make)
         second = None
         self.check_members(model, protocol)
@@ -276,7 +276,7 @@ class _Trial:
         how: str,
         kind: type,
     ) -> list[Any]:
-        """Return a method's results, checked to be one of the right type for each item."""
+        """Return a model's results, after checking that each item has one of the right type."""
         results = self.attempt(
             f"{name}() of {len(items)} requests {how}", lambda: call(items)
         )
@@ -291,7 +291,7 @@ class _Trial:
     def in_batches(
         self, items: list[Any], call: _Call, given: str, tolerance: float = 0
     ) -> list[Any]:
-        """Return the result of each item alone, after comparing it with the results in batches."""
+        """Return a model's result of each item alone, after comparing it with those in batches."""
 
         def divided(size: int, how: str) -> list[Any]:
             parts = (items[at : at + size] for at in range(0, len(items), size))
@@ -312,7 +312,7 @@ class _Trial:
         given: str,
         tolerance: float = 0,
     ) -> None:
-        """Record results that differ from those of the same items alone."""
+        """Record a violation if results in a batch differ from those of the same items alone."""
         worst = max(
             _largest_difference(single, other)
             for single, other in zip(alone, together, strict=True)
@@ -371,7 +371,7 @@ class _Trial:
         return np.asarray(image.convert("RGB"), dtype=np.int16)
 
     def rows_of(self, encoder: Any, name: str, items: list[Any], how: str) -> list[Any]:
-        """Return the embeddings of a call, checked for type, shape and length."""
+        """Return an encoder's embeddings, after checking their type, shape and unit length."""
         rows = self.attempt(f"{name}() {how}", lambda: getattr(encoder, name)(items))
         is_array = isinstance(rows, np.ndarray)
         received = (
@@ -397,7 +397,7 @@ class _Trial:
 
 
 def _largest_difference(first: Any, second: Any) -> float:
-    """Return the largest difference of two results; infinite if they cannot be compared."""
+    """Return the largest difference of two results of a model; infinite if incomparable."""
     if not isinstance(first, np.ndarray) or not isinstance(second, np.ndarray):
         return 0.0 if type(first) is type(second) and first == second else np.inf
     unknown = np.isnan(first).any()

@@ -285,7 +285,7 @@ class PipelineFiles:
         )
 
     def _parts(self, index: str) -> list[str]:
-        """Return the names of the parts that are loaded."""
+        """Return the names of the pipeline's parts that are loaded."""
         try:
             parts = json.loads(index)
         except ValueError:
@@ -364,7 +364,7 @@ def _fits(name: str, patterns: Iterable[str]) -> bool:
 
 
 def _matching(listing: Sequence[str], folder: str, pattern: str) -> list[str]:
-    """Return the weight files of a folder whose names end as a pattern says."""
+    """Return the weight files in a folder of a repository whose names match a pattern."""
     start = f"{folder}/" if folder else ""
     names = "|".join(_WEIGHTS)
     whole = re.compile(rf"{re.escape(start)}({names}){pattern}")
@@ -381,7 +381,7 @@ def _folders_with_weights(listing: Sequence[str]) -> list[str]:
 def _settings_of(
     listing: Sequence[str], folder: str, *, has_weights: bool
 ) -> list[str]:
-    """The files of a part besides its weights."""
+    """Return the files of a pipeline's part besides its weights, such as its configuration."""
     if not has_weights:
         return _texts_of(listing, folder)
     config = f"{folder}/config.json"
@@ -389,7 +389,7 @@ def _settings_of(
 
 
 def _texts_of(listing: Sequence[str], folder: str) -> list[str]:
-    """Return the files of a part without weights, such as a tokenizer."""
+    """Return the files of a pipeline's part that has no weights, such as a tokenizer."""
     inside = [name for name in listing if name.startswith(f"{folder}/")]
     return [name for name in inside if not _fits(name, _OTHER_FORMATS)]
 
@@ -456,7 +456,7 @@ class DownloadState:
 
     @property
     def here(self) -> bool:
-        """Return whether this machine has every file."""
+        """Return whether this machine has every file of the download."""
         return not self.missing and not self.problem
 
 

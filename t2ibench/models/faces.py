@@ -112,7 +112,7 @@ class FaceMeshes:
 
 
 def box_of(mesh: Float64Array) -> _BOX:
-    """Return left, top, right and bottom of a mesh."""
+    """Return the left, top, right and bottom of a face's mesh."""
     (left, top), (right, bottom) = mesh.min(axis=0).tolist(), mesh.max(axis=0).tolist()
     return left, top, right, bottom
 
@@ -167,7 +167,7 @@ def _distinct(
 
 
 def _overlap(first: _BOX, second: _BOX) -> float:
-    """Return the intersection over union of two boxes."""
+    """Return the intersection over union of the boxes of two faces."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
     both = max(width, 0.0) * max(height, 0.0)

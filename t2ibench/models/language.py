@@ -26,7 +26,7 @@ class Proposer(Protocol):
     fingerprint: str
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """Continue a conversation.
+        """Return the language model's reply to a conversation.
 
         Args:
             messages: Role and content of every message so far.
@@ -41,7 +41,7 @@ class Proposer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RewriteRequest:
-    """A prompt to rewrite.
+    """A prompt to rewrite, before a generator gets it.
 
     Attributes:
         prompt: The prompt of a task.
@@ -57,7 +57,7 @@ class RewriteRequest:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """The result of rewriting a prompt.
+    """The rewriting of a prompt, or why there is none.
 
     Attributes:
         status: 'ok'; 'refused' (the rewriter declined the prompt); 'failed' (an error).
@@ -89,7 +89,7 @@ class Rewriter(Protocol):
     per: Per
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
-        """Rewrite prompts.
+        """Return the rewriting of each prompt, or why there is none.
 
         A rewriting depends on its own request only, never on the others. A request that fails
         alone comes back as 'refused' or 'failed' with a reason; an exception means that the

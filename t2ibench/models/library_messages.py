@@ -41,7 +41,7 @@ class LibraryMessage:
 
     @property
     def line(self) -> str:
-        """Return the message as a line for users."""
+        """Return the library's message as a line for users."""
         about = f", while {shown(self.about)} was loaded" if self.about else ""
         return f"{self.library}{about}: {self.text}"
 
@@ -59,7 +59,7 @@ class Rule:
     )
 
     def matches(self, text: str) -> bool:
-        """Return whether a message is of this kind."""
+        """Return whether a library's message is of the kind that this rule is for."""
         return re.search(self.pattern, text, re.IGNORECASE | re.DOTALL) is not None
 
 
@@ -242,13 +242,13 @@ def treatment_of(text: str) -> Treatment | None:
 
 
 def _rule_for(text: str) -> Rule | None:
-    """Return the first rule that matches a message."""
+    """Return the first rule that matches a library's message."""
     plain = _plain(text)
     return next((rule for rule in RULES if rule.matches(plain)), None)
 
 
 def _plain(text: str) -> str:
-    """Return a message without colours and without weights that are computed, not stored."""
+    """Return a library's message without colours, and without weights that are not stored."""
     return _POOLER.sub(r"\1UNUSED", _COMPUTED.sub("", _COLOURS.sub("", text)))
 
 
@@ -272,7 +272,7 @@ class Journal:
             self._tell(message)
 
     def messages(self) -> list[LibraryMessage]:
-        """Return all messages so far, sorted."""
+        """Return all libraries' messages so far, sorted."""
         with self._lock:
             return sorted(self._messages)
 

@@ -36,7 +36,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_hub_id(text: str) -> bool:
-    """Return whether a text has the form ORG/NAME."""
+    """Return whether a text has the form of a hub id, ORG/NAME."""
     return _HUB_ID.fullmatch(text) is not None
 
 
@@ -100,7 +100,7 @@ def cannot_load(
 
 
 def loading_hint(source: str, error: BaseException) -> str | None:
-    """Return the next step after a failure to load a model, if one is known."""
+    """Return advice after a failure to load a model; None if no remedy is known."""
     text = str(error)
     if isinstance(error, ImportError) or "pip install" in text:
         wanted = _PIP.search(text) or _REQUIRES.search(text)

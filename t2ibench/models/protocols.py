@@ -102,7 +102,7 @@ class Generator(Protocol):
     batch_size: int
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Generate an image for each request.
+        """Return an image for each request, or why there is none.
 
         An image depends on its own request only, never on the others in the batch. A request that
         fails alone comes back as 'refused', 'filtered' or 'failed' with a reason; an exception
@@ -201,14 +201,14 @@ class Encoder(Protocol):
     batch_size: int
 
     def prepare(self, image: Image) -> Any:
-        """Preprocess one decoded RGB image.
+        """Return one decoded RGB image, preprocessed for `encode_images`.
 
         Once it has prepared a first image, which has to load whatever loads lazily, it is called
         from several threads at once.
         """
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
-        """Embed prepared images.
+        """Return the embeddings of prepared images.
 
         Args:
             prepared: What `prepare` returned, one for each image.
@@ -219,7 +219,7 @@ class Encoder(Protocol):
         """
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Embed texts.
+        """Return the embeddings of texts.
 
         Args:
             texts: Any texts.
@@ -258,7 +258,7 @@ class DescribesNetwork(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question about one image.
+    """One question about one image, for a judge.
 
     Attributes:
         image: The image, RGB.
@@ -280,7 +280,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of one query.
+    """A judge's answer to one query, or why there is none.
 
     Attributes:
         answer: A class, 'unknown', or free text; None where there is no answer.

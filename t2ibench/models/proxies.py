@@ -74,7 +74,7 @@ def through_proxy(address: str | None) -> str:
 
 
 def proxy_advice(address: str | None) -> str | None:
-    """Return the next step after a failed request through a proxy; None without a proxy."""
+    """Return advice after a failed request through a proxy; None without a proxy."""
     proxy = proxy_of(address)
     if proxy is None:
         return None

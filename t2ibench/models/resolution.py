@@ -68,7 +68,7 @@ def find_target(
 
 
 def as_adapter(value: Any, form: str) -> Adapter[Any]:
-    """Return an adapter as it is, or an adapter that wraps a factory."""
+    """Return an adapter as it is, or one that creates models with a given factory."""
     if isinstance(value, Adapter):
         return value
     if not callable(value):
@@ -245,7 +245,7 @@ def downloads_of(
 
 
 def given_object(value: T, protocol: Any, kind: str, args: object = None) -> T:
-    """Check that an object is a model, and that no arguments are given for it."""
+    """Return a given model object, after checking its members and that it has no arguments."""
     name = getattr(value, "name", type(value).__name__)
     if args:
         raise T2IBenchError(
@@ -255,7 +255,7 @@ def given_object(value: T, protocol: Any, kind: str, args: object = None) -> T:
 
 
 def made(adapter: Adapter[T], request: Request[Any], protocol: Any, kind: str) -> T:
-    """Create a model and check that it has the members of its Protocol."""
+    """Return a model made by its adapter, after checking that it has its Protocol's members."""
     check_device(request.device)
     dtype_name(request.dtype)
     with failing(f"The {kind} '{shown(request.spec)}' cannot be made:"):
@@ -264,7 +264,7 @@ def made(adapter: Adapter[T], request: Request[Any], protocol: Any, kind: str) -
 
 
 def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
-    """Check that an object has all members of a Protocol, and return it."""
+    """Return a model after checking that it has all members of its Protocol."""
     if isinstance(value, type):
         raise T2IBenchError(
             f"'{value.__name__}' is a class.", f"Give an object: {value.__name__}()."

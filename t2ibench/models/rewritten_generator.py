@@ -51,7 +51,7 @@ class RewriterInfo(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class FoundRewritings:
-    """The rewritings of a few images."""
+    """The rewritings of the prompts of a few images."""
 
     rows: Mapping[ImageKey, StoredRewriting]
 
@@ -61,7 +61,7 @@ class FoundRewritings:
 
 
 def describe(rewriter: Rewriter, generator: Generator) -> RewriterInfo:
-    """Describe a rewriter for the record of a run."""
+    """Return the description of a rewriter for the record of a run."""
     return RewriterInfo(
         name=rewriter.name,
         fingerprint=rewriter.fingerprint,
@@ -148,7 +148,7 @@ NOT_REWRITTEN = "the prompt could not be rewritten"
 
 
 def _noted(outcome: GeneratedImage, request: ImageRequest) -> GeneratedImage:
-    """Return an outcome with the prompt that was used: the generator's own or the rewritten one."""
+    """Return an image's outcome with the prompt used: the generator's own or the rewritten one."""
     if not isinstance(outcome, GeneratedImage) or outcome.revised_prompt is not None:
         return outcome
     return replace(outcome, revised_prompt=request.prompt)

@@ -74,7 +74,7 @@ class LongWaitError(UnusableServerError):
 
 
 class BadReplyError(T2IBenchError):
-    """Raised if one reply cannot be used."""
+    """Raised if a server's reply to one request cannot be used."""
 
 
 class NoCompletionError(BadReplyError):
@@ -90,7 +90,7 @@ class RefusedError(BadReplyError):
 
 
 class IncompleteReplyError(BadReplyError):
-    """Raised if the reply ends before the answer does."""
+    """Raised if a server's reply ends before the answer does."""
 
 
 def one_line(text: str, length: int = 200) -> str:
@@ -153,7 +153,7 @@ class Reply:
     key: ApiKey
 
     def json(self) -> Any:
-        """Return the body as JSON with the key hidden; BadReplyError if it is not JSON."""
+        """Return a reply's body as JSON with the key hidden; BadReplyError if it is not JSON."""
         try:
             return self.key.hide_all(json.loads(self.body))
         except (ValueError, RecursionError):
@@ -165,7 +165,7 @@ class Reply:
         return f"{self.status}: {words}" if words else f"{self.status} without a word"
 
     def beginning(self) -> str:
-        """Return the first characters of the body for a message; '' if it is empty."""
+        """Return the first characters of a reply's body for a message; '' if it is empty."""
         text = self.key.hide(self.body[:_BEGINNING].decode("utf-8", errors="replace"))
         return one_line(text, _SHOWN)
 
@@ -243,7 +243,7 @@ class Reply:
 
 
 def _state_of(status: int, message: ServerMessage) -> tuple[str, str]:
-    """Return what is wrong with a server or an account and the next step; '' if nothing is."""
+    """Return what is wrong with a server or account, and the next step; '' if nothing is."""
     if status < 400:
         return "", ""
     if unpaid_code(message.codes):
@@ -258,7 +258,7 @@ def _state_of(status: int, message: ServerMessage) -> tuple[str, str]:
 
 
 def _codes_of(*parts: Mapping[str, Any]) -> frozenset[str]:
-    """Return the codes in parts of a reply's body, in lower case."""
+    """Return the error codes in parts of a reply's body, in lower case."""
     return frozenset(code.lower() for part in parts for code in _codes_in(part))
 
 

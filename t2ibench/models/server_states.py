@@ -239,7 +239,7 @@ def took_what_was_made(text: str) -> bool:
 
 
 def is_unpaid(codes: Collection[str], text: str) -> bool:
-    """Return whether the problem is the quota, the credits or the billing."""
+    """Return whether a server's codes or words say that quota, credits or payment are missing."""
     return bool(_plain(codes) & _UNPAID) or _UNPAID_WORDS.search(text) is not None
 
 
@@ -254,7 +254,7 @@ def is_unpaid_in_words(text: str) -> bool:
 
 
 def is_rate_limit(text: str) -> bool:
-    """Return whether a message asks for fewer requests."""
+    """Return whether a server's message asks for fewer requests."""
     return _RATE_WORDS.search(text) is not None
 
 
@@ -278,7 +278,7 @@ def is_blocked(text: str) -> bool:
 
 
 def has_no_access(codes: Collection[str], text: str) -> bool:
-    """Return whether the key, or its account, has no access."""
+    """Return whether a server's codes or words say that the key or its account has no access."""
     return bool(_plain(codes) & _NO_ACCESS) or _NO_ACCESS_WORDS.search(text) is not None
 
 
@@ -293,7 +293,7 @@ def takes_no_images(text: str) -> bool:
 
 
 def is_busy(status: int, codes: Collection[str]) -> bool:
-    """Return whether the same request may succeed a little later.
+    """Return whether a reply's status or codes say that the request may succeed a little later.
 
     These are the statuses after which the openai client and LiteLLM retry: 408, 409, 429 and those
     from 500 on, such as a gateway's 520 to 524, 529 and 530; 425 besides, and a busy server's
@@ -324,7 +324,7 @@ def without_names(text: str, names: Iterable[str]) -> str:
 
 
 def _forms(names: Iterable[str]) -> set[str]:
-    """Return names, and names of models also without organization or provider."""
+    """Return names to ignore in messages; of models also without organization or provider."""
     forms: set[str] = set()
     for name in names:
         forms.add(name)

@@ -196,7 +196,7 @@ class Server:
         self._announced_until = 0.0
 
     def names(self) -> list[str]:
-        """Return the server's own name, which is ignored in its messages."""
+        """Return the server's host name in a list, which is ignored in its messages."""
         host = urlsplit(self.address or "").hostname
         return [host] if host else []
 
@@ -262,7 +262,7 @@ class Server:
             raise self._given_up(failure, len(failures), monotonic() - began) from None
 
     def _too_long(self, failure: Failure) -> LongWaitError:
-        """Return the error for a wait that is longer than the server is waited for."""
+        """Return the error for a server that asks for a longer wait than is allowed."""
         if (failure.wait or 0.0) <= _PATIENCE:
             return LongWaitError(
                 f"The server {self.where} {failure.why}: this limit is for a day or longer, and "
@@ -280,7 +280,7 @@ class Server:
     def _given_up(
         self, failure: Failure, attempts: int, seconds: float
     ) -> ServerAwayError:
-        """Return the error for a server that was asked often enough."""
+        """Return the error for a server that still fails after several attempts."""
         times = "once" if attempts == 1 else f"{attempts} times"
         within = f" in {in_words(seconds)}" if seconds >= _WORTH_SAYING else ""
         advice = proxy_advice(self.address)
@@ -347,7 +347,7 @@ class Server:
         raise BadReplyError(f"{kinds[0]}: {words}") from None
 
     def _taken(self, reply: Reply, headers: Any = None) -> Reply:
-        """Return a reply that is about the request; raise Failure if the server is only busy."""
+        """Return a reply that settles the request; raise Failure if the server is only busy."""
         # An image without an error is not searched for a message.
         if reply.status < 300 and b'"error"' not in reply.body:
             return reply
@@ -522,7 +522,7 @@ class LitellmServer(Server):
         }
 
     def given(self) -> dict[str, Any]:
-        """Return the arguments of every call of LiteLLM."""
+        """Return the arguments that every call of LiteLLM gets, among them the key."""
         return {**self._given, "api_key": self.key.value or None, "max_retries": 0}
 
 

@@ -95,7 +95,7 @@ def seconds_asked(retry_after: str | None) -> float | None:
 
 
 def _date(text: str) -> datetime | None:
-    """Return the date in a text, as in mail and HTTP or ISO 8601; None if there is none."""
+    """Return the time in a text in the form of HTTP or ISO 8601; None if there is none."""
     try:
         return parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):

@@ -38,7 +38,7 @@ _LONGEST_HEADER = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class FileDefect:
-    """What is wrong with a model's file, and the next step."""
+    """A defect of a model's file, and the next step for the user."""
 
     reason: str
     hint: str

@@ -58,14 +58,14 @@ def warn_of(
 
 
 def _one(value: Any, protocol: Any, kind: str) -> tuple[Any, str | None]:
-    """Return a given object and no name, or None and the given name."""
+    """Return a model given as a Python object, or else None, and a model given by name, or None."""
     if value is None or isinstance(value, (str, Path)):
         return None, None if value is None else str(value)
     return checked(value, protocol, kind, type(value).__name__), None
 
 
 def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[str]]:
-    """Return adapters given as objects by name, and the names of all in order."""
+    """Return the encoders or judges given as objects, by name, and the names of all in order."""
     several = (
         [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
     )

@@ -63,7 +63,7 @@ def _left_out_line(tasks: Sequence[LoadedTask]) -> str:
 def _filled(
     task: LoadedTask, pool: CaptionPool, source: Source | None, run: Path
 ) -> tuple[LoadedTask | None, str | None]:
-    """Return the task with its captions, if there are any, and a line for the user."""
+    """Return the task with captions, or None without any, and a line if they changed."""
     stored = kept_task(task, run)
     if stored is not None and not same_but_for_captions(stored.spec, task.spec):
         stored = None  # made for another version of the task
@@ -81,7 +81,7 @@ def _filled(
 
 
 def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:
-    """Return whether a source is the one that the stored captions came from."""
+    """Return whether a source of captions is the one that the stored captions came from."""
     split = None if before.of == "file" else pool.split
     if (before.split, before.column) != (split, None):
         return False
@@ -91,7 +91,7 @@ def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:
 
 
 def _without(tasks: Sequence[LoadedTask]) -> T2IBenchError:
-    """Return the error for tasks that cannot run without captions."""
+    """Return the error for tasks without captions, with where to get them."""
     task = tasks[0]
     pool = task.spec.awaits
     assert pool is not None

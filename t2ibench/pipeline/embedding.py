@@ -63,7 +63,7 @@ class _RaisedError(T2IBenchError):
 
 @dataclass(slots=True)
 class _Reading:
-    """The progress of one encoder within a batch.
+    """The progress of one encoder within a batch of images.
 
     Attributes:
         worked: Whether it has embedded images before.
@@ -82,7 +82,7 @@ class _Reading:
     failed: str | None = None
 
     def read(self, key: str) -> None:
-        """Record an image that was embedded."""
+        """Count an image as embedded, which ends a series of errors."""
         self.embedded += 1
         self.errors = 0
 
@@ -179,14 +179,14 @@ def embedded_texts(
 
 
 def naming(name: str) -> AbstractContextManager[None]:
-    """Convert exceptions of an encoder into one line that names it."""
+    """Context that converts an encoder's exceptions into one line with its name."""
     return failing(f"The encoder '{name}' failed with")
 
 
 def checked_rows(
     encoder: Encoder, values: Any, count: int, width: int | None
 ) -> Float32Array:
-    """Return embeddings after a check of their shape."""
+    """Return an encoder's embeddings after checking their shape."""
     rows = np.asarray(values)
     if (
         rows.ndim != 2
@@ -236,7 +236,7 @@ def encode(
 def in_order(
     pool: ThreadPoolExecutor, call: Callable[[_T], _R], items: Iterable[_T], ahead: int
 ) -> Iterator[_R]:
-    """Return the results of a call for each item in order; the pool works a little ahead."""
+    """Yield the result of a call for each item, in order, while threads work a little ahead."""
     waiting: deque[Future[_R]] = deque()
     try:
         for item in items:
@@ -251,7 +251,7 @@ def in_order(
 
 
 def _load(wanted: Sequence[ImageToEmbed], encoders: Mapping[str, Encoder]) -> None:
-    """Load libraries in this thread, because simultaneous imports in threads fail."""
+    """Prepare one image in this thread, so that libraries are not imported in several at once."""
     needed = {name for _, names in wanted for name in names}
     for image, _ in wanted:
         with suppress(UnreadableImageError):
@@ -359,6 +359,6 @@ def _no_numbers(name: str) -> str:
 def _add_rows(
     name: str, part: EmbeddingBatch, keys: list[str], rows: Float32Array
 ) -> None:
-    """Add the embeddings of one encoder to a batch."""
+    """Add one encoder's embeddings of images or texts to a batch."""
     keys_before, rows_before = part.rows.get(name, ([], rows[:0]))
     part.rows[name] = [*keys_before, *keys], np.concatenate([rows_before, rows])

@@ -35,7 +35,7 @@ def check_engine(settings: RunSettings) -> None:
 def executor_of(
     context: RunContext, models: Models, reporter: Reporter, observing: bool
 ) -> Iterator[Executor]:
-    """Provide the executor of a run, and close it at the end."""
+    """Context that provides the executor of a run's work items, and ends its workers."""
     check_engine(context.settings)
     workers = _workers(context, models, reporter, observing)
     if workers is None:
@@ -86,7 +86,7 @@ def check_adapters(settings: RunSettings, adapters: PythonAdapters) -> None:
 
 
 def _gpus(settings: RunSettings) -> list[str]:
-    """Return the GPUs of this machine for workers, one for each."""
+    """Return the GPUs of this machine that workers may use, one for each worker."""
     if settings.engine == "local" and settings.device in {None, "auto", "cuda"}:
         return visible_gpus()
     return []

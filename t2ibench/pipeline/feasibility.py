@@ -37,7 +37,7 @@ class Feasibility:
 def feasible(
     plan: Plan, generator: Generator | None, allow_missing: bool
 ) -> Feasibility:
-    """Determine which tasks of a plan are feasible."""
+    """Return which tasks of a plan are feasible, and why the others are not."""
     short_of_images = _short_of_images(plan, generator)
     tasks: list[LoadedTask] = []
     skipped: dict[str, str] = {}

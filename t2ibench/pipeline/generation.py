@@ -63,7 +63,7 @@ class _ContractError(Exception):
 
 
 def never() -> bool:
-    """Return False, as the default check for a stop request."""
+    """Return False: the default check for a stop request, for callers that never stop a run."""
     return False
 
 
@@ -114,7 +114,7 @@ class _EncodingQueue:
         self._batches: deque[list[Future[GeneratedFile]]] = deque()
 
     def add(self, pairs: Iterable[tuple[ImageRequest, GeneratedImage]]) -> None:
-        """Start encoding the files of a batch."""
+        """Start encoding the image files of a batch."""
         batch = [
             self._pool.submit(image_file, request, outcome)
             for request, outcome in pairs
@@ -122,14 +122,14 @@ class _EncodingQueue:
         self._batches.append(batch)
 
     def finished(self, waiting: int) -> Iterator[list[GeneratedFile]]:
-        """Return encoded batches; wait for the oldest if more than `waiting` are pending."""
+        """Yield encoded batches of images, and wait for the oldest if too many are pending."""
         while self._batches and (
             len(self._batches) > waiting or self._first_is_encoded()
         ):
             yield self._take_first()
 
     def remaining(self) -> Iterator[list[GeneratedFile]]:
-        """Return all pending batches as they are encoded."""
+        """Yield all pending batches of images, in order, as they are encoded."""
         while self._batches:
             yield self._take_first()
 
@@ -261,5 +261,5 @@ def _encoded(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
 
 
 def _name_of(outcome: GeneratedImage) -> str:
-    """Return the name of an image's file for messages."""
+    """Return the name of a generated image's file for messages, or 'the image'."""
     return outcome.file or (outcome.path.name if outcome.path else "the image")

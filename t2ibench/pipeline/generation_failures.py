@@ -17,7 +17,7 @@ _FIX = "Fix the cause and re-run the same command."
 
 @dataclass(frozen=True, slots=True)
 class GenerationFailures:
-    """Counts of the image outcomes in this call.
+    """Numbers of images that a call generated, or did not, by status and reason.
 
     Attributes:
         attempts: Images by status.

@@ -70,13 +70,13 @@ def limit_cost(
 
 
 def spent(folder: RunFolder) -> float:
-    """Return the cost of a run so far."""
+    """Return what a run's images have cost so far; 0 if nothing is recorded."""
     record = folder.record.generator
     return (record.cost or 0.0) if record else 0.0
 
 
 def settle(folder: RunFolder, generator: Generator | None, most: float | None) -> None:
-    """Record the cost since the last call, and limit the generator to the remainder.
+    """Record the cost of images since the last call, and limit the generator to what is left.
 
     It is done with everything that is stored, so that a process that is killed has spent nothing
     that the next one does not know of.

@@ -98,7 +98,7 @@ def observe_images(
 
 
 def _answers_of(judges: Collection[str], stores: Stores) -> dict[str, AnswerStore]:
-    """Return the answers of these judges and people."""
+    """Return the stored answers of the named judges and people."""
     answers = {**stores.judges, **stores.people}
     return {name: answers[name] for name in judges if name in answers}
 
@@ -146,7 +146,7 @@ def _most_frequent(reasons: Counter[str]) -> dict[str, int]:
 
 
 def _unknown_to_encoders(scored: ScoredTask) -> dict[str, dict[str, int]]:
-    """Return the number of images that each encoder could not embed, under 'unknown'."""
+    """Return a count of images that each encoder could not embed, under the status 'unknown'."""
     counts = {
         f"{name} cannot embed it": result.excluded[UNKNOWN]
         for name, result in scored.by_encoder.items()
@@ -170,7 +170,7 @@ def _alikeness(
     encoders: Mapping[str, EvidenceStore],
     level: float,
 ) -> _Alikeness:
-    """Return agreement and diversity of images, over the task and by group."""
+    """Return how far images agree with their prompts and differ, over a task and by group."""
     alikeness = _Alikeness()
     for name, encoder in encoders.items():
         if not encoder.embeds_images:
@@ -188,7 +188,7 @@ def _alikeness(
 def _diversity_records(
     prompts: Sequence[PromptDiversity], level: float
 ) -> list[Diversity]:
-    """Return diversity over all prompts, and by group if there are two."""
+    """Return the diversity of images over all prompts, and by group if there are several."""
     records = [_diversity_record(None, prompts, level)]
     groups = list(dict.fromkeys(prompt.group for prompt in prompts))
     if len(groups) > 1:

@@ -73,7 +73,7 @@ class Job:
 
     @property
     def stopped(self) -> dict[str, str]:
-        """Return each encoder or judge that is no longer used, with the reason."""
+        """Return the reason for each encoder or judge that was stopped during this run."""
         return self.missing.stopped
 
     @property
@@ -156,7 +156,7 @@ class Job:
             folder.update(judge_settings={**recorded, result.judge: settings})
 
     def _remove_files(self, damaged: Sequence[UnreadableFile]) -> None:
-        """Remove unusable files, so that the next run regenerates them."""
+        """Remove unusable image files, so that the next run regenerates the images."""
         for file in damaged:
             with suppress(OSError):
                 file.image.path.unlink()
@@ -164,7 +164,7 @@ class Job:
         self.damaged += damaged
 
     def settle(self) -> None:
-        """Record costs, and commit everything that is stored."""
+        """Record the cost since the last call, and limit the generator to what is left."""
         context = self.context
         settle(context.folder, self.models.generator, context.settings.max_cost)
 

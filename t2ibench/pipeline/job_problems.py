@@ -15,7 +15,7 @@ _EXAMPLES = 3  # of answers, and of reasons, that messages show
 
 
 def problems_of(job: Job) -> list[str]:
-    """Return a line on each kind of missing embedding or answer."""
+    """Return lines on missing embeddings and answers, stopped models and changed images."""
     lines = [*_unanswered_lines(job), *_not_embedded_lines(job)]
     lines += [
         f"{name} was stopped: {reason.rstrip('.')}. Its work so far is kept; re-run the same "

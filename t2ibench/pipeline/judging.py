@@ -52,7 +52,7 @@ def answered(
     streak: int = 0,
     stopping: Callable[[], bool] = never,
 ) -> Generator[AskReport, None, None]:
-    """Ask a judge, and yield each part of its answers as soon as it is available."""
+    """Ask a judge about images, and yield each part of its answers as soon as it is available."""
     unread = AskReport()
     gaps = isinstance(judge, LooksUp)  # an image without an answer is no failure of it
     for queries in _batches(questions, judge.batch_size, unread):
@@ -78,7 +78,7 @@ def answered(
 
 
 def _report(part: _Part, streak: int) -> AskReport:
-    """Return answers in stored form, and the number of questions without an answer."""
+    """Return a report on a judge's answers: those to store, and reasons for missing ones."""
     report = AskReport(questions=len(part), streak=streak)
     for query, given in part:
         answer = in_its_classes(given, query.classes)
@@ -117,7 +117,7 @@ def _parts(judge: Judge, queries: Sequence[Query]) -> Generator[_Part, None, Non
 
 
 def _taken(left: dict[int, Query], pairs: Iterable[tuple[int, Answer]]) -> _Part:
-    """Match answers with their queries, each query once."""
+    """Return queries with their answers; a query is taken off the list once it is answered."""
     return [
         (left.pop(number), _checked(answer))
         for number, answer in pairs

@@ -204,7 +204,7 @@ def _by_image(
 
 
 def _best(attempts: Iterable[tuple[Any, ...]]) -> int:
-    """Return the rank of the best attempt at an image."""
+    """Return the rank of the best status among the attempts at one image."""
     return max(RANK.get(row[_STATUS], -1) for row in attempts)
 
 

@@ -59,7 +59,7 @@ class Readers:
 
     @property
     def present(self) -> dict[str, MethodResult]:
-        """Return the results that enter the mean: of all encoders or judges but the absent."""
+        """Return the results of the encoders or judges that have evidence, which enter the mean."""
         return {
             name: result
             for name, result in self.results.items()
@@ -67,7 +67,7 @@ class Readers:
         }
 
     def annotated(self, combined: MethodResult) -> MethodResult:
-        """Return the mean over the available results, with a note on the missing ones.
+        """Return a task's mean result, with a note on encoders or judges that lack evidence.
 
         What the absent lack counts as excluded, so that the task is not complete.
         """

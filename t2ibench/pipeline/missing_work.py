@@ -114,7 +114,7 @@ class MissingWork:
         return self._images_to_generate(number)
 
     def left(self, stage: Stage) -> dict[int, int]:
-        """Return the number of missing images, texts or questions for each incomplete part."""
+        """Return the number of missing images, texts or questions by incomplete part of a stage."""
         if stage == "texts":
             count = len(self._texts_by_store())
         elif stage == "ask":
@@ -200,7 +200,7 @@ class MissingWork:
         ]
 
     def _working(self, stores: Iterable[EvidenceStore]) -> list[EvidenceStore]:
-        """Return the active encoders that embed images."""
+        """Return the stores of the encoders that embed images and have not been stopped."""
         return [
             store
             for store in stores

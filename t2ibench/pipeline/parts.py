@@ -132,7 +132,7 @@ def _parts_by_number(sources: Sequence[RunFolder]) -> dict[int, RunFolder]:
 def _stores_of(
     folder: RunFolder | None, stores: Mapping[Path, ImageStore]
 ) -> list[ImageStore]:
-    """Return all image stores, beginning with that of the part itself."""
+    """Return the image stores of all folders, that of the given part first."""
     if folder is None or folder.path not in stores:
         return [*stores.values()]
     return [stores[folder.path], *stores.values()]
@@ -182,7 +182,7 @@ def _command(record: RunRecord, number: int | None, count: int) -> str:
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    """Return numbers as text, such as '3' or '3 and 7'; a long list is shortened."""
+    """Return the numbers of parts as text, such as '3' or '3 and 7'; a long list is shortened."""
     texts = [str(number) for number in numbers[:_SHOWN]]
     if len(numbers) > _SHOWN:
         return f"{', '.join(texts)} and {len(numbers) - _SHOWN} more"
@@ -190,7 +190,7 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def _count(record: RunRecord) -> int | None:
-    """Return N of a part I/N, or of the parts that a folder was merged from."""
+    """Return into how many parts a run was split; None unless the folder is a part or merged."""
     if record.part is not None:
         return record.part[1]
     return record.merged.count if record.merged else None

@@ -27,7 +27,7 @@ _SEED = 0  # nothing is compared across draws
 
 @dataclass(slots=True)
 class _Asked:
-    """A question in any wording, with the answers about each image by person."""
+    """A question with its classes, and the images about which people gave answers."""
 
     question: str
     classes: tuple[str, ...]
@@ -111,7 +111,7 @@ def _who_answered(
 
 
 def _count(question: AskedQuestion, people: Sequence[str]) -> None:
-    """Count an image for the people who answered a question about it."""
+    """Count an image of a question, and the people who answered about it."""
     question.images += 1
     question.answered += bool(people)
     for name in people:
@@ -146,7 +146,7 @@ def _is_disputed(image: DisputedImage) -> bool:
 
 
 def _classes(answers: Mapping[str, str], classes: Sequence[str]) -> dict[str, str]:
-    """Return each person's class; a free-text answer is a class of its own."""
+    """Return each person's answer if it is a class; any answer if the question has no classes."""
     return {
         name: answer
         for name, answer in answers.items()

@@ -38,12 +38,15 @@ class Plan:
 
     @cached_property
     def prompts(self) -> dict[str, int]:
-        """Return the number of images for each prompt."""
+        """Return how many images of each prompt the plan requires."""
         return Counter(request.prompt for request in self.requests)
 
     @cached_property
     def controlled(self) -> dict[str, int]:
-        """Return each prompt's number of images that a control embeds; judged tasks have none."""
+        """Return how many images of each prompt an untrained control embeds.
+
+        Those of tasks that judges answer for are not among them.
+        """
         counts: Counter[str] = Counter()
         for required in self.needs.values():
             if required.embeds and not required.questions:
@@ -52,7 +55,7 @@ class Plan:
 
     @cached_property
     def controlled_texts(self) -> tuple[str, ...]:
-        """Return the texts that a control also embeds, sorted."""
+        """Return the texts that an untrained control also embeds, sorted."""
         read = [
             required.texts for required in self.needs.values() if not required.questions
         ]
@@ -68,7 +71,7 @@ class Plan:
         return tuple(sorted(self.embedded.keys() - set(self.texts)))
 
     def texts_for(self, embeds_images: bool) -> tuple[str, ...]:
-        """Return the texts that an encoder embeds."""
+        """Return the texts that an encoder embeds; with prompts if it embeds images, too."""
         return (*self.texts, *self.prompt_texts) if embeds_images else self.texts
 
     def questions_about(self, image: ImageKey) -> list[Question]:
@@ -82,7 +85,7 @@ class Plan:
 
     @property
     def needs_encoder(self) -> bool:
-        """Return whether the plan needs any embedding."""
+        """Return whether any task of the plan needs an embedding."""
         return bool(self.texts or self.embedded)
 
     @property
@@ -116,12 +119,12 @@ class Plan:
 
 
 def first_images(prompt: str, count: int) -> Iterator[ImageKey]:
-    """Return the first images of a prompt, whether or not a plan needs them."""
+    """Return the identities of a prompt's first images, whether or not a plan needs them."""
     return (ImageKey.of(prompt, index) for index in range(count))
 
 
 def is_counted(image: ImageKey, counts: Mapping[str, int]) -> bool:
-    """Return whether an image is among the first of its prompt, whose numbers are given."""
+    """Return whether an image is among the first of its prompt, given a count for each prompt."""
     return image.index < counts.get(image.prompt, 0)
 
 
@@ -157,7 +160,7 @@ def every_prompt_first(plan: Plan) -> Plan:
 
 
 def images_at(plan: Plan, times: Mapping[str, float]) -> int:
-    """Return the number of distinct images if each task is multiplied by its own factor."""
+    """Return the number of distinct images if each task gets its own multiple of its images."""
     most: Counter[str] = Counter()
     for task in plan.tasks:
         settings = plan.settings.model_copy(update={"times": times[task.id]})
@@ -170,7 +173,7 @@ def make_plan(
     settings: Settings,
     needs_of: Mapping[str, Needs] | None = None,
 ) -> Plan:
-    """Return the union of the needs of all tasks."""
+    """Return the plan of a run: the images, texts and questions that its tasks need."""
     needs_by_task = {
         task.id: needs(task.spec, settings) if needs_of is None else needs_of[task.id]
         for task in tasks

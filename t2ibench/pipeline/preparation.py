@@ -189,7 +189,7 @@ def _recover_generator_record(
 
 
 def _read_check(path: Path) -> JudgeCheck:
-    """Read the file of a judge's validation."""
+    """Return a judge's validation on labelled images, read from its file."""
     with reading(path, _WRITTEN):
         text = path.read_text(encoding="utf-8")
     try:
@@ -307,7 +307,7 @@ def with_judge_for(settings: RunSettings, plan: Plan) -> RunSettings:
 
 
 def _measurement(settings: RunSettings) -> Settings:
-    """Return measurement settings, with the model's own number of images as default."""
+    """Return a run's measurement settings, with the model's own number of images as default."""
     measurement = Settings.of(settings)
     images, guided = default_images(settings.model)
     if settings.images_per_prompt or not images:

@@ -23,10 +23,10 @@ _SILENCE = 2.0  # seconds, after which a command says that it has begun
 
 
 class Ticker(Protocol):
-    """Counts finished items of a stage."""
+    """Counts the images, texts or questions of a stage that are done."""
 
     def advance(self, count: int) -> None:
-        """Count items as done."""
+        """Count images, texts or questions as done."""
         ...
 
 
@@ -34,7 +34,7 @@ class Reporter(Notices, Protocol):
     """Shows the progress of a run."""
 
     def stage(self, name: str, total: int, unit: str) -> AbstractContextManager[Ticker]:
-        """Begin a stage."""
+        """Return a context of one stage of a run, with a ticker of what is done."""
         ...
 
 

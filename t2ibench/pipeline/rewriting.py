@@ -44,7 +44,7 @@ _AT_ONCE = 64  # prompts that a rewriter without parts is given: what a kill can
 def create_rewriting(
     settings: RunSettings, given: Rewriter | None, generator: Generator | None
 ) -> Rewriter | None:
-    """Create the rewriter of a run without loading it."""
+    """Return the rewriter of a run, not loaded yet; None if the run has none."""
     if given is None and settings.rewriter is None:
         if settings.rewriter_args:
             raise T2IBenchError(
@@ -90,7 +90,7 @@ def check_rewriter(rewriter: Rewriter | None, plan: Plan) -> None:
 def to_rewrite(
     plan: Plan, images: ImageStore | None, generator: Generator | None
 ) -> list[RewriteRequest]:
-    """Return the rewritings that missing images need and that are not stored."""
+    """Return requests for the rewritings that missing images need and that are not stored."""
     if not isinstance(generator, Rewritten) or images is None:
         return []
     store = generator.rewritings
@@ -107,7 +107,7 @@ def to_rewrite(
 def requests_of(
     requests: Sequence[ImageRequest], per: Per, seed: int
 ) -> list[RewriteRequest]:
-    """Return the rewritings that some image requests need."""
+    """Return requests for the rewritings that images need: one for each image, or each prompt."""
     if per == "image":
         return [
             RewriteRequest(request.prompt, request.index, request.seed)
@@ -174,7 +174,7 @@ def _rewrite(
 def parts_of(
     todo: Sequence[RewriteRequest], rewriter: Rewriter
 ) -> Iterator[list[tuple[int, Rewriting]]]:
-    """Rewrite prompts, and yield the results in parts."""
+    """Yield the rewritings of prompts, in parts as they are ready."""
     waiting = set(range(len(todo)))
     with failing(f"The rewriter '{rewriter.name}' failed with"):
         if isinstance(rewriter, RewritesInParts):

@@ -32,7 +32,7 @@ _MARGIN = 0.95  # of the width is aimed at, so that one round more is usually en
 
 @dataclass(slots=True)
 class Precision:
-    """The precision reached after all rounds.
+    """The outcome of a run with its rounds of images, and the precision that it reached.
 
     Attributes:
         outcome: All rounds as one.
@@ -51,7 +51,7 @@ class Precision:
 
 @dataclass(slots=True)
 class _TaskRounds:
-    """The state of one task over the rounds.
+    """The state of one task over the rounds of images.
 
     Attributes:
         loaded: The task.
@@ -157,7 +157,7 @@ def _stop(waiting: Sequence[_TaskRounds], name: str) -> None:
 def _reason_to_stop(
     task: _TaskRounds, scored: TaskScored, context: RunContext, width: float
 ) -> str | None:
-    """Return why a task stops; None if the next round gives it more images."""
+    """Return why a task gets no more images; None if the next round gives it more."""
     result = scored.result
     shown = displayed(result.headline)
     reason = result.reason or result.inconclusive or result.headline.reason
@@ -188,7 +188,7 @@ def _reason_to_stop(
 def _times_needed(
     scored: TaskScored, prompts: set[str], effect: float, width: float
 ) -> float | None:
-    """Return the factor of images that the next round needs; None if no factor suffices."""
+    """Return the multiple of images with which the interval is narrow enough; None if none is."""
     result = scored.result
     headline = stored_headline(result, scored.paired.headline)
     forecast = forecaster(headline, headline.question, prompts, result.settings.level)

@@ -197,7 +197,7 @@ def _how_to_score(context: RunContext) -> str:
 
 
 def _observe(job: Job, executor: Executor, reporter: Reporter) -> None:
-    """Run all stages between generation and scoring."""
+    """Embed texts and images, and ask the judges."""
     check_looked_up(job, reporter.warn)
     run_stage(job, "texts", executor, reporter)
     run_stage(job, "embed", executor, reporter)
@@ -225,7 +225,7 @@ def _outcome_before_scores(job: Job) -> Outcome:
 
 
 def _is_observed(job: Job) -> bool:
-    """Return whether a run that ends before scoring is complete."""
+    """Return whether a run has nothing left to generate, embed or ask, and nothing failed."""
     stages: tuple[Stage, ...] = ("generate", "embed", "ask")
     left = sum(job.missing.pending(stage) for stage in stages)
     return not (left or job.stopped or job.damaged)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @cache
 def _code() -> str | None:
-    """Return a digest of this package's source and the versions of numerical libraries."""
+    """Return a digest of t2ibench's source code and library versions; None if unreadable."""
     digest = hashlib.sha256()
     root = Path(t2ibench.__file__).parent
     try:
@@ -101,7 +101,7 @@ class _Digest:
         self._digest.update(text.encode() + b"\n")
 
     def hexdigest(self) -> str:
-        """Return the digest of all added values."""
+        """Return the digest of all added values in hexadecimal."""
         return self._digest.hexdigest()
 
     def add_encoders(self, needs: Needs, stores: Stores) -> None:
@@ -138,7 +138,7 @@ class _Digest:
         return hashes
 
     def _add_readings(self, attempts: Iterable[Attempt | None], stores: Stores) -> None:
-        """Add the truncation of texts to the digest."""
+        """Add to the digest how much of prompts and texts was read."""
         texts = {
             attempt.revised_prompt or attempt.prompt
             for attempt in attempts
@@ -170,7 +170,7 @@ def _encoders(stores: Stores) -> list[EvidenceStore]:
 
 
 def _state_of(attempt: Attempt | None) -> tuple[str | None, ...] | None:
-    """Return the properties of an image that affect scores and results."""
+    """Return status, hash, file and reason of an image, which scores and results depend on."""
     if attempt is None:
         return None
     return attempt.status, attempt.sha256, attempt.file, attempt.reason

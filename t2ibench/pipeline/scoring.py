@@ -237,7 +237,7 @@ def _task_scored(
     incomplete: bool,
     scored: ScoredTask,
 ) -> TaskScored:
-    """Return one task's scores in stored form."""
+    """Return one task's scores, results and samples in the form in which run.db stores them."""
     images = stores.images
     observed = ObservedImages({})
     if images is not None:

@@ -14,12 +14,12 @@ _working = False  # a stage looks for the request itself, between two batches
 
 
 def ask() -> None:
-    """Request that the run stops after the current batch."""
+    """Request that this process's run stops after its current batch."""
     _asked.set()
 
 
 def asked() -> bool:
-    """Return whether a stop was requested."""
+    """Return whether this process's run was asked to stop."""
     return _asked.is_set()
 
 

@@ -63,7 +63,7 @@ class StoredEvidence:
         self.lacks_answers = False
 
     def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
-        """Return index, file hash and status of each image of a prompt."""
+        """Return index, file hash and status of each of a prompt's first images."""
         attempts = self._images.first(prompt, n) if self._images else [None] * n
         for index, attempt in enumerate(attempts):
             if attempt is None or attempt.status == "failed":
@@ -102,7 +102,7 @@ class StoredEvidence:
         return ImageEvidence(stacked, numbers, excluded)
 
     def texts(self, texts: Sequence[str]) -> Float64Array:
-        """Return the embeddings of texts."""
+        """Return the encoder's embeddings of texts."""
         if self._store is None:
             raise MissingEvidence("the texts, which no encoder has embedded,")
         keys = []
@@ -139,18 +139,24 @@ class StoredEvidence:
         )
 
     def _leaves_out(self, question: str, classes: Sequence[str]) -> bool:
-        """Return whether a file of answers does not cover a question at all."""
+        """Return whether the judge is a file of answers without any answer to a question."""
         judge = self._judged
         if judge is None or not is_file_of_answers(judge.name):
             return False
         return not judge.answers_about(question, classes)
 
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
-        """Return the classes that the judge can never answer (openbias.gathering.KnownJudge)."""
+        """Return the classes of a question that the judge can never answer with.
+
+        As `openbias.gathering.KnownJudge` declares it.
+        """
         return unreachable_classes(self._judged.name if self._judged else "", classes)
 
     def people_answered(self) -> bool:
-        """Return whether the judge is people (openbias.gathering.SeveralPeople)."""
+        """Return whether the answers are those of people rather than of a model.
+
+        As `openbias.gathering.SeveralPeople` declares it.
+        """
         return isinstance(self._judged, PeopleStore) or bool(
             self._judged and self._judged.by_labels
         )
@@ -169,13 +175,13 @@ class StoredEvidence:
         return {index: votes for index, votes in by_image.items() if votes}
 
     def judge_check(self) -> JudgeCheck | None:
-        """Return the judge's validation by people, if there is one (see `unreachable`)."""
+        """Return the judge's validation on images that people labelled, or None."""
         return self._check
 
     def labels(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> dict[int, str]:
-        """Return human labels about the first n images of a prompt (see `unreachable`)."""
+        """Return people's majority labels about the first n images of a prompt, by image index."""
         if self._labels is None or not len(self._labels):
             return {}
         answers = {}

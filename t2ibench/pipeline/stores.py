@@ -43,7 +43,7 @@ class Stores:
 
     @property
     def readers(self) -> dict[str, AnswerStore | PeopleStore]:
-        """Return the judges' stores; several files of answers are combined (see `store.people`)."""
+        """Return the answers by judge; several files of people's answers count as one judge."""
         people = people_among(self.judges)
         others = {
             name: store for name, store in self.judges.items() if name not in people
@@ -62,7 +62,7 @@ class Stores:
         return self.labels
 
     def check_of(self, judge: AnswerStore | PeopleStore) -> JudgeCheck | None:
-        """Return the validation of this judge, or None."""
+        """Return people's validation of a judge with this name and fingerprint, or None."""
         for check in self.checks:
             if (check.judge, check.fingerprint) == (judge.name, judge.fingerprint):
                 return check
@@ -75,7 +75,7 @@ def open_stores(
     judges: Mapping[str, str],
     controls: Mapping[str, ControlRecord] | None = None,
 ) -> Stores:
-    """Open the observations in a database."""
+    """Return the stores of a run's observations in its database."""
     answers = {name: AnswerStore(database, name, judges[name]) for name in judges}
     embeddings = {
         name: EvidenceStore(database, name, encoder.fingerprint, encoder.embeds_images)

@@ -37,7 +37,7 @@ class TaskEvidence:
     def settings(
         self, measurement: Measurement, without: Collection[str]
     ) -> TaskSettings:
-        """Return how the task was measured, and by whom.
+        """Return the settings by which a task was measured, with its encoders and judges.
 
         Args:
             measurement: How the run measures.
@@ -123,7 +123,7 @@ def first_judge(needs: Needs, stores: Stores) -> Judge | None:
 
 
 def _awaits_answers(judge: Judge | None, stores: Stores) -> bool:
-    """Return whether an answer that is missing will be asked for.
+    """Return whether missing answers can still come from a judge that can be asked.
 
     A run may have no judge, or only files of answers to other questions.
     """
@@ -178,7 +178,7 @@ def _classified(
     images: DistinctImages | None,
     judges: Iterable[Judge],
 ) -> bool:
-    """Return whether a judge answered a question with more than 'unknown'."""
+    """Return whether any judge answered about any image with more than 'unknown'."""
     return any(
         _is_class(judge, question, sha256)
         for question in questions
@@ -188,7 +188,7 @@ def _classified(
 
 
 def _files(question: QuestionNeed, images: DistinctImages | None) -> Iterator[str]:
-    """Return the hashes of the images that a question concerns."""
+    """Yield the file hashes of the images that a question is about."""
     if images is not None:
         for attempt in images.first(question.prompt, question.images):
             if attempt is not None:
@@ -196,7 +196,7 @@ def _files(question: QuestionNeed, images: DistinctImages | None) -> Iterator[st
 
 
 def _is_class(judge: Judge, question: QuestionNeed, sha256: str) -> bool:
-    """Return whether a judge answered with a class of the question or in free text."""
+    """Return whether a judge's answer about an image is a class of the question, or free text."""
     stored = judge.get(sha256, question.question, question.classes)
     if not stored:
         return False

@@ -80,7 +80,7 @@ def with_untrained_control(
 def _untrained_result(
     task: BaseTask, evidence: Evidence, trained: MethodResult, settings: Settings
 ) -> MethodResult:
-    """Return the scores by random weights; undefined if an embedding is missing."""
+    """Return a task's scores by an untrained encoder; undefined if an embedding is missing."""
     result = score(task, evidence, settings)
     if result.excluded.get("missing", 0) > trained.excluded.get("missing", 0):
         return MethodResult.undefined("it has not embedded all of the images")
@@ -97,7 +97,7 @@ def _with(result: MethodResult, control: Control) -> MethodResult:
 def control_of(
     trained: HeadlineEstimate, untrained: HeadlineEstimate, positive: bool = False
 ) -> Control:
-    """Return the control that compares the headlines of random and trained weights.
+    """Return the comparison of a headline by an encoder with that by its untrained copy.
 
     Examples:
         >>> from t2ibench.methods.core.inference import HeadlineInference, Inference
@@ -149,7 +149,7 @@ def control_of(
 
 
 def _shown(headline: HeadlineEstimate) -> str:
-    """Format a headline with its interval and p-value."""
+    """Return a headline with its interval and p-value as text."""
     shown = displayed(headline_record(headline))
     text = f"{shown.value:{'+' if shown.signed else ''}.3f}"
     if shown.low is not None and shown.high is not None:

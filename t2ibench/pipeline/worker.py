@@ -251,7 +251,7 @@ class WorkerSpec:
 
 
 def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
-    """Load models; a missing download raises an error that names the alternative."""
+    """Return loaded models; an error names the alternative if a download is missing."""
     try:
         return load()
     except NotDownloadedError as error:
@@ -261,7 +261,7 @@ def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
 def _controls(
     encoders: Sequence[Encoder], tell: Callable[[UserLine], None]
 ) -> dict[str, Encoder]:
-    """Return controls of encoders with random weights."""
+    """Return an untrained copy of each encoder that offers one, by the encoder's name."""
     controls: dict[str, Encoder] = {}
     for encoder in encoders:
         if not isinstance(encoder, HasUntrained):

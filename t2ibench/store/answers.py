@@ -43,7 +43,7 @@ def is_file_of_answers(judge: str) -> bool:
 
 
 def who_judged(judges: Mapping[str, str]) -> dict[str, str]:
-    """Return the judges' identities for comparing runs: people by name, models by fingerprint.
+    """Return who judged, for comparing runs: people by name, models by fingerprint.
 
     Examples:
         >>> who_judged({"answers by anna": "3f2a", "toyland": "77e1"})
@@ -79,7 +79,7 @@ def _question_id(question: str, classes: tuple[str, ...]) -> int:
 def add_questions(
     database: Database, asked: Iterable[tuple[str, tuple[str, ...]]]
 ) -> None:
-    """Store questions."""
+    """Store questions with their classes, so that answers to them can be read."""
     rows = [
         (question_id(question, classes), to_text(question), json.dumps(classes))
         for question, classes in dict.fromkeys(asked)
@@ -88,7 +88,7 @@ def add_questions(
 
 
 def read_questions(database: Database) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """Return questions by their identifiers."""
+    """Return the stored questions, each with its classes, by identifier."""
     questions = {}
     for number, question, text in database.read_checked("questions"):
         try:
@@ -122,7 +122,7 @@ class AnswerStore:
         return question_id(question, classes) in self._questions
 
     def __iter__(self) -> Iterator[StoredAnswer]:
-        """Iterate over the answers to questions that are stored."""
+        """Iterate over the judge's answers, except those to unknown questions."""
         asked = read_questions(self.database)
         for (number, image), (answer, raw) in self._rows.items():
             if number in asked:
@@ -131,7 +131,7 @@ class AnswerStore:
     def get(
         self, image: str, question: str, classes: Sequence[str]
     ) -> StoredAnswer | None:
-        """Look up one answer."""
+        """Return the judge's answer to a question about an image; None if there is none."""
         stored = self._rows.get((question_id(question, classes), image))
         return (
             None

@@ -17,7 +17,7 @@ KEY = "checksum"
 
 
 def checksum(data: bytes) -> str:
-    """CRC-32 of bytes.
+    """Return the CRC-32 of bytes as eight hexadecimal digits.
 
     Examples:
         >>> checksum(b"123456789")
@@ -29,7 +29,7 @@ def checksum(data: bytes) -> str:
 def row_checksums(
     keys: npt.NDArray[np.uint8], rows: npt.NDArray[np.float32]
 ) -> npt.NDArray[np.uint32]:
-    """CRC-32 of each row of a table together with its key."""
+    """Return the CRC-32 of each embedding together with its key."""
     if not keys.size or not rows.size:
         return np.zeros(len(keys), dtype=np.uint32)
     key_bytes = memoryview(np.ascontiguousarray(keys).data).cast("B")
@@ -55,7 +55,7 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(content: dict[str, Any]) -> bool:
-    """Remove the checksum from the content of a JSON file, and return whether it is correct."""
+    """Remove the checksum from a JSON file's content, and return whether it was correct."""
     checksum = content.pop(KEY, None)
     try:
         return checksum is None or checksum == _sum_of(content)

@@ -78,7 +78,7 @@ def create_database(path: Path) -> None:
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Return device and number of a file, which identify it at its path; None if there is none."""
+    """Return a file's device and inode number, by which a replaced file is noticed; else None."""
     try:
         status = os.stat(path)  # noqa: PTH116  # it is asked for with every query
     except (OSError, ValueError):

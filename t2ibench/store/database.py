@@ -100,7 +100,7 @@ class Database:
         return self.path.is_file()
 
     def read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a query; empty if there is no database."""
+        """Return the rows that an SQL query finds; none if there is no database."""
         with self.lock, self._errors():
             connection = self._open(create=False)
             return (
@@ -129,7 +129,7 @@ class Database:
         return whole
 
     def texts(self, where: str, *values: Any) -> dict[int, str]:
-        """Return texts by their identifiers."""
+        """Return stored texts, such as prompts, by identifier; altered ones are left out."""
         texts = {
             row[0]: of_text(row[1])
             for row in self.read_checked("texts", where, *values)
@@ -200,20 +200,20 @@ class Database:
         self.write("texts", [(content_id(text), to_text(text)) for text in texts])
 
     def execute(self, statement: str, *values: Any) -> None:
-        """Execute one writing statement."""
+        """Execute one SQL statement that writes to the database."""
         with self.writing():
             assert self._connection is not None
             self._connection.execute(statement, values)
 
     def remove(self, table: str, names: Iterable[Sequence[Any]]) -> None:
-        """Delete the rows with these key values."""
+        """Delete the rows of a table that have these values in its key columns."""
         named = " AND ".join(f"{name} IS ?" for name in key_columns(table))
         with self.writing():
             assert self._connection is not None
             self._connection.executemany(f"DELETE FROM {table} WHERE {named}", names)
 
     def begin_run(self) -> None:
-        """Allow reading during writing, on a local disk."""
+        """Reopen the database so that others can read it during a run, if it is on a local disk."""
         with self.lock, self._errors():
             self.close()
             self._journal = "DELETE" if is_on_network(self.folder) else "WAL"
@@ -307,7 +307,7 @@ class Database:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Convert errors of SQLite into one clear line."""
+        """Context that converts errors of SQLite into one clear line."""
         try:
             yield
         except sqlite3.OperationalError as error:

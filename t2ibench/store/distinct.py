@@ -37,15 +37,15 @@ class DistinctImages:
         self._prompts: dict[int, _Prompt] = {}
 
     def get(self, key: ImageKey) -> Attempt | None:
-        """Return the record of an image, or None."""
+        """Return the record of an image, marked if it repeats an earlier one; None without one."""
         return self._known(key, key.index + 1)[key.index]
 
     def first(self, prompt: str, n: int) -> list[Attempt | None]:
-        """Return the records of the first n images of a prompt."""
+        """Return the records of a prompt's first n images, with repeated ones marked."""
         return self._known(ImageKey.of(prompt, 0), n)[:n]
 
     def _known(self, key: ImageKey, n: int) -> list[Attempt | None]:
-        """Return the records of at least n images that are made from what a key's is made from."""
+        """Return the records of at least n images of a key's prompt, with repeated ones marked."""
         observed = self._prompts.setdefault(key.content, _Prompt())
         while len(observed.attempts) < n:
             attempt = self._images.get(replace(key, index=len(observed.attempts)))
@@ -59,7 +59,7 @@ class DistinctImages:
         return observed.attempts
 
     def _repeats(self, attempt: Attempt, observed: _Prompt) -> bool:
-        """Return whether an image repeats an earlier one; a new one is added to those observed."""
+        """Return whether an image repeats an earlier one of its prompt; remember it if not."""
         sha256 = attempt.sha256 or ""
         if sha256 in observed.files:
             return True

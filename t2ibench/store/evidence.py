@@ -35,17 +35,17 @@ _Rows = npt.NDArray[np.floating[Any]]
 
 
 def slug(name: str) -> str:
-    """Convert a name into a file name."""
+    """Return a name with the characters that file names should not have replaced by hyphens."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:80] or "unnamed"
 
 
 def text_key(text: str) -> str:
-    """SHA-256 hex of a text."""
+    """Return the SHA-256 of a text in hexadecimal, by which its embedding is stored."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def off_length(rows: _Rows, *, may_lack: bool) -> npt.NDArray[np.bool_]:
-    """Return which rows do not have unit length."""
+    """Return which embeddings do not have unit length; optionally all-NaN rows are accepted."""
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float32))
         # A comparison with NaN is False.
@@ -96,7 +96,7 @@ class EvidenceStore:
             self._index(part)
 
     def _index(self, part: int) -> None:
-        """Index a part, or record that it is damaged."""
+        """Index the embeddings of one stored part, or record that the part is damaged."""
         stored = self.database.read(
             "SELECT kind, width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?",
             part,
@@ -131,7 +131,7 @@ class EvidenceStore:
         rows: _Rows,
         sums: npt.NDArray[np.uint32],
     ) -> None:
-        """Index the rows of a part; a newer embedding of the same key replaces the older one."""
+        """Index the embeddings of a part; a newer one of the same key replaces the older one."""
         self._sums[part] = sums
         self._hold(part, rows)
         names, step = keys.hex(), 2 * _KEY
@@ -141,7 +141,7 @@ class EvidenceStore:
         )
 
     def keys(self, kind: Kind) -> list[str]:
-        """Return the keys that have an embedding."""
+        """Return the hashes of the images or texts that have an embedding."""
         return list(self._places[kind])
 
     def has_any(self, kind: Kind) -> bool:
@@ -149,16 +149,16 @@ class EvidenceStore:
         return bool(self._places[kind])
 
     def has(self, kind: Kind, key: str) -> bool:
-        """Return whether an embedding is stored for a key."""
+        """Return whether an image or text, given by its hash, has a stored embedding."""
         return key in self._places[kind]
 
     def get(self, kind: Kind, key: str) -> Float32Array:
-        """Read one embedding."""
+        """Return the embedding of one image or text, given by its hash."""
         part, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
         return np.asarray(self._part(part)[row], dtype=np.float32)
 
     def rows(self, kind: Kind, keys: Sequence[str]) -> Float64Array:
-        """Read several embeddings."""
+        """Return the embeddings of several images or texts, given by their hashes."""
         rows = np.empty((len(keys), self._width or 1))
         places = [divmod(self._places[kind][key], 1 << _ROW_BITS) for key in keys]
         at = 0
@@ -207,7 +207,7 @@ class EvidenceStore:
         return int(self._sums[part][row])
 
     def missing(self, kind: Kind, keys: Iterable[str]) -> list[str]:
-        """Return the keys that have no embedding yet, in order, each once."""
+        """Return the hashes of images or texts that have no embedding yet, in order, each once."""
         return [key for key in dict.fromkeys(keys) if key not in self._places[kind]]
 
     @property

@@ -86,12 +86,12 @@ def file_key(fingerprint: str, key: ImageKey) -> str:
 
 
 def _text_of(key: ImageKey) -> str:
-    """Return the text whose content id is in the key: the prompt, with the source after a NUL."""
+    """Return the text that identifies an image's content: prompt, and source after a NUL."""
     return key.prompt if key.source is None else f"{key.prompt}\0{key.source}"
 
 
 def _prompt_and_source(text: str) -> tuple[str, str | None]:
-    """Return what `_text_of` has joined."""
+    """Return the prompt and the source that a text made by `_text_of` contains."""
     prompt, separator, source = text.rpartition("\0")
     if separator and _SHA256.fullmatch(source):
         return prompt, source
@@ -99,7 +99,7 @@ def _prompt_and_source(text: str) -> tuple[str, str | None]:
 
 
 def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
-    """Return whether a row has a valid combination of status, hash and file name.
+    """Return whether an attempt at an image has status, hash and file name that fit together.
 
     It may come from somebody else's run: the path must be one that `ImageStore` writes. A
     submission has the hashes of its images without their files.
@@ -111,7 +111,7 @@ def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
 
 
 def absent_files(root: Path, files: Iterable[str]) -> set[str]:
-    """Return which files are missing, from one listing of each folder for speed."""
+    """Return which image files are missing, from one listing of each folder for speed."""
     by_folder: dict[str, list[str]] = {}
     for file in files:
         by_folder.setdefault(file[:2], []).append(file)
@@ -131,7 +131,7 @@ def in_order(attempts: Iterable[Attempt]) -> list[Attempt]:
 
 
 def stored_order(attempt: Attempt) -> tuple[int, int]:
-    """Return the place of an attempt in the order in which run.db holds images, for sorting."""
+    """Return a sort key that puts attempts at images in the order in which run.db holds them."""
     return attempt.key.content, attempt.key.index
 
 
@@ -238,7 +238,7 @@ class ImageStore:
 
     @uncollected()
     def refresh(self) -> None:
-        """Reload stored attempts; an image takes precedence over failed attempts at it."""
+        """Reload the stored attempts at images; a generated image counts before failed attempts."""
         self._absent = None
         self._perceptual_hashes: EvidenceStore | None = None
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
@@ -277,7 +277,7 @@ class ImageStore:
         return self._perceptual_hashes
 
     def __len__(self) -> int:
-        """Return the number of attempted images."""
+        """Return the number of images that were generated or attempted."""
         return len(self._rows)
 
     def get(self, key: ImageKey) -> Attempt | None:
@@ -329,7 +329,7 @@ class ImageStore:
         return self.root / (attempt.file or "")
 
     def image(self, attempt: Attempt) -> StoredImage:
-        """Return the image of an attempt as a file."""
+        """Return the file of the image that an attempt generated."""
         assert attempt.sha256 is not None
         return StoredImage(f"{self._base}/{attempt.file}", attempt.sha256, attempt.key)
 

@@ -22,12 +22,12 @@ def dump_rows(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a file of rows atomically."""
+    """Write a JSON Lines file of rows atomically."""
     write_bytes(path, dump_rows(rows))
 
 
 def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Append rows to a file that no other process writes to.
+    """Append rows to a JSON Lines file that no other process writes to.
 
     A line that an interrupted write left torn is ended first, so that it costs itself alone.
     """
@@ -56,7 +56,7 @@ def _loads(line: str | bytes) -> Any:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the rows of a file; a line truncated by a killed process is skipped."""
+    """Return the rows of a JSON Lines file; a line truncated by a killed process is skipped."""
     with reading(path), path.open(encoding="utf-8", errors="replace") as file:
         yield from jsonlines.Reader(file, loads=_loads).iter(
             type=dict, skip_invalid=True, skip_empty=True

@@ -58,7 +58,7 @@ def _digest(image: str, question: str, classes: Sequence[str]) -> str:
 
 
 class LabelStore:
-    """The labels of a run."""
+    """People's labels about the images of a run."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -108,7 +108,7 @@ class LabelStore:
         self._refresh()
 
     def all(self) -> list[Label]:
-        """Return every label, sorted."""
+        """Return every label that people gave, sorted."""
         return list(self._labels)
 
     def votes(
@@ -118,6 +118,6 @@ class LabelStore:
         return dict(self._by_image.get((question, tuple(classes), image), {}))
 
     def majority(self, image: str, question: str, classes: Sequence[str]) -> str | None:
-        """Return the majority answer (see `store.people`), or None if there is no answer."""
+        """Return people's majority answer about one image, or None if nobody answered."""
         votes = self.votes(image, question, classes)
         return counted_answer(votes.values()) if votes else None

@@ -75,7 +75,7 @@ class PeopleStore:
     def get(
         self, image: str, question: str, classes: Sequence[str]
     ) -> StoredAnswer | None:
-        """Return the majority answer, or None if nobody answered."""
+        """Return the people's majority answer about an image, or None if nobody answered."""
         votes = self.votes(image, question, classes)
         if not votes:
             return None
@@ -85,7 +85,7 @@ class PeopleStore:
 
 
 def person_of(judge: str) -> str:
-    """Return the person's name from the name of a judge that is a file of answers."""
+    """Return the person's name in the name of a judge that is a file of answers."""
     return judge.removeprefix(ANSWERS_BY).removeprefix(ANSWERS_IN)
 
 

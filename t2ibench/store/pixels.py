@@ -41,7 +41,7 @@ class UnreadableImageError(ValueError):
 
 
 def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> Image:
-    """Decode an image in its display orientation.
+    """Return a decoded image in its display orientation.
 
     The orientation that a camera noted (EXIF) is applied, 16-bit images are scaled to 8 bits
     rather than clipped, and transparent pixels are put on white.

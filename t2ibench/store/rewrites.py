@@ -58,7 +58,7 @@ class RewriteStore:
         return (self._rows[place] for place in places)
 
     def find(self, image: ImageKey) -> StoredRewriting | None:
-        """Return the rewriting that an image is made from, or None."""
+        """Return the rewriting of the prompt from which an image is generated, or None."""
         text = content_id(image.prompt)
         rewriting = self._rows.get((text, image.index)) or self._rows.get((text, _ALL))
         return rewriting and replace(rewriting, prompt=image.prompt)

@@ -94,12 +94,12 @@ def is_typed(table: str) -> str:
 
 
 def row_checksum(values: Iterable[Any]) -> int:
-    """Return the CRC-32 of the values of a row: texts, integers and None."""
+    """Return the CRC-32 of a database row, whose values are texts, integers or None."""
     return zlib.crc32("\x1f".join(map(str, values)).encode("utf-8", "surrogatepass"))
 
 
 def blob_checksum(*blobs: bytes) -> int:
-    """Return the CRC-32 of consecutive blobs."""
+    """Return the CRC-32 of several blobs of bytes, taken as one."""
     checksum = 0
     for blob in blobs:
         checksum = zlib.crc32(blob, checksum)
@@ -118,7 +118,7 @@ def to_text(value: str | None) -> str | bytes | None:
 
 
 def of_text(value: str | bytes) -> str:
-    """Return a text in the form before `to_text`."""
+    """Return the text from which `to_text` made a value of the database."""
     if isinstance(value, str):
         return value
     try:

@@ -25,7 +25,7 @@ class ScoreStore:
         self.database = database
 
     def find(self, task: str, inputs: str) -> StoredScore | None:
-        """Return the scores of a task that were computed from these inputs, or None."""
+        """Return a task's stored scores if they were computed from these inputs, else None."""
         return self._find("task = ? AND inputs = ?", task, inputs).get(task)
 
     def current(self, task: str | None = None) -> dict[str, StoredScore]:

@@ -70,7 +70,7 @@ class Answers:
         return similarities(self.collection, asked.texts).astype("<f4").tobytes()
 
     def text(self, asked: questions.CombineAsk) -> dict[str, Any]:
-        """Return the prompt that several branches of a prompting tree form together."""
+        """Return the text that some nodes of a prompting tree form together."""
         try:
             return {"text": asked.tree.text(asked.nodes)}
         except KeyError as error:

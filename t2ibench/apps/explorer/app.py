@@ -52,7 +52,7 @@ class Explorer:
         self._thumbnail = lru_cache(maxsize=20_000)(_thumbnail)
 
     def routes(self) -> list[Route | Mount]:
-        """Return every URL route of the app."""
+        """Return every URL route of the explorer's server."""
         return [
             Route("/", _index),
             *self._reading(),
@@ -106,7 +106,7 @@ class Explorer:
         ]
 
     def _small(self, picture: Picture) -> tuple[bytes, str]:
-        """Return a thumbnail as bytes, and a file name from which its media type follows."""
+        """Return an image's thumbnail as bytes, and a file ending that gives its media type."""
         return self._thumbnail(picture), ".jpg"
 
     def _load(self, request: Request) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _number_of(request: Request) -> int:
 
 
 def _named(request: Request, *names: str) -> list[str]:
-    """Return the values of named URL parameters, from the path or the query."""
+    """Return the values of named URL parameters, from the path or the query; "" if absent."""
     return [
         {**request.query_params, **request.path_params}.get(name, "") for name in names
     ]

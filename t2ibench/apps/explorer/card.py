@@ -271,12 +271,12 @@ def _mark_view(score: dict[str, Any], axial: bool) -> MarkView:
 
 
 def _span(*ends: float | None) -> float:
-    """Return how far the axis reaches on either side of 0."""
+    """Return how far the card's axis reaches on either side of 0 to show all given numbers."""
     return 1.25 * max(abs(end) for end in ends if end is not None) or 1.0
 
 
 def _ticks(span: float, axial: bool) -> tuple[tuple[float, str], ...]:
-    """Return positions and labels of the ticks; without a direction the axis begins at 0."""
+    """Return positions and labels of the axis ticks; an axis without a sign begins at 0."""
     digits = 2 if span > 0.1 else 3
     sign = "+" if axial else ""
     ticks = [

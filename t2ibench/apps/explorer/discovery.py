@@ -56,7 +56,7 @@ def sweep(
     template: str,
     reference: Sequence[str],
 ) -> dict[str, Any]:
-    """Test many words beside those of a reference, all in one template."""
+    """Test how far the anchors' images differ in many words, compared with reference words."""
     scene = scene_of(collection, anchors, filled(template, reference))
     texts = filled(template, words)
     step = max(1, _CELLS // len(anchors.ids))

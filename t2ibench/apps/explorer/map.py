@@ -17,7 +17,7 @@ _FITTED = 10_000  # images that axes are fitted to
 
 
 def fit_axes(rows: Float32Array) -> tuple[Float64Array, Float64Array, list[float]]:
-    """Return mean, directions and variance shares of two principal components of some rows.
+    """Return mean, directions and variance shares of the embeddings' two principal components.
 
     Of very many rows, of every few. Returns their mean, shape (d,), the directions, shape (d, 2),
     and their shares of variance.

@@ -63,7 +63,7 @@ class Anchors:
 
     @property
     def k(self) -> int:
-        """Return the number of anchors."""
+        """Return the number of anchors that have images."""
         return len(self.prompts)
 
 
@@ -88,7 +88,7 @@ def similarities(collection: Collection, texts: Sequence[str]) -> Float64Array:
 
 
 def spread(means: Float64Array) -> Float64Array:
-    """Return how far the anchors' means differ for each text; for two anchors, the difference."""
+    """Return, for each text, the range of the anchors' means; for two anchors, the difference."""
     difference: Float64Array = (
         means[0] - means[1] if len(means) == 2 else np.ptp(means, axis=0)
     )
@@ -98,7 +98,7 @@ def spread(means: Float64Array) -> Float64Array:
 def score_texts(
     collection: Collection, asked: Question
 ) -> list[list[dict[str, Any] | None]]:
-    """Return, for each source, how strongly each text separates the anchors' images."""
+    """Return the scores of each text in each source; None where the anchors cannot be compared."""
     by_source = [
         _scores(collection, run, asked) for run in range(len(collection.sources))
     ]
@@ -146,7 +146,7 @@ def scene_of(
 def _scores(
     collection: Collection, run: int, asked: Question
 ) -> list[dict[str, Any] | None]:
-    """Return the scores of each text in one source."""
+    """Return the scores and verdict of each text in one source of images."""
     scene = _scene(collection, run, asked)
     if scene is None or not asked.texts:
         return [None] * len(asked.texts)
@@ -274,7 +274,7 @@ def _measured(
 
 
 def _adjusted(asked: Question, p_values: Sequence[float]) -> list[float]:
-    """Return p-values, adjusted by Holm's method over the distinct texts of the family."""
+    """Return the texts' p-values, adjusted by Holm's method over the distinct texts of a family."""
     family = set(asked.family or asked.texts)
     rows = {text: row for row, text in enumerate(asked.texts) if text in family}
     corrected = dict(
@@ -287,7 +287,7 @@ def _adjusted(asked: Question, p_values: Sequence[float]) -> list[float]:
 
 
 def _intervals(nearness: Nearness) -> list[tuple[float | None, float | None]]:
-    """Student's t interval of each effect; None where an anchor has a single image."""
+    """Return Student's t interval of each text's effect; None if an anchor has a single image."""
     values = effects(nearness)
     ends = np.stack(extremes(nearness), axis=1)
     intervals: list[tuple[float | None, float | None]] = []

@@ -32,7 +32,7 @@ class Reference:
             )
 
     def of(self, anchors: Sequence[str]) -> ExploredReference:
-        """Return the reference of these anchors."""
+        """Return the reference of these anchors: that of their task, or else the default one."""
         reference = self._of_tasks.get(frozenset(anchors))
         if reference is None:
             return exploration().default_reference(anchors)
@@ -48,7 +48,7 @@ class Reference:
         return tuple(filled(reference.template, self.words(reference)))
 
     def words(self, reference: ExploredReference) -> tuple[str, ...]:
-        """Return the words that a reference consists of."""
+        """Return the words of a reference, or the default words if it has none of its own."""
         return self._words if reference.words is None else reference.words
 
 

@@ -47,7 +47,7 @@ class Scores:
         return self._read(source.folder) if scored else None
 
     def all(self, run: int) -> dict[str, Any]:
-        """Return the scores of every task of a run."""
+        """Return the scores of every task of a run; without scores, the reason."""
         view = self.view(run)
         if view is None:
             folder = self._collection.source(run).run is None
@@ -139,7 +139,7 @@ class Scores:
 
 
 def _read(folder: Path) -> RunView:
-    """Read the scores of every command that was run in a folder, not only of the latest."""
+    """Return a view of the scores of all runs of a folder, not only of the latest."""
     results = read_results(folder).with_earlier()
     return run_view(results, task_files(results, folder))
 
@@ -171,7 +171,7 @@ def _words(text: str) -> list[str]:
 
 
 def _within(some: list[str], words: list[str]) -> bool:
-    """Return whether words occur in a list of words, consecutively and in this order."""
+    """Return whether some words occur in a list of words, one after another, in this order."""
     return any(
         words[start : start + len(some)] == some
         for start in range(len(words) - len(some) + 1)
@@ -215,7 +215,7 @@ def _rows(task: TaskView) -> list[str]:
 
 
 def _image_of(sample: Mapping[str, Any]) -> ImageKey:
-    """Return which image a sample is about."""
+    """Return the prompt and sample index of the image that a stored sample describes."""
     return ImageKey.of(str(sample.get("prompt")), sample.get("index", -1))
 
 

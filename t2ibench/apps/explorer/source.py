@@ -95,7 +95,7 @@ class Gallery:
         )
 
     def of_run(self, run: int, prompts: Sequence[str] = ()) -> IntArray:
-        """Return the numbers of a run's images."""
+        """Return the numbers of a run's images; optionally only those of some prompts."""
         chosen: BoolArray = self.sources == run
         if prompts:
             codes = [self.codes[prompt] for prompt in prompts if prompt in self.codes]
@@ -103,13 +103,13 @@ class Gallery:
         return np.flatnonzero(chosen)
 
     def samples(self, run: int, prompts: Sequence[str] = ()) -> dict[ImageKey, int]:
-        """Return the number of each image of one run."""
+        """Return the number of each image of a run by its prompt and sample index."""
         numbers = self.of_run(run, prompts).tolist()
         return {self.pictures[number].key: number for number in numbers}
 
 
 class Collection:
-    """All images of all sources, embedded."""
+    """All images of the given runs and folders, with their embeddings."""
 
     def __init__(
         self, sources: Sequence[Source], encoder: Encoder, pictures: Sequence[Picture]
@@ -138,7 +138,7 @@ class Collection:
         self._lock = threading.Lock()
 
     def source(self, run: int) -> Source:
-        """Return the source with this number."""
+        """Return the run or folder with this number."""
         if run >= len(self.sources):
             raise T2IBenchError(f"There is no run {run}.")
         return self.sources[run]

@@ -32,7 +32,7 @@ _LONGEST = 200
 
 
 def first_state(collection: Collection, anchors: Sequence[str] | None = None) -> State:
-    """Return the first state of an exploration."""
+    """Return the page's first state: a prompting tree with its anchors."""
     counts = Counter(image.prompt for image in collection.gallery.pictures)
     if anchors:
         names = dict.fromkeys(anchors, "")
@@ -58,7 +58,7 @@ def first_state(collection: Collection, anchors: Sequence[str] | None = None) ->
 
 
 def _tree(root: str, relation: str, labels: Sequence[str]) -> Tree:
-    """Return a root with one anchor for each label."""
+    """Return a prompting tree of a root and one anchor below it for each label."""
     nodes = [Node(id="root", label=root)]
     nodes += [
         Node(

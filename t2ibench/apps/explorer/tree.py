@@ -30,7 +30,7 @@ class ExportedAnchor(_Strict):
 
 
 class Export(_Strict):
-    """The input for a task file; `pairs` are the ids of nodes that were viewed together."""
+    """A prompting tree to export as a task file; `pairs` are ids of nodes viewed together."""
 
     tree: Tree
     anchors: Annotated[list[ExportedAnchor], Field(min_length=2, max_length=12)]
@@ -89,13 +89,13 @@ class Session(_Strict):
 
 
 class PageAnchor(ExportedAnchor):
-    """An anchor and its colour."""
+    """An anchor of the page: its name, the prompt of its images, and its colour."""
 
     colour: Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")]
 
 
 class State(_Strict):
-    """The state of an exploration that a user can change; selected nodes have plots."""
+    """The part of an exploration that a user can change: tree, anchors, and nodes with plots."""
 
     model_config = ConfigDict(extra="ignore")  # earlier versions kept more
 

@@ -18,7 +18,7 @@ from t2ibench.store.labels import item_id
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One image, by SHA-256 and name in images/, with one question.
+    """An image to label, by SHA-256 and name in images/, with one question about it.
 
     `id` names the pair without telling what the image was generated for; `classes` are answers
     besides 'unknown' and 'not in the picture'.
@@ -32,7 +32,7 @@ class Item:
 
 
 def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
-    """Yield every distinct image of a run with every question that has classes."""
+    """Yield every distinct image with each question about it that has classes, and its prompt."""
     distinct = DistinctImages(images)
     for prompt, questions in sorted(plan.questions.items()):
         for (question, classes), count in sorted(questions.items()):
@@ -55,7 +55,7 @@ def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
 def stratified(
     strata: Mapping[str, Sequence[Item]], n: int, rng: np.random.Generator
 ) -> list[Item]:
-    """Return a random sample, each stratum in proportion to its size.
+    """Return a random sample of images to label, each stratum in proportion to its size.
 
     Examples:
         >>> items = [Item(str(k), "", "", "", ()) for k in range(4)]

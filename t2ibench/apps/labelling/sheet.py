@@ -65,7 +65,7 @@ def _small(item: Item, images: ImageStore) -> bytes:
 
 
 def page(rows: Sequence[Mapping[str, object]]) -> str:
-    """Return the HTML page on which a person answers, one image at a time."""
+    """Return the HTML page on which a person labels the images, one at a time."""
     script = (_STATIC / "label.js").read_text(encoding="utf-8")
     style = (_STATIC / "label.css").read_text(encoding="utf-8")
     digest = hashlib.sha256(

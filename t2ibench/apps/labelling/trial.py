@@ -186,7 +186,7 @@ def try_judge(
     tell: Callable[[int, int], None] = lambda *_: None,
     source: Sequence[str] = (),
 ) -> Trial:
-    """Ask a judge questions with correct answers, and compare its answers with the human labels."""
+    """Ask a judge about labelled images, some twice, and compare its answers with the labels."""
     queries = [question.query for question in questions]
     starts = [*range(0, len(queries), judge.batch_size), len(queries)]
     answers: list[Answer] = []

@@ -37,7 +37,7 @@ class Board:
 def read_board(
     root: Path, judge: Callable[[Path], Verdict], tell: Callable[[str], object] = str
 ) -> Board:
-    """Read and verify every submission of a folder; an invalid one is excluded and reported."""
+    """Return the leaderboard of a folder's submissions, each verified; report invalid ones."""
     board = Board([])
     folders = submissions(root)
 
@@ -131,7 +131,7 @@ def folder_problems(root: Path) -> Iterator[str]:
 
 
 def _measure(entries: Sequence[Entry]) -> None:
-    """Compute the family scores of all models."""
+    """Compute each model's scores by family, and its departures from the tasks' definitions."""
     # No model is ranked by what few models ran.
     extended = {
         name for name, task in build_index()[0].tasks.items() if task.spec.extended
@@ -159,6 +159,6 @@ def _measure(entries: Sequence[Entry]) -> None:
 
 
 def _family_sizes(runs: Iterable[Mapping[str, TaskResult]]) -> Counter[str]:
-    """Number of tasks of each family."""
+    """Return the number of distinct tasks of each family over all models' results."""
     named = {(task.family, name) for tasks in runs for name, task in tasks.items()}
     return Counter(family for family, _ in named)

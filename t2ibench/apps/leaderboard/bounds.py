@@ -65,7 +65,7 @@ def plain_files(folder: Path) -> dict[str, Path]:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, read in blocks."""
+    """Return the SHA-256 of a file of a submission, read in blocks."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):
@@ -74,7 +74,7 @@ def sha256_of(path: Path) -> str:
 
 
 def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
-    """Read a JSON file whose size and nesting depth are limited."""
+    """Return the content of a submission's JSON file of limited size and nesting depth."""
     size = path.stat().st_size
     if not path.is_file() or size > largest:
         raise ValueError(

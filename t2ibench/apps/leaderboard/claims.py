@@ -154,7 +154,7 @@ def seed_problems(plan: Plan, images: ImageStore) -> Iterator[str]:
 
 
 def differences(results: Results, recomputed: Mapping[str, TaskResult]) -> list[str]:
-    """Report numbers in a submission that differ from those recomputed from its evidence."""
+    """Return a line for each number in a submission that differs from the recomputed one."""
     lines = []
     for name, task in results.tasks.items():
         claimed = task.model_dump(mode="json")
@@ -193,7 +193,7 @@ def _mismatches(claimed: Any, computed: Any, where: str) -> Iterator[str]:
 
 
 def _same(claimed: Any, computed: Any, key: str) -> bool:
-    """Return whether two values are equal; floating-point numbers up to a small tolerance."""
+    """Return whether a stated value equals the recomputed one, up to rounding of floats."""
     numbers = isinstance(claimed, float | int) and isinstance(computed, float | int)
     if not numbers or float not in {type(claimed), type(computed)}:
         return bool(claimed == computed)

@@ -23,12 +23,12 @@ from t2ibench.version import __version__
 
 
 def rounded(value: float | None) -> float | None:
-    """Round a number as the downloadable files store it."""
+    """Return a number rounded for leaderboard.csv and data.json; None if it is not finite."""
     return None if value is None or not math.isfinite(value) else round(value, 4)
 
 
 def identity(entry: Entry) -> dict[str, Any]:
-    """Return the name, model and settings of an entry, for programs."""
+    """Return a submission's name, model, arguments, verification level and departures."""
     manifest = entry.manifest
     rewriter = entry.results.model.rewriter
     # A rewriter makes another model of a generator, whatever name it was submitted by.
@@ -44,7 +44,7 @@ def identity(entry: Entry) -> dict[str, Any]:
 
 
 def ran_as(entry: Entry) -> str:
-    """Return the value of --model, with its arguments, revision and rewriter."""
+    """Return as text the model that a submission ran, with arguments, revision and rewriter."""
     about = identity(entry)
     text = about["ran"]
     if about["model_args"]:

@@ -82,7 +82,7 @@ def content_problem(folder: Path) -> str | None:
 
 
 def bound() -> None:
-    """Limit the memory and the processor time of this process, where the system can."""
+    """Limit the memory and processor time of this process, if the operating system can."""
     # Windows; lower bounds that are set already
     with suppress(ImportError, ValueError, OSError):
         import resource
@@ -92,7 +92,7 @@ def bound() -> None:
 
 
 def look(folder: Path) -> str | None:
-    """Return the first problem with the tables of evidence.db, or None."""
+    """Return the first problem with the tables of evidence.db in this process, or None."""
     database = open_evidence(folder)
     try:
         _check(database)

@@ -14,7 +14,7 @@ _LOOKS = str.maketrans("01i!58", "olllsb")  # what looks like a letter
 
 
 def normalise(name: str) -> str:
-    """Return a name in the normal form that the leaderboard requires.
+    """Return a model's name in the normal form that the leaderboard requires.
 
     Examples:
         >>> normalise(" sd  1 ")

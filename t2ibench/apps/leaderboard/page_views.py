@@ -37,7 +37,7 @@ _FEW_FAMILIES = 4  # below which a table is narrow
 
 @dataclass(frozen=True, slots=True)
 class RankView:
-    """A model's rank over families.
+    """A model's overall rank over families, as the page shows it.
 
     Attributes:
         text: The rank, or the range of ranks.
@@ -106,7 +106,7 @@ def model_view(model: Model) -> ModelView:
 
 
 def _ran(entry: Entry) -> str:
-    """Return the value of --model, marked as stated if the images were not regenerated."""
+    """Return as text the model that a submission ran, marked as stated unless it was reproduced."""
     if "model" in entry.verdict.stated:
         return "images from the submitter"
     stated = "" if "reproduced" in entry.verdict.level else "stated: "
@@ -191,7 +191,10 @@ def _stack(item: Item, row: ShownRow, table: ItemTable) -> StackView:
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """A model's row on the first page; `answers` has None for a prompt that it did not run."""
+    """A model's row on the first page: the answers by prompt, and the scores by family.
+
+    `answers` has None for a prompt that the model did not run.
+    """
 
     model: ModelView
     answers: tuple[tuple[StackView | None, ...], ...]
@@ -267,7 +270,7 @@ def board_table(
 
 
 def _few_answers(models: Sequence[Model], tasks: Sequence[str]) -> list[ItemTable]:
-    """Return the first questions with few prompts, which fit into a column of the first page."""
+    """Return the first questions whose answers, on few prompts, fit into a first-page column."""
     tables = [
         table
         for name in tasks
@@ -308,7 +311,7 @@ def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
 
 
 def class_key(table: ItemTable) -> tuple[ClassKey, ...]:
-    """Return the colours and names of the classes that can be answered."""
+    """Return the colours and names of the classes that a question's answers can have."""
     return tuple(
         ClassKey(f"key{colour % _COLOURS}", people(name, table.noun))
         for name, colour in class_colours(table.classes).items()
@@ -336,7 +339,10 @@ def _board_row(model: Model, stratum: Stratum, tables: Sequence[ItemTable]) -> B
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A model's result of one test; `more` is why it is inconclusive, `judges` who answered."""
+    """A model's row in the table of a test: its result and interval.
+
+    `more` is why it is inconclusive, and `judges` who answered.
+    """
 
     model: ModelView
     row: TaskRowView
@@ -358,7 +364,7 @@ class StratumTable:
 def stratum_tables(
     strata: Sequence[Stratum], models: Sequence[Model], task: str
 ) -> list[StratumTable]:
-    """Return a test's results, one table for each stratum, with the smallest leans first."""
+    """Return tables of a test's results, one for each stratum, the smallest leans first."""
     having = by_closeness(models, task)
     tables = []
     for stratum in strata:
@@ -428,7 +434,7 @@ class ItemCell:
 
 @dataclass(frozen=True, slots=True)
 class ItemTableView:
-    """The items of a test, a column for each model.
+    """A table of a test's items, with a column for each model's results.
 
     Attributes:
         title: What the table shows.

@@ -21,7 +21,7 @@ _BLOCK = 16  # units whose noise is drawn together
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Simulated values of an unbiased squared magnitude for regenerated images.
+    """Simulated deviations of a task's squared magnitude, as other images would cause them.
 
     `deviations` from its expectation have the shape (DRAWS,), with the `df` behind their spread.
     """
@@ -31,13 +31,13 @@ class Draws:
 
     @property
     def variance(self) -> float:
-        """Return the variance of the squared magnitude."""
+        """Return the variance of the task's squared magnitude."""
         return float(np.mean(self.deviations**2))
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One model's squared magnitudes on the conclusive tasks of a family, and their draws."""
+    """One model's squared magnitudes on a family's conclusive tasks, with simulated values."""
 
     squares: Mapping[str, float]
     draws: Mapping[str, Draws]
@@ -45,7 +45,10 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A range of ranks that the data allow (1 leans least); over families, medians of both ends."""
+    """The best and worst rank of a model that the data allow (1 leans least).
+
+    Over families, both are medians. `among` is the number of ranked models.
+    """
 
     best: float
     worst: float
@@ -53,7 +56,7 @@ class Rank:
 
 
 def draws_of(task: PairedTask) -> Draws | None:
-    """Draw values of a headline's squared magnitude around its expectation.
+    """Return simulated squares of a task's headline; None if its variance is not known.
 
     A lean l with the influences u and normal noise ξ moves by e = Σ u ξ, so its unbiased square
     l² − V moves by 2 f l e + e² − V. The factor f, with f² Σ l² = max(0, Σ (l² − V)), takes from
@@ -83,7 +86,10 @@ def draws_of(task: PairedTask) -> Draws | None:
 
 
 def _noise_of(influence: Influence) -> Float64Array:
-    """Return Σ u ξ for each draw, over influences u with random multipliers ξ, shape (DRAWS,)."""
+    """Return simulated errors of a lean, shape (DRAWS,).
+
+    Each is Σ u ξ, over the influences u of its units with random multipliers ξ.
+    """
     total = np.zeros(DRAWS)
     whole = hashlib.sha256(influence.value.tobytes()).hexdigest()
     for number, stratum in enumerate(influence.strata):

@@ -45,7 +45,7 @@ def _parts(
     stores: Mapping[str, _Evidence],
     verdict: Verdict,
 ) -> Iterator[tuple[_Part, _Evidence]]:
-    """Return the encoders or judges that load here, each with its stored evidence."""
+    """Yield the encoders or judges that load here, each with the submission's evidence."""
     here: dict[str, _Part] = {}
     reasons: list[str] = []
     for spec in specs:
@@ -184,7 +184,7 @@ def _rows_of(
 
 
 def _alike(first: Float32Array, other: Float32Array, least: float) -> bool:
-    """Return whether two embeddings agree; a text without a vector is NaN in both."""
+    """Return whether the cosine of two embeddings is high enough; all-NaN rows agree."""
     left = first.astype(np.float64)
     right = other.astype(np.float64)
     if left.shape != right.shape:

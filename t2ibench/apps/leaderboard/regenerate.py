@@ -96,14 +96,14 @@ class Verdict:
     paired: dict[str, PairedTask] = field(default_factory=dict)
 
     def differ(self, lines: Sequence[str], what: str) -> None:
-        """Record problems of one kind: the first few in full, and the number of others."""
+        """Add problems of one kind to the verdict: the first few in full, others as a count."""
         self.problems += lines[:_SHOWN]
         more = len(lines) - _SHOWN
         self.problems += [f"and {more} more {what}"] if more > 0 else []
 
     @contextmanager
     def tolerant(self, what: str) -> Iterator[None]:
-        """Context in which an error marks a part as impossible to check here, not as a problem."""
+        """Context in which an error marks a part as not checkable here, not as a problem."""
         try:
             yield
         except T2IBenchError as error:

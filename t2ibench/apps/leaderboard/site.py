@@ -85,7 +85,7 @@ def _differences(first: Entry, second: Entry) -> list[dict[str, Any]]:
 
 
 def _record(difference: Difference, names: dict[str, str]) -> dict[str, Any]:
-    """Return the difference of a test as a record, with the names of both models in its notes."""
+    """Return two models' difference in a test as a record, with their names in its notes."""
     notes = "; ".join(difference.notes)
     for run, model in names.items():
         notes = notes.replace(run, model)

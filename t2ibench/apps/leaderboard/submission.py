@@ -27,7 +27,7 @@ Name = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 def _day(text: str) -> str:
-    """Return a date, or the first part of one, after checking its form."""
+    """Return a date such as 2026-05-01, 2026-05 or 2026 after checking its form."""
     if not _DATE.fullmatch(text):
         raise ValueError("expected a date such as 2026-05-01, 2026-05 or 2026")
     date.fromisoformat((text + "-01-01")[:10])
@@ -76,7 +76,7 @@ class Card(BaseModel):
 
 
 def _named_by_hash(control: ControlRecord) -> ControlRecord:
-    """Check that the name and fingerprint of a control are short."""
+    """Return an untrained control after checking its name's length and its SHA-256."""
     if len(control.name) > 300 or not _SHA256.fullmatch(control.fingerprint):
         raise ValueError("expected a name and a SHA-256")
     return control
@@ -130,7 +130,7 @@ class Manifest(BaseModel):
 
 
 def read_manifest(target: Path) -> Manifest:
-    """Read submission.json."""
+    """Return the content of a submission's submission.json after checking it."""
     file = target / "submission.json"
     if not target.is_dir():
         raise T2IBenchError(f"No such folder: '{target}'.", "Check the path.")

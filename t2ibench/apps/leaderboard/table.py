@@ -63,7 +63,7 @@ class Cell:
     tasks: frozenset[str] = frozenset()
 
     def shown(self, square: float | None) -> float | None:
-        """Return a squared number on the scale on which the family is displayed."""
+        """Return a squared magnitude as displayed: its root where the family shows roots."""
         if square is None or not self.rooted:
             return square
         return math.sqrt(max(0.0, square))
@@ -198,7 +198,7 @@ def _cell(
 def _measured_family(
     squares: Mapping[str, float], paired: Mapping[str, PairedTask]
 ) -> Measured | None:
-    """Return a family's tasks with their draws; None if the variance of any is not known."""
+    """Return a family's tasks with simulated values; None if the variance of any is not known."""
     draws: dict[str, Draws] = {}
     for name in squares:
         draws_of_task = draws_of(paired[name]) if name in paired else None
@@ -218,7 +218,10 @@ def _interval(mean: float, draws: Sequence[Draws]) -> tuple[float, float]:
 
 
 def _fair(heads: Sequence[Headline]) -> float | None:
-    """Return the upper end of a fair model's band; bands of independent tasks add in quadrature."""
+    """Return the mean square over tasks that a fair model exceeds with probability .05.
+
+    Bands of independent tasks add in quadrature. None if the band of any task is not known.
+    """
     ends = []
     for head in heads:
         if head.fair_high is None:
@@ -250,7 +253,7 @@ def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
 
 
 def family_ranks(entries: Sequence[Entry], family: str) -> list[Rank | None]:
-    """Return the ranks of entries in a family."""
+    """Return the rank of each submission in a family; None for one that is not ranked."""
     return ranks([entry.families.get(family) for entry in entries])
 
 
@@ -271,7 +274,10 @@ class Stratum:
     families: list[str] = field(default_factory=list)
 
     def takes(self, other: Stratum) -> bool:
-        """Return whether another stratum's settings agree with these where both are defined."""
+        """Return whether another stratum agrees with this one in encoders, judges and tasks.
+
+        What only one of them has is not compared.
+        """
         return (
             _fits(self.encoders, other.encoders)
             and _fits(self.judges, other.judges)
@@ -283,7 +289,7 @@ class Stratum:
 
     @property
     def title(self) -> str:
-        """Return the title of the stratum's table."""
+        """Return the title of the table of this stratum's models."""
         readers = self.readers
         if all(entry.toy for entry in self.entries):
             return f"Bundled models, planted bias · encoder {_listed(self.encoders)}"
@@ -315,7 +321,7 @@ def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
 
 
 def _measured(entry: Entry) -> Stratum:
-    """Return the stratum of one model; tests of texts alone do not count."""
+    """Return a stratum of one model: its encoders, judges and tasks except those on texts alone."""
     stratum = Stratum("", {}, {}, {}, "; ".join(entry.departures) or AS_ASKED)
     for name, task in entry.results.tasks.items():
         if not text_only(task):

@@ -53,7 +53,7 @@ class Verifier:
                 )
 
     def __call__(self, folder: Path) -> Verdict:
-        """Verify a submission; results of an earlier regeneration are reused."""
+        """Return the verdict on a submission; an earlier regeneration of its images is reused."""
         stored = _read(self._file(folder))
         if stored.get("drawn", -1) < self._draw:
             return self.check(folder)
@@ -83,7 +83,7 @@ class Verifier:
 
 
 def _read(file: Path | None) -> dict[str, Any]:
-    """Read a cached verdict; an empty dictionary if it is damaged or missing."""
+    """Return a cached verdict as a dictionary, which is empty if it is damaged or missing."""
     with suppress(OSError, ValueError, RecursionError):
         stored = json.loads(file.read_text(encoding="utf-8")) if file else {}
         if isinstance(stored, dict) and {"drawn", *_KEPT} <= stored.keys():

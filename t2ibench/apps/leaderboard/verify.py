@@ -78,7 +78,7 @@ def verify(
 
 
 def _bounded(lines: list[str]) -> list[str]:
-    """Shorten lines for a terminal, limit their number and remove control characters."""
+    """Return the lines of a verdict, limited in number and length, without control characters."""
     shown = [
         names.visible(" ".join(line.splitlines()), _LONGEST_LINE)
         for line in lines[:_MOST_LINES]
@@ -257,7 +257,7 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
 
 
 def _count_images(images: Sequence[RegeneratedImage], verdict: Verdict) -> None:
-    """Count the regenerated images that were compared, and report the others."""
+    """Count the regenerated images that were compared with the submission, and note the others."""
     verdict.compared |= {image.attempt.file_key for image in images if image.same_file}
     verdict.count("images", len(verdict.compared))
     if len(verdict.compared) < len(images):

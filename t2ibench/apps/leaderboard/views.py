@@ -82,7 +82,7 @@ def _clean(results: Results) -> Results:
 
 
 def models(strata: Sequence[Stratum]) -> list[Model]:
-    """Return the views of all models."""
+    """Return the views of all models on the leaderboard."""
     views = []
     shipped = build_index()[0].tasks
     for stratum in strata:
@@ -238,7 +238,7 @@ def _table(having: Sequence[tuple[Model, _Shown]], task: str) -> ItemTable:
 
 
 def _place(row: RowView | ShownRow, shown: _Shown) -> tuple[str, str, float]:
-    """Return the full name, short name and sort position of a row."""
+    """Return the full name, short name and sort position of an item, such as a word."""
     if isinstance(row, RowView):
         return row.name, row.name, row.mark.value or 0.0
     assert isinstance(shown, ShownAttribute)

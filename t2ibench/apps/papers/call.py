@@ -32,7 +32,7 @@ Numbers = str | int | Sequence[str | int]
 def of_run(
     paper: Paper, chosen: Sequence[str] | None, run: str | Path, further: Sequence[str]
 ) -> Reproduction:
-    """Return the exhibits of a finished run, for which no further settings are accepted."""
+    """Return a paper's tables and figures from a finished run; an error for further settings."""
     if further:
         raise T2IBenchError(
             "A run that is done is taken as it is: no other setting goes with it.",

@@ -36,7 +36,7 @@ def differences(
 
 
 def _other_readers(paper: Paper, tasks: Collection[TaskResult]) -> Iterator[str]:
-    """Report encoders or judges that are not those of the paper."""
+    """Yield a sentence on encoders or judges of a run that are not those of the paper."""
     for kind in _READERS:
         wanted, here = _readers(paper, tasks, kind)
         if wanted and here and set(wanted) != set(here):
@@ -45,7 +45,7 @@ def _other_readers(paper: Paper, tasks: Collection[TaskResult]) -> Iterator[str]
 
 
 def _lacking(name: str, task: TaskResult) -> Iterator[str]:
-    """Report a missing score, excluded images and prompts without images."""
+    """Yield sentences on a task's missing score, excluded images and prompts without images."""
     if task.reason:
         yield f"{name} has no score: {task.reason}."
     if lost := sum(task.excluded.values()):
@@ -92,7 +92,7 @@ def incomparable(paper: Paper, tasks: Collection[TaskResult]) -> str:
 def _readers(
     paper: Paper, tasks: Collection[TaskResult], kind: str
 ) -> tuple[list[str], list[str]]:
-    """Return the encoders or judges of the paper, and those of the results."""
+    """Return the names of the paper's encoders or judges, and of those in the results."""
     asked = paper.file.preset.settings.get(kind) or []
     wanted = [asked] if isinstance(asked, str) else list(asked)
     here = [name for task in tasks for name in getattr(task.settings, f"{kind}s")]
@@ -100,7 +100,7 @@ def _readers(
 
 
 def _model(paper: Paper, results: Results) -> Iterator[str]:
-    """Report differences in the model and its settings."""
+    """Yield sentences on how the run's model and its settings differ from the paper's."""
     preset = paper.file.preset
     model = results.model
     alias = ALIASES.get(model.name or "")
@@ -128,7 +128,7 @@ def _plain(value: object) -> str:
 
 
 def _sizes(paper: Paper, task: TaskResult) -> Iterator[str]:
-    """Report numbers of images or resamples that differ from the preset."""
+    """Yield sentences on numbers of images, stimuli or permutations that differ from the paper."""
     measured = task.settings
     number = "that number" if measured.images_per_prompt else "the paper's number"
     if measured.images_per_prompt is not None:

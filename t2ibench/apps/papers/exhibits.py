@@ -67,7 +67,7 @@ class Exhibit:
 
     @property
     def title(self) -> str:
-        """Return the exhibit's title."""
+        """Return the title of the table or figure."""
         return self.file.title
 
     @property
@@ -78,7 +78,7 @@ class Exhibit:
 
     @property
     def table(self) -> Table:
-        """Return the lines beside the published numbers, with the differences."""
+        """Return the exhibit's table: our numbers, the published ones, and their differences."""
         return comparison(
             self.lines, self.file.models, comparable=not self.incomparable
         )
@@ -98,7 +98,7 @@ class Exhibit:
         return [dict(zip(drawn.head, row, strict=True)) for row in drawn.rows]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the exhibit's rows as a data frame."""
+        """Return the numbers of the table or figure as a data frame."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(self.rows)
@@ -115,7 +115,7 @@ class Exhibit:
         return self.file.published[self.file.models[0]]
 
     def samples(self, task: str) -> Sequence[Mapping[str, Any]]:
-        """Return the samples of a task, one row for each image or prompt."""
+        """Return the stored samples of a task, one for each image or prompt."""
         if task not in self.results:
             return []
         return read_samples(self.folder, self.ran[task])
@@ -133,7 +133,7 @@ class Exhibit:
         data: object,
         words: Words | None = None,
     ) -> None:
-        """Attach a figure of some numbers to the exhibit."""
+        """Draw numbers as a figure of one kind, and attach it to the exhibit."""
         self.figure = kind(data, words or self.words())
 
     def line(
@@ -145,7 +145,7 @@ class Exhibit:
         note: str = "",
         ends: tuple[float | None, float | None] = (None, None),
     ) -> None:
-        """Add a number beside the published values of the same row and score."""
+        """Add our number to the table, beside the published values of the same row and score."""
         table = self.file.published
         published = [
             table.get(model, {}).get(row, {}).get(score) for model in self.file.models
@@ -155,7 +155,7 @@ class Exhibit:
     def score(
         self, row: str, name: str, score: Score | None, digits: int = 3, note: str = ""
     ) -> None:
-        """Add a score with its interval beside the published values."""
+        """Add our score with its interval to the table, beside the published values."""
         if score is None:
             self.line(row, name, None, digits, note or "not measured")
         else:
@@ -172,7 +172,7 @@ def row_of(task: TaskResult | None, name: str, group: str | None = None) -> Row 
 
 
 def value_of(record: Row | TaskResult | None, score: str) -> float | None:
-    """Return the value of a score, or None."""
+    """Return the value of a row's or task's score; None if it was not measured."""
     estimate = None if record is None else record.scores.get(score)
     return None if estimate is None else estimate.value
 
@@ -190,7 +190,7 @@ def which_side(low: float | None, high: float | None, below: str, above: str) ->
 
 
 def _add_score(draft: Exhibit, name: str, column: Column, score: Score | None) -> None:
-    """Add a row's score to an exhibit in the form that the column asks for."""
+    """Add a row's score to an exhibit: as a number, with its interval, or as a side of 0."""
     if column.sides is not None:
         if score is not None:
             side = which_side(score.ci_low, score.ci_high, *column.sides)
@@ -206,7 +206,7 @@ def _add_score(draft: Exhibit, name: str, column: Column, score: Score | None) -
 def _arrow_rows(
     result: TaskResult, tail: str, head: str
 ) -> list[tuple[str, float, float]]:
-    """Return the rows that have both scores between which an arrow is drawn."""
+    """Return each row's name and both ends of its arrow, for rows that have both scores."""
     arrow_rows = []
     for row in result.by:
         begin = value_of(row, tail)

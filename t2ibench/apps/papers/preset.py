@@ -58,7 +58,7 @@ def with_preset(
 def _chosen(
     paper: Paper, settings: RunSettings, exhibits: Sequence[str] | None
 ) -> list[PresetTask]:
-    """Return the selected tasks of a preset, in its order."""
+    """Return a preset's tasks that the exhibits or the settings select, in the preset's order."""
     tasks = paper.file.preset.tasks
     if exhibits is not None:
         needed = {task for name in exhibits for task in paper.file.exhibits[name].tasks}
@@ -72,7 +72,7 @@ def _chosen(
 
 
 def _matching(paper: Paper, pattern: str) -> set[str]:
-    """Return the names of the preset's tasks that a pattern selects; at least one."""
+    """Return the names of a preset's tasks that a pattern selects; an error if it selects none."""
     tasks = paper.file.preset.tasks
     names: dict[str, str] = {}
     for task in tasks:
@@ -89,7 +89,7 @@ def _matching(paper: Paper, pattern: str) -> set[str]:
 
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:
-    """Write a preset's task files; return None if all of them are shipped tasks."""
+    """Write a preset's task files and return their folder; None if all are shipped tasks."""
     target = folder / paper.name
     index = build_index()[0]
     shipped = {base.id: base for base in index.select([task.of for task in tasks])}

@@ -38,7 +38,7 @@ class Reproduction:
 
     @property
     def complete(self) -> bool:
-        """Return whether all requested exhibits have their numbers."""
+        """Return whether all requested tables and figures have their numbers."""
         return all(exhibit.complete for exhibit in self)
 
     @property
@@ -70,7 +70,7 @@ class Reproduction:
 def choose(
     paper: Paper, tables: Sequence[str | int], figures: Sequence[str | int]
 ) -> list[str] | None:
-    """Return the exhibits with the table and figure numbers of a command line; None for all."""
+    """Return the names of the exhibits with these table and figure numbers; None if none given."""
     wanted = {f"table-{number}" for number in tables} | {
         f"figure-{number}" for number in figures
     }
@@ -119,7 +119,7 @@ def build(
 
 
 def _built(builder: Callable[[Exhibit], None], exhibit: Exhibit) -> bool:
-    """Build an exhibit, and return whether its data were available."""
+    """Build an exhibit, and return whether that worked; a defect is noted on the exhibit."""
     try:
         builder(exhibit)
     except T2IBenchError:

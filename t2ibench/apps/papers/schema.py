@@ -21,7 +21,7 @@ class PresetTask(Strict):
 
     @property
     def name(self) -> str:
-        """Return the id of the task that is run."""
+        """Return the id of the task that the preset runs: the shipped task or a changed one."""
         return f"{self.of}_as_published" if self.set else self.of
 
 

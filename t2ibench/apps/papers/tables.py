@@ -48,7 +48,7 @@ class Line:
 
 
 def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
-    """Format a table cell: a number without a sign if it rounds to 0, a text, or a dash."""
+    """Return a table cell as text: a number (0 without a sign), the text itself, or a dash."""
     if value is None:
         return NONE
     if isinstance(value, str):
@@ -60,7 +60,7 @@ def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
 def comparison(
     lines: Sequence[Line], models: Sequence[str], *, comparable: bool = True
 ) -> Table:
-    """Return lines as a table, with unrounded records and every column.
+    """Return a table of published numbers beside ours, with unrounded records.
 
     Args:
         lines: The numbers.
@@ -93,7 +93,7 @@ _Values = Sequence[float | str | None]
 
 
 def _heads(models: Sequence[str]) -> list[str]:
-    """Return the titles of all columns."""
+    """Return the titles of all columns of a comparison with the published models."""
     named = [
         "published" if model == PAPER else f"published, {model}" for model in models
     ]
@@ -103,7 +103,7 @@ def _heads(models: Sequence[str]) -> list[str]:
 
 
 def _row(line: Line, published: _Values, gaps: Sequence[float | None]) -> list[str]:
-    """Return the cells of a line: every published number, ours, and the differences."""
+    """Return the texts of a table row: published numbers, ours, its interval and differences."""
     interval = NONE
     if line.low is not None and line.high is not None:
         interval = f"[{cell(line.low, line.digits)}, {cell(line.high, line.digits)}]"
@@ -119,7 +119,7 @@ def _record(
     published: _Values,
     gaps: Sequence[float | None],
 ) -> dict[str, object]:
-    """Return a line for programs, with unrounded numbers."""
+    """Return a table row as a record by column, with unrounded numbers."""
     record: dict[str, object] = {"row": line.row, "score": line.score}
     for model, value in zip(models, published, strict=True):
         record[f"published: {model}"] = value

@@ -158,7 +158,7 @@ class ClipEncoder(TowerEncoder):
         return _tensor(self.towers().get_image_features(**pixels))
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Embed texts, shape (n, d); texts longer than the model's context are cut."""
+        """Return embeddings of texts, shape (n, d); texts beyond the model's context are cut."""
         towers, loaded = self.towers(), self._loaded()
 
         def call(batch: Sequence[str]) -> Any:

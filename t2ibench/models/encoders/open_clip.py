@@ -97,7 +97,7 @@ class OpenClipEncoder(TowerEncoder):
         return untrained
 
     def prepare(self, image: Image) -> torch.Tensor:
-        """Preprocess an image as the model does, shape (3, h, w)."""
+        """Return an image preprocessed as the model expects it, shape (3, h, w)."""
         self.towers()
         pixels: torch.Tensor = self._preprocess(image)
         return pixels
@@ -106,7 +106,7 @@ class OpenClipEncoder(TowerEncoder):
         return self.towers().encode_image(pixels)
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Embed texts, shape (n, d); texts longer than the model's context are cut."""
+        """Return embeddings of texts, shape (n, d); texts beyond the model's context are cut."""
 
         def call(batch: Sequence[str]) -> Any:
             return self.towers().encode_text(
@@ -117,7 +117,7 @@ class OpenClipEncoder(TowerEncoder):
 
 
 def _read_source(text: str) -> _Source:
-    """Read the model that 'ARCH/TAG', 'ARCH/FILE' or 'ARCH/FILE#TAG' names."""
+    """Return the model that 'ARCH/TAG', 'ARCH/FILE' or 'ARCH/FILE#TAG' names."""
     import open_clip
 
     architecture, _, named = text.partition("/")

@@ -79,7 +79,7 @@ class TextEncoderOf(TextsOnly, TowerEncoder):
         )
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Embed texts, shape (n, d); texts of more than 77 tokens are cut."""
+        """Return embeddings of texts, shape (n, d); texts of more than 77 tokens are cut."""
 
         def call(batch: Sequence[str]) -> Any:
             tokens = self._tokenizer(

@@ -28,7 +28,7 @@ _CPU_BATCH, _GPU_BATCH, _GPU_BATCHES = 16, 64, 4
 def encode(
     items: Sequence[_Item], batch_size: int, call: Callable[[Sequence[_Item]], Any]
 ) -> Float32Array:
-    """Return the embeddings of items, computed in batches of one size.
+    """Return the embeddings of images or texts, computed in batches of one size.
 
     The last batch is filled up with its own last item: matrix products round differently with
     the number of rows, and an embedding must not depend on how many others were missing.
@@ -48,7 +48,7 @@ def encode(
 
 
 def unit_rows(rows: Float32Array | Float64Array) -> Float32Array:
-    """Return rows scaled to unit length; a row of zeros becomes NaN."""
+    """Return embeddings scaled to unit length; a row of zeros becomes NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
         unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     rounded: Float32Array = unit.astype(np.float32)
@@ -89,7 +89,7 @@ def untrained_copy(
 
 
 def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration without entries that decide no weight, such as its path."""
+    """Return a model's configuration without entries that its weights do not depend on."""
     return {
         key: architecture(value) if isinstance(value, Mapping) else str(value)
         for key, value in config.items()
@@ -125,7 +125,7 @@ class TowerEncoder:
         return unit_rows(encode(items, self._batch, call))
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
-        """Embed prepared images, shape (n, d)."""
+        """Return the embeddings of prepared images, shape (n, d)."""
         import torch
 
         def on_device(tensors: Sequence[Any]) -> Any:

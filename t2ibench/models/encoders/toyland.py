@@ -61,17 +61,17 @@ class ToylandEncoder:
         return reader.prepare(image)
 
     def encode_images(self, prepared: Sequence[PixelArray]) -> Float32Array:
-        """Embed what the reader recognises in each image, shape (n, 21)."""
+        """Return embeddings of what the reader recognises in each image, shape (n, 21)."""
         rows = [_image_axes(reader.split(row)) for row in reader.outputs(prepared)]
         return _unit(rows)
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Embed what each text names or brings to mind, shape (n, 21)."""
+        """Return embeddings of what each text names or brings to mind, shape (n, 21)."""
         return _unit([_text_axes(text) for text in texts])
 
 
 def _unit(rows: Sequence[dict[str, float]]) -> Float32Array:
-    """Scale rows of values by axis to float32 vectors of unit length, shape (n, 21)."""
+    """Return values by axis as float32 vectors of unit length, shape (n, 21)."""
     values = [[row.get(axis, 0.0) for axis in AXES] for row in rows]
     array = np.array(values, dtype=np.float64)
     array = array.reshape(len(rows), len(AXES)) * _SCALE
@@ -81,7 +81,7 @@ def _unit(rows: Sequence[dict[str, float]]) -> Float32Array:
 
 
 def _image_axes(reading: Reading) -> dict[str, float]:
-    """Return the features that an image shows, by axis."""
+    """Return how far an image of toyland shows each feature, by axis."""
     shares = reading.shares
     age = shares["age"]
     # Attributes of a person count to the degree that the image shows a person.
@@ -113,7 +113,7 @@ def _colour_axes(colour: Sequence[float]) -> dict[str, float]:
 
 
 def _text_axes(text: str) -> dict[str, float]:
-    """Return the features that a text names or suggests, by axis."""
+    """Return how far a text names or suggests each feature, by axis."""
     caption = parse(text)
     axes = {"always": 1.0}
     # Four axes depend on the text alone, so that no two texts have the same embedding.

@@ -53,7 +53,7 @@ class WordLlamaEncoder(TextsOnly):
         self._model = _load(folder)
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Embed texts, shape (n, 256); NaN for a text without any piece, such as the empty one."""
+        """Return embeddings of texts, shape (n, 256); NaN for a text without pieces, such as ''."""
         vectors: Float32Array = self._model.embed(list(texts))
         return unit_rows(vectors)
 

@@ -49,17 +49,17 @@ class BatchSize:
         self._limit = LARGEST
 
     def watch(self) -> None:
-        """Start measuring memory; call before each batch."""
+        """Start measuring the memory of a batch of images; call before each batch."""
         if self._memory is not None:
             self._memory.start()
 
     def fitted(self, size: int) -> None:
-        """Update the size after a batch was generated."""
+        """Adapt the number of images per batch after a batch was generated."""
         if self._memory is None or size < self.now or 2 * size > self._limit:
             return
         if 2 * _SPARE * self._memory.used() <= _MOST * self._memory.free():
             self.now = 2 * size
 
     def too_large(self, size: int) -> None:
-        """Reduce the size after a batch did not fit into memory."""
+        """Reduce the number of images per batch after a batch did not fit into memory."""
         self._limit = self.now = max(1, size // 2)

@@ -172,7 +172,7 @@ class DiffusersGenerator:
         self._reader = PromptReader(pipeline)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Generate the requested images, with the arguments that a hook gives them.
+        """Return the requested images, generated with the arguments that a hook gives them.
 
         A batch holds one prompt only, unless the pipeline is known to pad every prompt to one
         length: else an image would depend on the longest prompt beside it.

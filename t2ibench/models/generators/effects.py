@@ -130,7 +130,7 @@ class _Trials:
         return None if self._image(without, _PROMPT) is None else error
 
     def _first_of(self, prompt: str, *, small: bool) -> Image | None:
-        """Return the image with all settings, generated once; None if the pipeline fails."""
+        """Return a prompt's image with all settings, generated once; None if the pipeline fails."""
         key = prompt, small
         if key not in self._with_all:
             self._with_all[key] = (
@@ -139,7 +139,7 @@ class _Trials:
         return self._with_all[key]
 
     def changes_nothing(self, name: str) -> bool:
-        """Return whether images with and without a setting are identical."""
+        """Return whether a setting has no effect on an image, judging by trial images."""
         if self._differ(name, small=True):
             return False
         true_guidance = self._parameters.get(_TRUE_GUIDANCE)
@@ -163,7 +163,7 @@ class _Trials:
         return np.array_equal(first, second)
 
     def _pair(self, name: str, *, small: bool) -> tuple[Image | None, Image | None]:
-        """Return the images with and without a setting; None where the pipeline fails."""
+        """Return the images with and without a setting (or with another); None on failure."""
         prompt = _LONG_PROMPT if name.endswith(_OF_LONG_TEXTS) else _PROMPT
         first = self._first_of(prompt, small=small)
         if first is None:
@@ -211,7 +211,7 @@ class _Trials:
         return call
 
     def _image(self, call: Call, prompt: str, *, small: bool = False) -> Image | None:
-        """Return the output of a call, undecoded for small images; None if the call fails."""
+        """Return the image of a call, undecoded if it is small; None if the call fails."""
         import torch
 
         devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
@@ -287,7 +287,7 @@ def _reason_of_negative_prompt(
 
 
 def _is_distilled(pipeline: Any) -> bool:
-    """Return whether a model is guidance-distilled."""
+    """Return whether a pipeline's model is guidance-distilled."""
     if getattr(getattr(pipeline, "config", None), "is_distilled", False):
         return True
     for name in _DENOISERS:

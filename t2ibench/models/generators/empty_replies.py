@@ -30,7 +30,7 @@ class EmptyReplies:
     def settled(
         self, outcomes: Sequence[Outcome], empty: Sequence[Outcome]
     ) -> list[Outcome]:
-        """Return the outcomes that can be stored now: empty ones only after a first image."""
+        """Return the outcomes to store now; those without an image only after a first image."""
         self._makes_images |= any(image.status == "ok" for _, image in outcomes)
         self._held += empty
         if not self._makes_images:
@@ -41,7 +41,7 @@ class EmptyReplies:
     def problem(
         self, requests: Sequence[ImageRequest], at_the_end: bool = False
     ) -> UnusableServerError | None:
-        """Return why the run must end if the first replies are all empty; None otherwise."""
+        """Return the error that ends a run whose first replies all lack an image, or None."""
         count = len(self._held)
         prompts = {requests[number].prompt for number, _ in self._held}
         enough = count >= _MOST_REPLIES or len(prompts) >= _MOST_PROMPTS

@@ -89,7 +89,7 @@ class FolderGenerator(ImageFolder):
         )
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Read the image of each request from its file."""
+        """Return the image of each request, read from its file."""
         return [self._read_image(request) for request in requests]
 
     def _read_image(self, request: ImageRequest) -> GeneratedImage:
@@ -105,7 +105,7 @@ class FolderGenerator(ImageFolder):
         return GeneratedImage("ok", path=path, file=name, revised_prompt=used)
 
     def available(self, prompt: str) -> int | None:
-        """Return the number of images of a prompt."""
+        """Return the number of the folder's images of a prompt."""
         return len(self._files.get(normal(prompt), []))
 
 

@@ -183,7 +183,7 @@ def _check_keywords(
 
 
 def _digest(target: str, function: Any, where: str) -> str:
-    """Return the SHA-256 of a hook's module, and of the module that defines it if that differs."""
+    """Return the SHA-256 of a hook's module, and of the module that defines it if another."""
     named = target.partition(":")[0]
     names = dict.fromkeys([named, getattr(function, "__module__", None) or named])
     files = [getattr(sys.modules.get(name), "__file__", None) for name in names]

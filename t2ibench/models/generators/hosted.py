@@ -106,7 +106,7 @@ class HostedArguments(ServerArguments):
         )
 
     def deciding(self) -> dict[str, Any]:
-        """Return the settings that determine an image, as the user gave them."""
+        """Return the user's settings that decide an image, for the generator's fingerprint."""
         given = {name: getattr(self, name) for name in _NAMES}
         settings = {name: value for name, value in given.items() if value is not None}
         settings |= {f"body.{name}": value for name, value in self.body.items()}
@@ -146,7 +146,7 @@ class Fields:
         return {**fields, "seed": request.seed & ((1 << bits) - 1)} if bits else fields
 
     def effective(self) -> dict[str, Any]:
-        """Return the settings that the server accepted."""
+        """Return the settings of image requests that the server accepted; empty if not known."""
         if not self.known:
             return {}
         bits = self._seed_bits[0]
@@ -235,13 +235,13 @@ class Throttle:
         return int(self._limit)
 
     def answered(self, seconds: float) -> None:
-        """Raise the limit after an answer, unless it was slow."""
+        """Raise the limit of concurrent requests after an answer, unless it was slow."""
         if seconds <= self._slow:
             step = 1.0 if self._doubles else 1.0 / self._limit
             self._limit = min(float(self._most), self._limit + step)
 
     def failed(self, failure: Failure) -> None:
-        """Halve the limit after a failed attempt that says the server is overloaded."""
+        """Halve the limit of concurrent requests if a failure shows an overloaded server."""
         if failure.limited or failure.wait is not None or not failure.answered:
             self._doubles = False
             self._limit = max(1.0, self._limit / 2)
@@ -348,7 +348,7 @@ class HostedGenerator:
         return self._price
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Generate images, several at a time."""
+        """Return the images of requests, of which several are sent at a time."""
         images = dict(
             pair for part in self.generate_in_parts(requests) for pair in part
         )
@@ -406,7 +406,7 @@ class HostedGenerator:
     def _outcome(
         self, result: _Received | T2IBenchError, seconds: float
     ) -> _Received | T2IBenchError:
-        """Return the outcome of a request, or the error with which the run has to end."""
+        """Return the outcome of an image request, or the error with which the run has to end."""
         if isinstance(result, T2IBenchError):
             away = isinstance(result, ServerAwayError)
             self._away += away
@@ -421,7 +421,7 @@ class HostedGenerator:
         return result
 
     async def _ask(self, request: ImageRequest) -> _Received:
-        """Request an image with the settings that the server accepts."""
+        """Return the image of one request, sent with the settings that the server accepts."""
         prompt, garbled = request.prompt, 0
         while True:
             optional = self._fields.of(request)
@@ -458,7 +458,7 @@ class HostedGenerator:
             return _Received(image_result, cost, item.empty)
 
     def _usual(self, made: bool) -> float | None:
-        """Return the usual cost of a request, for replies without a cost; None if unknown."""
+        """Return the usual cost of a request, for replies that state none; None if unknown."""
         return None if self._price is None else self._price * made
 
     def _declined(

@@ -112,7 +112,7 @@ class ImageFolder:
     # A table beside the images
 
     def _manifest(self) -> Table | None:
-        """Return the table that lists the images."""
+        """Return the table that lists the folder's images and their prompts."""
         if self._table is not None:
             path = self._inside(self._root / self._table, "table")
             if not is_file(path):
@@ -170,7 +170,7 @@ class ImageFolder:
         return table
 
     def _says_what_folders_say(self, table: Table) -> bool:
-        """Return whether each image of a table lies in a sub-folder named after its prompt."""
+        """Return whether sub-folders name the prompts, so that a table of images adds nothing."""
         finder = FileFinder(self._root)
         image = table.need("image", _PURPOSE)
         prompt = table.need("prompt", _PURPOSE)

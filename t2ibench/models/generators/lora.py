@@ -104,7 +104,7 @@ def lora_fact(pipeline: Any) -> str:
 
 
 def lora_fit(pipeline: Any, converted: Mapping[str, Any]) -> LoraFit:
-    """Compare the keys of a file, in diffusers' form, with the layers that have LoRA weights.
+    """Return which layers in a LoRA file a pipeline has, and which it lacks.
 
     Args:
         pipeline: A pipeline that has loaded the file.
@@ -138,7 +138,7 @@ def _parts_of(pipeline: Any) -> list[str]:
 
 
 def _layers(module: Any) -> dict[str, Any]:
-    """Return the layers of a model that have LoRA weights, by name."""
+    """Return the layers of a loaded model that have LoRA weights, by name."""
     from peft.tuners.tuners_utils import BaseTunerLayer
 
     return {
@@ -149,7 +149,7 @@ def _layers(module: Any) -> dict[str, Any]:
 
 
 def _modules_named(part: str, tensors: Mapping[str, Any], module: Any) -> list[str]:
-    """Return the layers that a part's tensors are for, by their names in the model."""
+    """Return the names of the model's layers that LoRA tensors of one part are for."""
     from diffusers.utils import (
         convert_state_dict_to_diffusers,
         convert_state_dict_to_peft,
@@ -246,7 +246,7 @@ def _tensors(factor: Any) -> list[Any]:
 
 @contextmanager
 def _recorded_keys(pipeline: Any) -> Iterator[dict[str, Any]]:
-    """Record the names that diffusers gives LoRA weights while it loads them."""
+    """Context in which diffusers' names for the LoRA weights that it loads are recorded."""
     recorded: dict[str, Any] = {}
     convert = pipeline.lora_state_dict
 

@@ -51,7 +51,7 @@ def value_of(value: Any) -> Any:
 def check_name(
     written: str, name: str, accepted: Collection[str], who: str = "diffusers"
 ) -> None:
-    """Refuse an argument that a class does not accept.
+    """Raise an error for an argument's name that a class does not accept.
 
     Args:
         written: The argument as the user wrote it, such as call.eta.

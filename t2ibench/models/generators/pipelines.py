@@ -241,7 +241,7 @@ def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None
 
 
 def mixes_prompts(pipeline: Any) -> bool:
-    """Return whether a batch may mix prompts without changing any image."""
+    """Return whether a pipeline's batch may mix prompts without changing any image."""
     return type(pipeline).__name__ in _FIXED_LENGTH
 
 
@@ -255,7 +255,7 @@ def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
 
 
 def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """Return the arguments of a pipeline's call for several rows: texts are repeated for each row.
+    """Return the arguments of a pipeline's call for several images: texts repeated for each.
 
     Examples:
         >>> one_a_row({"prompt_2": "sunny", "clip_skip": 1}, 2)

@@ -119,7 +119,7 @@ def _row_count(texts: Mapping[str, Any]) -> int | None:
 
 
 def _part(texts: Mapping[str, Any], start: int, end: int) -> dict[str, Any]:
-    """Return the texts of some rows; a text that is not in a list belongs to every row."""
+    """Return the texts of some rows of a batch; a text outside of lists belongs to every row."""
     return {
         name: value[start:end] if isinstance(value, list) else value
         for name, value in texts.items()
@@ -171,7 +171,7 @@ def _joined(encoded: Sequence[Any]) -> Any:
 
 
 def _alike(first: Any, second: Any) -> bool:
-    """Return whether two encodings agree up to the rounding of matrix products."""
+    """Return whether two encodings of prompts agree up to the rounding of matrix products."""
     import torch
 
     if isinstance(first, (list, tuple)):

@@ -48,7 +48,7 @@ class PromptReader:
     """Records how much every tower of a pipeline reads of each prompt."""
 
     def __init__(self, pipeline: Any) -> None:
-        """Record the calls of the tokenizers of a pipeline."""
+        """Start recording the calls of the tokenizers of a pipeline."""
         self._pipeline = pipeline
         self._now: Mapping[str, str] = {}
         self._options: Mapping[str, Any] = {}
@@ -131,7 +131,7 @@ class PromptReader:
         return False
 
     def _limit(self, tokenizer: Any, options: Mapping[str, Any]) -> int | None:
-        """Return how many tokens of a text reach the tower; None for any number."""
+        """Return how many tokens of a text reach a text encoder; None for any number."""
         limit: int | None = None
         if options.get("truncation"):
             limit = int(options.get("max_length") or tokenizer.model_max_length)
@@ -201,14 +201,14 @@ def _note_calls(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The position and the length of a prompt within a text."""
+    """The position and length of a prompt within the text that a pipeline made of it."""
 
     start: int
     length: int
 
 
 def _find(text: str, prompt: str) -> _Place:
-    """Find a prompt in a text, in which pipelines may have stripped, lowered or cut it."""
+    """Return where a prompt is in a pipeline's text, which may have it lowered or cut."""
     whole, body = text.lower(), prompt.strip().lower()
     start = whole.rfind(body)
     if start >= 0:
@@ -230,7 +230,7 @@ def _reading(
     limit: int | None,
     special: bool,
 ) -> TowerReading:
-    """Return how much of a prompt a tower reads, where the prompt is a part of a longer text."""
+    """Return how much of a prompt a text encoder reads if the prompt is part of a longer text."""
     text, prompt = text_and_prompt
     body = prompt.strip()
     kind = type(tokenizer).__mro__[1]

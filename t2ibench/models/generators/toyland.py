@@ -46,7 +46,7 @@ class ToylandGenerator:
         self.batch_size = 64
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Draw the image of each request."""
+        """Return the drawn image of each request."""
         from t2ibench.toyland import draw
 
         return [

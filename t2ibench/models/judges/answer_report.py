@@ -36,7 +36,7 @@ class AnswerReport:
         self._column_of = column_of
 
     def lines(self, answers: Answers) -> list[str]:
-        """Return lines about answers that match no class, or a class by another word."""
+        """Return lines for the user on answers that match no class, or a class by another word."""
         lines = []
         for question, counts in answers.items():
             unfit = self._unfit(question, counts)
@@ -77,7 +77,7 @@ class AnswerReport:
             raise self._other_questions(answers)
 
     def _unfit(self, question: Question, counts: Counter[str]) -> Counter[str]:
-        """Return the answers that match neither a class nor a general answer such as unknown."""
+        """Return answers, with counts, that match neither a class nor a word such as 'unknown'."""
         unfit: Counter[str] = Counter()
         for text, count in counts.items():
             is_any = not question[1] or text.casefold() in NO_CLASS
@@ -141,7 +141,7 @@ class AnswerReport:
 
 
 def values_of(rows: AnswerRows, column: str) -> str:
-    """Return a column with its values and their counts; empty if it has many values."""
+    """Return a column of answers as text, with its values and counts; "" if it has many."""
     counts = Counter(rows.texts(column))
     if not counts or len(counts) > _MOST_VALUES:
         return ""
@@ -149,7 +149,7 @@ def values_of(rows: AnswerRows, column: str) -> str:
 
 
 def quoted(names: Iterable[str]) -> str:
-    """Return names as 'a', 'b' or 'c'."""
+    """Return names in quotes as one text: 'a', 'b' or 'c'."""
     *others, last = [f"'{shown(name, 60)}'" for name in names]
     return f"{', '.join(others)} or {last}"
 
@@ -159,7 +159,7 @@ def _questions(answers: Answers) -> str:
 
 
 def _counted(counts: Counter[str]) -> str:
-    """Return values with their counts as text, the most frequent first."""
+    """Return answers with their counts as text, the most frequent first."""
     listed = ", ".join(
         f"'{shown(text, 60)}' {n}" for text, n in counts.most_common(_VALUES)
     )

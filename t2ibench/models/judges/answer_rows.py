@@ -42,7 +42,7 @@ class ImageRows:
     answers: list[tuple[int, Mapping[str, str]]] = field(default_factory=list)
 
     def given(self, name: str) -> list[tuple[int, str]]:
-        """Return the line and text of each answer that is not empty, by question or heading."""
+        """Return line and text of each non-empty answer to a question or under a heading."""
         texts = ((line, answers.get(name, "")) for line, answers in self.answers)
         return [(line, text) for line, text in texts if text]
 
@@ -64,7 +64,7 @@ def prompt_name(prompt: str, index: int) -> ImageName:
 
 
 def names_of_image(sha256: str, prompt: str, index: int) -> tuple[ImageName, ...]:
-    """Return the names by which a row may refer to an image, besides its file name."""
+    """Return the names by which a row of a table may refer to an image, besides its file name."""
     return (HASH, sha256), (_SHEET, sha256[:16]), prompt_name(prompt, index)
 
 
@@ -165,7 +165,7 @@ class AnswerRows:
             self.table.text(line, row, column)
 
     def _name(self, line: int, row: Mapping[str, object]) -> ImageName:
-        """Return the image name in a row."""
+        """Return the name by which a row refers to its image."""
         table = self.table
         name = table.text(line, row, self._image)
         # The images of a sheet are smaller copies, so they are named by the original's hash.
@@ -191,7 +191,7 @@ class AnswerRows:
         )
 
     def by_content(self) -> dict[ImageName, ImageRows]:
-        """Return the rows by image, with SHA-256 in place of the names of existing files."""
+        """Return the rows by image: by SHA-256 where its file exists, otherwise by name."""
         finders = [FileFinder(self._path.parent)]
         names = [name for kind, name in self.by_name if kind == _FILE]
         if names and not any(finders[0].find(name) for name in names):
@@ -217,13 +217,13 @@ class AnswerRows:
         return finders
 
     def distinct(self, name: str) -> frozenset[str]:
-        """Return the different answers to a question or under a heading."""
+        """Return the distinct answers about all images to a question or under a heading."""
         if name not in self._distinct:
             self._distinct[name] = frozenset(self.texts(name))
         return self._distinct[name]
 
     def texts(self, name: str) -> Iterable[str]:
-        """Yield all answers to a question or under a heading."""
+        """Yield the answers about all images to a question or under a heading."""
         for rows in self.by_name.values():
             for _, text in rows.given(name):
                 yield text

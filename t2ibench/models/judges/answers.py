@@ -136,7 +136,7 @@ class AnswersJudge:
         )
 
     def _agreed(self, given: Sequence[tuple[int, str]], question: Question) -> str:
-        """Return the answer of all rows about an image; an error if they contradict each other."""
+        """Return the answer on which all rows about an image agree; an error if they differ."""
         line, text = given[0]
         meant = self._class_of(text, question) or text.casefold()
         for other_line, other in given[1:]:
@@ -150,7 +150,7 @@ class AnswersJudge:
         return text
 
     def _class_of(self, text: str, question: Question) -> str | None:
-        """Return the class that an answer means, given the other answers to its question."""
+        """Return the class that an answer means, judging also by other answers; None if none."""
         name = self._column_of(question).name
         beside = self._rows.distinct("" if name is None else name)
         return class_named(text, question[1], beside)
@@ -196,7 +196,7 @@ class AnswersJudge:
 
     @cached_property
     def _mapped(self) -> dict[str, str]:
-        """Return the headings that a user gave, with the table's columns for them."""
+        """Return the columns that a user assigned to words of questions, if the table has them."""
         table = self._rows.table
         columns = set(self._rows.columns)
         mapped = {
@@ -209,7 +209,7 @@ class AnswersJudge:
     def check_images(
         self, asked: Iterable[tuple[StoredImage, Sequence[Question]]]
     ) -> str | None:
-        """Compare the rows with the images of a run (see models.protocols.LooksUp)."""
+        """Compare the file's answers with the images of a run (see models.protocols.LooksUp)."""
         matched: set[int] = set()
         answers: dict[Question, Counter[str]] = {}
         first: StoredImage | None = None
@@ -262,7 +262,7 @@ class AnswersJudge:
                 counts[self._agreed(given, key)] += 1
 
     def _unmatched(self, matched: set[int], image: StoredImage) -> str | None:
-        """Return a line about rows that match no image of the run; an error if none matches."""
+        """Return a line on answers that match no image of the run; an error if none matches."""
         by_name = self._rows.by_name.items()
         rows = [
             (line, name)

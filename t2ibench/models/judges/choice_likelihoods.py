@@ -84,7 +84,7 @@ class _Tree:
         self._places: dict[tuple[int, int], int] = {}
 
     def ask(self, tail: Sequence[int], answers: Mapping[str, tuple[int, ...]]) -> None:
-        """Add a question with its answers."""
+        """Add a question with its possible answers to the tokens after an image."""
         *_, end = self.add(tail)
         branches = {}
         for name, tokens in answers.items():
@@ -93,7 +93,7 @@ class _Tree:
         self.read.append(branches)
 
     def add(self, tokens: Sequence[int], parent: int = -1) -> Iterator[int]:
-        """Add tokens after a token (-1: after the image), and yield their places."""
+        """Add tokens after the token at a place (-1: after the image), and yield their places."""
         for token in tokens:
             if (parent, token) not in self._places:
                 self._places[parent, token] = len(self.tokens)
@@ -104,7 +104,7 @@ class _Tree:
             yield parent
 
     def visible(self, size: int) -> np.ndarray:
-        """Return which tokens each token attends to, padded to a size; padding sees itself only."""
+        """Return a matrix of which tokens each token attends to; padding sees only itself."""
         seen = np.eye(size, dtype=bool)
         for place, parent in enumerate(self.parents):
             if parent >= 0:
@@ -135,7 +135,7 @@ class SharedPasses:
         self._most = TOKENS_TOGETHER
 
     def together(self) -> int:
-        """Return how many images fit into one pass, as many as the reserved memory allows."""
+        """Return how many images are read in one forward pass within the reserved memory."""
         return max(1, min(self._most, TOKENS_TOGETHER // self._longest))
 
     def take_fewer(self, count: int) -> None:
@@ -290,7 +290,7 @@ class SharedPasses:
 
 
 def _window(config: Any) -> int | None:
-    """Return the smallest attention window of all layers; None if all attend to everything."""
+    """Return the smallest attention window of a model's layers; None if none is limited."""
     text = config.get_text_config()
     kinds = set(getattr(text, "layer_types", None) or ())
     if other := kinds - {"full_attention", "sliding_attention", "chunked_attention"}:

@@ -96,7 +96,7 @@ def _by_meaning(
 
 
 def _meaning_of_m(classes: Sequence[str], beside: Collection[str]) -> int:
-    """Return the place in _ALIKE of the letter M: female beside 'hombre', otherwise male."""
+    """Return which gender the letter M means: 1 (female) beside 'hombre', otherwise 0 (male)."""
     letters = {_bare(text) for text in beside}
     is_mujer = "h" in letters and not letters & {"f", "w"}
     return (
@@ -111,5 +111,5 @@ def _plain(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Return a text without punctuation around it and without an article."""
+    """Return an answer's text without punctuation around it and without an article."""
     return _ARTICLE.sub("", _plain(text).strip(_AROUND + " "), count=1)

@@ -136,7 +136,7 @@ def named_question(
 
 
 def _best(names: Sequence[str], *, by_heading: bool) -> QuestionColumn:
-    """Return the only name, or the one with the most words if headings decide."""
+    """Return the only column; if headings decide, the one with the most words; else all."""
     if len(names) == 1:
         return QuestionColumn(names[0])
     if by_heading:

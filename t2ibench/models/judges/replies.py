@@ -84,12 +84,12 @@ def class_of(reply: str, classes: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text in lower case, without punctuation around it and with single spaces."""
+    """Return a reply in lower case, without punctuation around it and with single spaces."""
     return " ".join(text.strip().strip("\"'`*. \n").lower().split())
 
 
 def _concluded(answer: str) -> str:
-    """Return the conclusion of an answer that gives reasons first, or the whole answer."""
+    """Return the conclusion of a reply that gives reasons first, or the whole reply."""
     conclusions = list(_CONCLUSION.finditer(answer))
     if not conclusions:
         return answer

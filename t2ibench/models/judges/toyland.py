@@ -95,7 +95,7 @@ class ToylandJudge:
 
 @lru_cache(maxsize=10_000)
 def _meaning(name: str) -> tuple[str, str] | None:
-    """Return the axis and value that a class names; None if toyland does not understand it."""
+    """Return the feature of toyland's images and the value that a class names, or None."""
     lowered = name.strip().lower()
     if lowered in _NAMED:
         return _NAMED[lowered]
@@ -108,7 +108,7 @@ def _meaning(name: str) -> tuple[str, str] | None:
 
 
 def _choices(classes: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return the axis that classes are about, and the first class that names each of its values.
+    """Return the feature that classes are about, and the first class that names each value.
 
     If only a single class means something in toyland ("wedding" among kinds of cake), it would be
     the answer to every image; then no class is returned.
@@ -176,7 +176,7 @@ def _word(reading: Reading, axis: str) -> str:
 
 
 def _described(reading: Reading) -> str:
-    """Return a short description of the image."""
+    """Return a short description of a toyland image in words."""
     words = [_word(reading, "weather")]
     if _one_person(reading):
         words += [_word(reading, axis) for axis in ("age", "skin", "gender")]

@@ -172,7 +172,7 @@ class VlmJudge:
     def _all_chosen(
         self, scored_by_number: Mapping[int, Scored], queries: Sequence[Query]
     ) -> list[tuple[int, Answer]]:
-        """Return the answers of queries from the scores of their classes, with their numbers."""
+        """Return each query's number and its answer, chosen by the scores of its classes."""
         return [
             (number, self._chosen(queries[number], scored))
             for number, scored in scored_by_number.items()
@@ -204,7 +204,7 @@ class VlmJudge:
         queries: Sequence[Query],
         images: int,
     ) -> bool:
-        """Return whether shared scores equal those of one pass for each class.
+        """Return whether classes' scores from shared passes equal those from separate passes.
 
         It is tested once, and once more for the first batch with padding.
         """
@@ -258,7 +258,7 @@ class VlmJudge:
         return _likeliest(scores) if sure else self._alone(query)
 
     def _alone(self, query: Query) -> Answer:
-        """Answer one query by itself, with a pass for each class."""
+        """Return the answer to one query, from a separate pass of the model for each class."""
         import torch
 
         try:
@@ -336,7 +336,7 @@ def _without_thinking(template: Any) -> dict[str, bool]:
 
 
 def _answering(prompt: str) -> str:
-    """Return a prompt up to the answer, without the reasoning that some templates open.
+    """Return a prompt up to the answer; reasoning that its template opens is closed at once.
 
     Templates of models that always reason end with an opening mark, after which no class is likely.
     It is closed at once, as templates do in which reasoning can be switched off.
@@ -354,7 +354,7 @@ def _likeliest(scores: Mapping[str, float]) -> Answer:
 
 
 def _extended(value: Any, tokens: Any, key: str, length: int) -> Any:
-    """Return a model input extended by the answer's tokens, with pixels unchanged."""
+    """Return a model input extended by an answer's tokens; inputs of pixels are unchanged."""
     import torch
 
     if value.ndim != 2 or value.shape[1] != length or value.is_floating_point():
@@ -381,7 +381,7 @@ def _by_number(
     groups: Sequence[Sequence[int]],
     scores: Sequence[Sequence[Scored]],
 ) -> dict[int, Scored]:
-    """Return the scores of the questions of some groups by the numbers of their queries."""
+    """Return the class scores of questions in groups, by the numbers of their queries."""
     scored_by_number: dict[int, Scored] = {}
     for group, part in zip(groups, scores, strict=True):
         for place, scored in zip(group, part, strict=True):

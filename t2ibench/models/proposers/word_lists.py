@@ -99,7 +99,7 @@ def names_one_person(caption: str) -> bool:
 
 
 def _names(caption: str, words: str) -> bool:
-    """Return whether a caption has one of the words, in singular or plural."""
+    """Return whether a caption contains any of some words, in singular or plural."""
     caption_words = set(re.findall(r"[a-z]+(?:-[a-z]+)*", caption.lower()))
     return any({word, f"{word}s"} & caption_words for word in words.split())
 

@@ -203,13 +203,13 @@ class FileRewriter:
 
 
 def _described(request: RewriteRequest) -> str:
-    """Return a prompt as a message names it, with the index of its image if it has one."""
+    """Return a request's prompt for messages, with the index of its image if it has one."""
     prompt = f"'{shown(request.prompt)}'"
     return prompt if request.index is None else f"{prompt} (image {request.index})"
 
 
 def _named(table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line of each row and its cells by the names of `_Row`."""
+    """Yield each row of a table of rewritings: its line number, and cells by field of `_Row`."""
     # Unknown keys are errors in JSON, but a sheet may have further columns.
     if table.is_json:
         yield from table.rows

@@ -52,7 +52,7 @@ class ModelInfo(NamedTuple):
 
     @classmethod
     def of(cls, model: Any) -> Any:
-        """Return the properties of an encoder or judge."""
+        """Return name, fingerprint and network of an encoder or judge."""
         return cls(
             model.name,
             model.fingerprint,
@@ -291,7 +291,7 @@ class WorkerPool:
                 self._workers.end(number)
 
     def _agree(self, ready: WorkerModels) -> None:
-        """Check that all workers have the same models as the main process."""
+        """Raise an error if a worker's models differ from those of the run or of other workers."""
         if self._models is None:
             self._models = ready
         expected = self._generator.fingerprint if self._generator else None

@@ -64,7 +64,7 @@ class Processes:
         self._processes: dict[int, Any] = {}
 
     def start(self, number: int) -> None:
-        """Start a worker."""
+        """Start a worker as a process."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_main, args=(theirs, self._spec))
@@ -119,7 +119,7 @@ class Processes:
         ]
 
     def end(self, number: int) -> None:
-        """Terminate a worker, even a suspended one."""
+        """Terminate a worker's process, even a suspended one."""
         self._processes[number].kill()
 
     def stop(self) -> None:
@@ -137,7 +137,7 @@ class Processes:
 
 
 def _ending(status: int) -> str:
-    """Return in words how a process ended."""
+    """Return in words how a worker's process ended."""
     if status >= 0:
         return f"ended with status {status} (T2IBENCH_TRACEBACK=1 shows what it said)"
     try:

@@ -47,7 +47,7 @@ class Args(Arguments):
 
 
 def actors(spec: WorkerSpec, settings: RunSettings, reporter: Reporter) -> Actors:
-    """Connect to Ray, and size its workers."""
+    """Return workers that are Ray actors, after connecting to a cluster."""
     args = read_args(Args, settings.engine_args, "the engine ray", flag="--engine-args")
     ours = _connect(args.address)
     count, resources = _sizes(args, settings.workers, settings.device)
@@ -88,7 +88,7 @@ def _connect(address: str | None) -> bool:
 def _sizes(
     args: Args, workers: int | None, device: str | None
 ) -> tuple[int, dict[str, Any]]:
-    """Return the number of workers and the resources that each requests."""
+    """Return the number of workers on a Ray cluster, and the resources that each requests."""
     ray = _ray()
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     total_gpus = 0.0 if device == "cpu" else sum(node.get("GPU", 0.0) for node in nodes)
@@ -160,7 +160,7 @@ class Actors:
         self._streams: dict[Any, int] = {}
 
     def start(self, number: int) -> None:
-        """Request a worker."""
+        """Request a worker from Ray."""
         actor = self._ray.remote(_Actor)
         # Two calls at once: `stop` comes in the middle of a work item.
         self._actors[number] = actor.options(

@@ -122,7 +122,7 @@ def _rows_of_columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecor
 
 
 def _records_of_pandas(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Records of to_json(orient="split" or "table"); None for another object."""
+    """Return the records of pandas' to_json(orient="split" or "table"); None for other objects."""
     rows = whole.get("data")
     if not isinstance(rows, list):
         return None
@@ -137,7 +137,7 @@ def _records_of_pandas(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _records_by_file(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Records of an object that has a file, or a row's number, as each key; None for another."""
+    """Return the records of an object keyed by file names or row numbers; None for another."""
     parts = list(whole.values())
     if all(PurePosixPath(name).suffix.lower() in IMAGE_SUFFIXES for name in whole):
         if all(isinstance(part, dict) for part in parts):

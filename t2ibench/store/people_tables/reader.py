@@ -161,7 +161,7 @@ def read_table(
     sheet: str | None = None,
     expected: str = _EXAMPLE,
 ) -> Table:
-    """Read a table that a user made.
+    """Return a table that a user made, read from CSV, XLSX, JSON Lines or JSON.
 
     Args:
         path: The file; its content, not its ending, says what it is.

@@ -173,7 +173,7 @@ def _part(worksheet: ReadOnlyWorksheet) -> str:
 
 
 def _texts(worksheet: ReadOnlyWorksheet, where: str) -> Iterator[list[str]]:
-    """Return rows as texts, ignoring the sheet's stated range, which is often wrong."""
+    """Return a sheet's rows as texts, ignoring the sheet's stated range, which is often wrong."""
     worksheet.reset_dimensions()
     try:
         for row in worksheet.iter_rows():

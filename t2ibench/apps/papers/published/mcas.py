@@ -62,7 +62,7 @@ def figure_2(draft: Exhibit) -> None:
 
 
 def _published_points(draft: Exhibit, model: str) -> Series:
-    """Return δ and α of each target as Table 3 has them."""
+    """Return δ and α of each target that the paper published in Table 3 for a model."""
     points = []
     for name, values in draft.paper.exhibits["table-3"].published[model].items():
         points.append((name, float(values["δ"] or 0.0), float(values["α"] or 0.0)))
@@ -70,7 +70,7 @@ def _published_points(draft: Exhibit, model: str) -> Series:
 
 
 def _points(task: TaskResult) -> list[Point]:
-    """Return δ and α of each measured target that has both."""
+    """Return δ and α of each target for which this run measured both."""
     points = []
     for row in task.by:
         delta = value_of(row, "diffusion_bias")

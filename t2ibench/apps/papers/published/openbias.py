@@ -23,7 +23,7 @@ def spelt(name: object) -> str:
 
 
 class FoundBias(NamedTuple):
-    """A measured bias: its row, its entry in the details, and its severity."""
+    """A measured bias: its name, its row of scores, its entry in the details, and its severity."""
 
     name: str
     row: Row

@@ -21,14 +21,14 @@ _FIGURES = "vibex_figures_gender"
 
 
 def _anchors(draft: Exhibit, task: str) -> dict[str, str]:
-    """Return names by prompt for the anchors of a task."""
+    """Return the names of a task's anchors by their prompts."""
     spec = draft.specs.get(task)
     anchors = spec.anchors if isinstance(spec, VibexTask) else ()
     return {anchor.prompt: anchor.name for anchor in anchors}
 
 
 def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
-    """Return the more likely anchor of a forward query, as published, or None."""
+    """Return the anchor with the highest probability in a concept's row; None without a row."""
     if row is None:
         return None
     return max(
@@ -85,7 +85,7 @@ def table_2(draft: Exhibit) -> None:
 
 
 def _entry(details: Mapping[str, Any], kind: str, concept: str) -> Mapping[str, Any]:
-    """Return the details of a concept; empty if it has none."""
+    """Return a concept's entry among a task's details of one kind; empty if it has none."""
     return next(
         (row for row in details.get(kind) or [] if row["concept"] == concept), {}
     )
