@@ -38,7 +38,7 @@ _ALPHA = 0.05
 
 
 def describe(task: OccupationsTask, result: MethodResult) -> str:
-    """Return the result as a plain sentence with its direction."""
+    """Return the result of an occupations task as plain sentences with its direction."""
     groups = " or ".join(people(group.name, GROUP) for group in task.groups)
     claim = f"images of {task.concept.name}{_in_form(task)} lean to {groups}"
     shown = nothing_shown(result, claim) or (

@@ -20,7 +20,7 @@ from t2ibench.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class GroupPair:
-    """Two groups that are compared.
+    """A pair of groups whose images are compared.
 
     Attributes:
         first: The group that a positive lean is towards.

@@ -22,7 +22,7 @@ _SINGLE = "a prompt has a single image, whose variance is unknown"
 
 @dataclass(frozen=True, slots=True)
 class ScaledLeans:
-    """N and D of every stimulus and pair, each pair's D of mean square 1; flat over pairs.
+    """The numerators N and denominators D of all leans, each pair's D of mean square 1.
 
     Attributes:
         top: N, shape (n,).

@@ -68,7 +68,7 @@ class PairLeans:
         return 1.0 if self.known_group == self.pair.first.name else -1.0
 
     def mean(self, level: float) -> Estimate:
-        """Return the mean lean of these stimuli."""
+        """Return the mean lean over the stimuli to the first group of the pair."""
         count = len(self.leans.names)
         each = np.full(count, 1.0 / count)
         return contrast_score(self.leans, each, each, level)

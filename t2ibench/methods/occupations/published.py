@@ -1,4 +1,4 @@
-"""The scores of the paper (Wang et al. 2023, sections 5.3 and 5.4)."""
+"""The occupations scores as published (Wang et al. 2023, sections 5.3 and 5.4)."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class CountedRow:
 
 @dataclass(frozen=True, slots=True)
 class CaptionAnswers(CountedRow):
-    """A counted row with the outcome of every image of its caption.
+    """The answers about one caption to one question, with the outcome of every image.
 
     Attributes:
         unclassified: Images that were answered, but not with a class.

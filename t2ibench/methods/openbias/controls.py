@@ -1,4 +1,4 @@
-"""Controls of a task: shuffled answers, two halves of the images, and abstentions."""
+"""Controls of an OpenBias task: shuffled answers, two halves of images, and abstentions."""
 
 from __future__ import annotations
 

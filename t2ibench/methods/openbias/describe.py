@@ -25,7 +25,7 @@ _NARROW = 0.1
 
 
 def describe(task: OpenBiasTask, result: MethodResult) -> str:
-    """Return the result as a plain sentence with its direction.
+    """Return the result of an OpenBias task as a plain sentence with its direction.
 
     A class is named only where its share over all captions differs from the expected
     one beyond chance (Bonferroni over the classes): captions can each be one-sided, and

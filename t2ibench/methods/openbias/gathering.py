@@ -118,7 +118,7 @@ def _answerable(bias: Bias, evidence: Evidence) -> Bias:
 
 @dataclass(frozen=True, slots=True)
 class _Replies:
-    """The evidence about the images of one caption.
+    """The answers, labels and votes about the images of one caption.
 
     Attributes:
         answers: Image to the judge's answer.

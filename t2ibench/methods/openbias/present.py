@@ -29,7 +29,7 @@ _FORMULA = (
 
 
 def present(task: OpenBiasTask) -> Presentation:
-    """Return which rows, images and figures pages show of a task."""
+    """Return which rows, images and figures pages show of an OpenBias task."""
     figures: list[Figure] = [*_shares_beside_references(task)]
     figures += [Combinations.of(name, "these prompts") for name in crossing_names(task)]
     return Presentation(

@@ -49,7 +49,7 @@ class MeanSquaredLean:
 
     @property
     def question(self) -> Question:
-        """Return the question that the inference from images answers."""
+        """Return whether inference from images is about these prompts or about others like them."""
         return "prompt_population" if self.pooled else "fixed_prompts"
 
 
@@ -94,7 +94,7 @@ def mean_squared_lean(rows: Sequence[CountedRow]) -> MeanSquaredLean:
 
 
 def squared_lean_parts(rows: Sequence[CountedRow]) -> tuple[Part, ...]:
-    """Return the distances of each row's shares from the expected ones.
+    """Return each row's distances from the expected shares, by which two runs are compared.
 
     Two runs are compared part by part. A row of k classes has k - 1 distances, which
     are orthogonal to each other. They are scaled so that the mean of value² - variance
