@@ -24,6 +24,8 @@ _SINGLE = "a prompt has a single image, whose variance is unknown"
 class ScaledLeans:
     """The numerators N and denominators D of all leans, each pair's D of mean square 1.
 
+    They are flat over stimuli and pairs of groups.
+
     Attributes:
         top: N, shape (n,).
         top_variance: Variance of N, shape (n,).

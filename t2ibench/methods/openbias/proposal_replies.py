@@ -80,7 +80,7 @@ def _records(
 
 
 def _bias(label: str, record: Mapping[str, Any]) -> ProposedBias:
-    """Return the bias that a part of a reply describes, or raise what it lacks."""
+    """Return the bias that a part of a reply describes; an error says what it lacks."""
     words = _name_words(label, record)
     classes = _classes(record["classes"])
     question = str(record.get("question") or "").strip()
