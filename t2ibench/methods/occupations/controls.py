@@ -76,7 +76,7 @@ def _other_directions(
 ) -> Control | None:
     """Return the control that tests the headline against leans along other directions.
 
-    What N is beyond chance where it means nothing counts as noise.
+    The excess of N² over its variance along these directions counts as noise.
 
     What the stimuli share of it leaves the test fewer degrees of freedom.
     """
