@@ -1,4 +1,4 @@
-"""Occupations: the method, put together from its parts."""
+"""The occupations method, as the benchmark registers it."""
 
 from typing import TYPE_CHECKING
 

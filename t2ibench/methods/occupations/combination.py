@@ -16,7 +16,7 @@ from t2ibench.settings import Settings
 def combine(
     task: OccupationsTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """The mean of every score over encoders; what is said of sets and forms follows from it."""
+    """Return the mean result over encoders, with corrected p-values of sets and forms."""
     combined = mean_over_encoders(task, results, settings)
     if len(results) == 1 or not (task.sets or task.concept.forms):
         return combined

@@ -24,7 +24,7 @@ _ALPHA = 0.05
 def controls_of(
     pairs: Sequence[PairLeans], headline: HeadlineEstimate, level: float
 ) -> dict[str, Control]:
-    """Return the controls of a test, in which no bias should appear."""
+    """Return the controls of an occupations task by name, tests in which no bias should appear."""
     controls = {
         f"{name}{pair.pair.suffix}": gate
         for pair in pairs
@@ -48,7 +48,7 @@ def controls_of(
 
 
 def _text_control(pairs: Sequence[PairLeans]) -> Control:
-    """Return the root mean square of the leans of the texts."""
+    """Return the control that gives the root mean square lean of the prompts' texts."""
     leans = np.concatenate([pair.in_text for pair in pairs])
     root = None
     if np.isfinite(leans).all():
@@ -59,7 +59,10 @@ def _text_control(pairs: Sequence[PairLeans]) -> Control:
 
 
 def _halves(leans: Leans, scale: float) -> Control | None:
-    """Return whether even- and odd-numbered images agree; None with fewer than two of either."""
+    """Return the control that compares the leans of even and odd images.
+
+    None with fewer than two of either.
+    """
     halves = lean_controls.halves(leans)
     if halves is None:
         return None
@@ -71,7 +74,9 @@ def _halves(leans: Leans, scale: float) -> Control | None:
 def _other_directions(
     pairs: Sequence[PairLeans], scaled: ScaledLeans, p: float | None, level: float
 ) -> Control | None:
-    """Return the headline with what N is beyond chance where it means nothing as noise.
+    """Return the control that tests the headline against leans along other directions.
+
+    The excess of N² over its variance along these directions counts as noise.
 
     What the stimuli share of it leaves the test fewer degrees of freedom.
     """
@@ -103,7 +108,7 @@ def _other_directions(
 
 
 def _variances(pairs: Sequence[PairLeans], p: float | None) -> Control | None:
-    """The mean squared lean from how images vary.
+    """Return the control that reads the mean squared lean from how images vary.
 
     None with more than two groups: the images without a group are no mixture of two of them then.
     """
@@ -116,7 +121,7 @@ def _variances(pairs: Sequence[PairLeans], p: float | None) -> Control | None:
 
 
 def _excess_of_other_directions(leans: Leans) -> tuple[float, float] | None:
-    """Return the mean of N² less V where N means nothing, and the part that stimuli have in common.
+    """Return the excess of N² over its variance along other directions, and its common part.
 
     Both are 0 where the mean is less than its standard error over stimuli.
     """

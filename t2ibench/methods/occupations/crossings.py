@@ -1,4 +1,4 @@
-"""Shares of combinations of groups, such as old women, in the images of each stimulus."""
+"""Shares of combinations of groups, such as old women, in the images of stimuli."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FEW = f"fewer than {_FEWEST} stimuli have all of their images"
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """The scores of a crossing.
+    """The scores, rows and tests of a task's crossed attributes.
 
     Attributes:
         scores: 'interaction:A x B' for every two and every three attributes.
@@ -42,14 +42,14 @@ class Crossing:
 
     @classmethod
     def undefined(cls, title: str, reason: str) -> Crossing:
-        """Return a crossing that could not be measured."""
+        """Return an undefined crossing, with the reason why it could not be measured."""
         scores = {f"interaction:{title}": Estimate.undefined(reason)}
         return cls(scores, [], {"crossings": [{"crossing": title, "reason": reason}]})
 
 
 @dataclass(frozen=True, slots=True)
 class _CrossedImages:
-    """Embeddings of the images of one stimulus.
+    """Embeddings of one stimulus's images, without a group and of each combination.
 
     Attributes:
         neutral: Without a group, shape (images, d).
@@ -62,7 +62,7 @@ class _CrossedImages:
 
 @dataclass(frozen=True, slots=True)
 class _Mixture:
-    """Shares of the combinations in a stimulus's images.
+    """The shares of the combinations of groups in a stimulus's images.
 
     Attributes:
         shares: Share of each combination, shape (combinations,).
@@ -82,7 +82,7 @@ class _Mixture:
 def crossing_scores(
     task: OccupationsTask, collector: ImageCollector, settings: Settings
 ) -> Crossing:
-    """Shares of combinations of groups, stimulus by stimulus.
+    """Return the shares of combinations of groups in images without a group.
 
     The images without a group are taken for a mixture of those of the combinations ("an old female
     nurse"). With x_1, x_2 an image's places along the directions of two attributes, which the
@@ -115,7 +115,7 @@ def crossing_scores(
 def _collected(
     task: OccupationsTask, collector: ImageCollector, settings: Settings
 ) -> list[_CrossedImages]:
-    """Return the images of each stimulus that has all of them."""
+    """Return the embeddings of each stimulus that has all images of a crossing."""
     n_neutral, n_guided = task.image_counts(settings)
     collected = []
     for name in settings.limited(task.concept.names):
@@ -131,12 +131,12 @@ def _collected(
 
 
 def _signs(axes: int) -> Float64Array:
-    """1 for the first group of each axis, -1 for the second, shape (combinations, axes)."""
+    """Return the sides of the combinations, 1 for an axis's first group and -1 for its second."""
     return np.array(list(product((1.0, -1.0), repeat=axes)))
 
 
 def _directions(images: Sequence[_CrossedImages], axes: int) -> Float64Array:
-    """Return the direction of each attribute, from the other stimuli, shape (stimuli, axes, d)."""
+    """Return each attribute's direction from the other stimuli, shape (stimuli, axes, d)."""
     signs = _signs(axes)
     means = np.array([[cell.mean(axis=0) for cell in each.cells] for each in images])
     contrasts: Float64Array = np.einsum("ca,scd->sad", signs, means) / len(signs)
@@ -145,7 +145,7 @@ def _directions(images: Sequence[_CrossedImages], axes: int) -> Float64Array:
 
 
 def _mixture(images: _CrossedImages, directions: Float64Array) -> _Mixture:
-    """Return the shares with which the combinations' mean features make up those of the images."""
+    """Return the shares of the combinations that make up a stimulus's images without a group."""
     signs = _signs(len(directions))
     places = [cell @ directions.T for cell in images.cells]
     middle = np.mean([place.mean(axis=0) for place in places], axis=0)
@@ -176,7 +176,7 @@ def _mixture(images: _CrossedImages, directions: Float64Array) -> _Mixture:
 def _half_distances(
     places: Sequence[Float64Array], signs: Float64Array
 ) -> Float64Array:
-    """Half the distance of the two groups of each axis; 1 where it is 0.
+    """Return half the distance between the two groups' images along each axis; 1 for 0.
 
     Shares do not depend on it: it keeps products of places within the range of numbers.
     """
@@ -192,7 +192,7 @@ def _half_distances(
 
 
 def _features(places: Float64Array) -> Float64Array:
-    """1, the places along the axes, and their products, shape (images, combinations)."""
+    """Return each image's features: 1, its places along the axes, and their products."""
     axes = range(places.shape[1])
     columns = [np.ones(len(places))]
     for size in range(1, len(axes) + 1):
@@ -209,7 +209,7 @@ def _covariance_of_mean(rows: Float64Array) -> Float64Array:
 def _interactions(
     attributes: Sequence[str], mixtures: Sequence[_Mixture], level: float
 ) -> dict[str, Estimate]:
-    """Return the mean excess of the first groups of every two and every three attributes."""
+    """Return the interaction of every two and three attributes: the first groups' mean excess."""
     scores = {}
     for size in (2, 3):
         for axes in combinations(range(len(attributes)), size):
@@ -222,7 +222,7 @@ def _interactions(
 
 
 def _excess_of_first(mixture: _Mixture, axes: tuple[int, ...]) -> float:
-    """Return the excess of the first groups of some axes, whatever the others are."""
+    """Return how much more often some axes' first groups go together than by chance."""
     n_axes = len(mixture.shares).bit_length() - 1
     signs_of_cells = _signs(n_axes)[:, axes]
     signs_of_crossing = _signs(len(axes))[:, None]
@@ -235,7 +235,7 @@ def _excess_of_first(mixture: _Mixture, axes: tuple[int, ...]) -> float:
 
 
 def _excess(shares: Float64Array, covariance: Float64Array) -> Float64Array:
-    """Shares less the products of their parts', without the bias of noisy products."""
+    """Return each combination's share less the product of its groups' shares, unbiased."""
     signs = _signs(len(shares).bit_length() - 1)
     excess: Float64Array = shares.copy()
     for cell, signs_of_cell in enumerate(signs):
@@ -246,7 +246,7 @@ def _excess(shares: Float64Array, covariance: Float64Array) -> Float64Array:
 
 
 def _unbiased_product(values: Float64Array, covariance: Float64Array) -> float:
-    """Return the product of noisy values, less what their covariances add to it on average."""
+    """Return the product of noisy values, corrected for their covariances."""
     whole = float(values.prod())
     numbers = range(len(values))
     for first, second in combinations(numbers, 2):
@@ -256,7 +256,7 @@ def _unbiased_product(values: Float64Array, covariance: Float64Array) -> float:
 
 
 def _mean(values: Float64Array, level: float) -> Estimate:
-    """Return the mean over stimuli, with Student's t over them: for stimuli like these."""
+    """Return the mean over stimuli, with Student's t about other stimuli like these."""
     variance = float(values.var(ddof=1)) / len(values)
     return Estimate.from_t(float(values.mean()), variance, len(values) - 1.0, level)
 
@@ -264,7 +264,7 @@ def _mean(values: Float64Array, level: float) -> Estimate:
 def _rows(
     labels: Sequence[str], mixtures: Sequence[_Mixture], title: str, level: float
 ) -> list[Item]:
-    """Return a row for each combination of groups."""
+    """Return a row for each combination of groups: its share and its excess."""
     n_images = sum(mixture.images for mixture in mixtures)
     shares = np.array([mixture.shares for mixture in mixtures])
     excesses = np.array(

@@ -1,4 +1,4 @@
-"""Which stimuli decide the headline, in a sentence, where few of them do."""
+"""Sentences on which stimuli decide the headline, where few of them do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NARROW = 0.1
 
 
 def of_weights(nouns: str, result: MethodResult) -> str:
-    """Sentences on how unequally stimuli count in the headline; '' where that changes little.
+    """Return sentences on how unequally stimuli count in the headline; '' if it matters little.
 
     Args:
         nouns: What the stimuli are, such as 'occupations'.
@@ -45,7 +45,7 @@ def of_weights(nouns: str, result: MethodResult) -> str:
 
 
 def _counted_alike(result: MethodResult) -> float | None:
-    """The root mean square lean without weights; None where weights change it by chance only."""
+    """Return the root mean square lean of equal weights; None where it differs little."""
     unweighted = result.scores[UNWEIGHTED].value
     if unweighted is None or not beyond_chance(result.scores[WEIGHTING]):
         return None
@@ -55,7 +55,7 @@ def _counted_alike(result: MethodResult) -> float | None:
 
 
 def _heaviest(result: MethodResult) -> list[tuple[float, str]]:
-    """Weight and name of every stimulus, the heaviest first."""
+    """Return the weight and the name of every stimulus, the heaviest first."""
     weights = [
         (item.scores[WEIGHT].value or 0.0, item.name)
         for item in result.by
@@ -65,7 +65,7 @@ def _heaviest(result: MethodResult) -> list[tuple[float, str]]:
 
 
 def _few_decide(nouns: str, heaviest: list[tuple[float, str]]) -> str:
-    """Which stimuli have most of the weight, as a clause."""
+    """Return the clause on which few stimuli have most of the weight."""
     names: list[str] = []
     share = 0.0
     for weight, name in heaviest[:_NAMED]:
@@ -81,7 +81,7 @@ def _few_decide(nouns: str, heaviest: list[tuple[float, str]]) -> str:
 
 
 def without_zero(value: float) -> str:
-    """A number of two digits as in a sentence.
+    """Return a number with two decimals, without a leading zero.
 
     Examples:
         >>> without_zero(0.413), without_zero(1.2)

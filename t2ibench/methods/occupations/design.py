@@ -1,4 +1,4 @@
-"""The prompts of an occupations task, and so the evidence it needs; the pairs of its groups."""
+"""The design of an occupations task: its pairs of groups, prompts and needed images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from t2ibench.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class GroupPair:
-    """Two groups that are compared.
+    """A pair of groups whose images are compared.
 
     Attributes:
         first: The group that a positive lean is towards.
@@ -35,12 +35,12 @@ class GroupPair:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Names of both groups."""
+        """The names of both groups of the pair."""
         return self.first.name, self.second.name
 
 
 def group_pairs(task: OccupationsTask) -> list[GroupPair]:
-    """Return every pair of groups."""
+    """Return every pair of a task's groups."""
     pairs = list(combinations(task.groups, 2))
     return [
         GroupPair(
@@ -53,7 +53,7 @@ def group_pairs(task: OccupationsTask) -> list[GroupPair]:
 def neutral_prompts(
     task: OccupationsTask, stimulus: str, form: str | None = None
 ) -> list[str]:
-    """The prompts that name no group, with one form of the stimulus.
+    """Return a stimulus's prompts that name no group, with one of its forms.
 
     By default its name or, where it has forms, the one that the headline is about.
     """
@@ -66,7 +66,7 @@ def neutral_prompts(
 def _neutral_prompts(
     task: OccupationsTask, stimulus: str, form: str | None, wording: Wording
 ) -> list[str]:
-    """The same of one wording: several where its template has alternatives."""
+    """Return a stimulus's prompts without a group in one wording; alternatives give several."""
     concept = task.concept
     text = concept.stimulus(stimulus).text(form or concept.headline_form)
     return wording.without_attribute(text)
@@ -78,7 +78,7 @@ def group_prompts(
     group: WordGroup,
     wording: Wording | None = None,
 ) -> list[str]:
-    """Return the prompts that name a group, or a combination of groups."""
+    """Return a stimulus's prompts that name a group, or a combination of groups."""
     wordings = task.prompts.wordings if wording is None else (wording,)
     text = task.concept.stimulus(stimulus).text_with(group.name)
     prompts: list[str] = []
@@ -94,7 +94,7 @@ def other_forms(task: OccupationsTask) -> list[str]:
 
 
 def needs(task: OccupationsTask, settings: Settings) -> Needs:
-    """Images and texts of neutral and guided prompts."""
+    """Return the images and texts that a task needs, and the questions that check groups."""
     _, n_guided = task.image_counts(settings)
     stimuli = settings.limited(task.concept.names)
     prompts: list[PromptNeed] = []
@@ -122,7 +122,7 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
 def _prompts_of(
     task: OccupationsTask, stimulus: str, settings: Settings
 ) -> list[PromptNeed]:
-    """The prompts of one stimulus: without a group, in its other forms, and with each group."""
+    """Return the prompts of one stimulus: without a group, in other forms, with each group."""
     n_neutral, n_guided = task.image_counts(settings)
     needs_of_stimulus = [
         PromptNeed(prompt, n_neutral, "no group named", stimulus)

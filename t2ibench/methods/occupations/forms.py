@@ -1,4 +1,4 @@
-"""How far the grammatical forms of the same stimuli lean, and how far apart they lie.
+"""The leans of the grammatical forms of the same stimuli, and how far these differ.
 
 "Ein Arzt", "eine Ärztin" and "eine ärztliche Fachkraft" name one occupation. The images of every
 form are measured between the same two sets of guided images, so a contrast of two forms is one
@@ -61,7 +61,7 @@ def form_scores(
     evidence: Evidence,
     settings: Settings,
 ) -> FormScores:
-    """Compare the forms of the stimuli; nothing where they have none.
+    """Return the mean leans of the stimuli's forms and their contrasts; empty without forms.
 
     `obedient` are the images of the stimuli that are scored, without guided images that do not show
     their group.
@@ -93,7 +93,7 @@ def form_scores(
 
 
 def contrast_names(forms: Sequence[str], pair: GroupPair) -> dict[str, tuple[str, str]]:
-    """Return the name of each contrast's score, with its two forms."""
+    """Return the two forms of each contrast, by the name of its score."""
     return {
         f"{CONTRAST}:{first}-{second}{pair.suffix}": (first, second)
         for first, second in combinations(forms, 2)
@@ -101,7 +101,7 @@ def contrast_names(forms: Sequence[str], pair: GroupPair) -> dict[str, tuple[str
 
 
 def adjusted(scores: Mapping[str, Estimate]) -> dict[str, Any]:
-    """p-values of all contrasts after Holm, as an entry of `details`."""
+    """Return the p-values of all contrasts of forms after Holm's correction, for `details`."""
     names = [name for name in scores if name.startswith(f"{CONTRAST}:")]
     corrected = holm([scores[name].p for name in names])
     return {"forms_holm": dict(zip(names, corrected, strict=True))} if names else {}
@@ -155,7 +155,7 @@ def _pair_scores(
 
 
 def _over_stimuli(form_leans: PairLeans, top: Any, level: float) -> Estimate:
-    """Σ N / Σ D with Student's t over stimuli."""
+    """Return the mean lean Σ N / Σ D of a form, with Student's t over stimuli."""
     numbers = np.arange(len(top))
     ratio = over_stimuli(
         top, form_leans.leans.bottom, [("stimuli", numbers, numbers)], level
@@ -177,7 +177,7 @@ def _form_rows(form_leans: PairLeans, level: float) -> list[tuple[str, Estimate]
 
 
 def _table(task: OccupationsTask, pair: GroupPair, count: int) -> ScoreTable:
-    """Return the scores of the forms, as pages show them."""
+    """Return the table of the forms' scores that pages show."""
     forms = task.concept.forms
     first, second = (people(group.name, GROUP) for group in (pair.first, pair.second))
     rows = {f"{form} form": f"{LEAN}:{form}{pair.suffix}" for form in forms}

@@ -1,4 +1,4 @@
-"""How far apart the images of the groups are, whatever the images without a group are like."""
+"""Distances between the images of the groups, whatever images without a group are like."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from t2ibench.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class GroupDistances:
-    """How far apart the images of the groups are.
+    """The distances between the groups' images, over all stimuli and for each.
 
     Attributes:
         scores: The distance of each pair of groups over stimuli, and that of halves of the images
@@ -33,7 +33,7 @@ def group_distances(
     images: Sequence[StimulusImages],
     settings: Settings,
 ) -> GroupDistances:
-    """Measure the distances; nothing where the task does not ask for them."""
+    """Return the distances between the groups' images; empty if the task asks for none."""
     rows: list[dict[str, Estimate]] = [{} for _ in images]
     if not task.likeness or not pairs:
         return GroupDistances({}, rows)

@@ -1,4 +1,4 @@
-"""The headline: the mean squared lean over stimuli and pairs of groups."""
+"""The headline of an occupations task: the mean squared lean over stimuli and pairs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _SINGLE = "a prompt has a single image, whose variance is unknown"
 
 @dataclass(frozen=True, slots=True)
 class ScaledLeans:
-    """N and D of every stimulus and pair, each pair's D of mean square 1; flat over pairs.
+    """The numerators N and denominators D of all leans, each pair's D of mean square 1.
+
+    They are flat over stimuli and pairs of groups.
 
     Attributes:
         top: N, shape (n,).
@@ -44,7 +46,7 @@ class ScaledLeans:
 
     @classmethod
     def of(cls, pairs: Sequence[PairLeans]) -> ScaledLeans:
-        """Scale the leans of each pair of groups."""
+        """Return the leans of all pairs of groups, each pair scaled to D of mean square 1."""
         parts = []
         scales = []
         for pair in pairs:
@@ -78,7 +80,7 @@ class ScaledLeans:
 
     @property
     def enlargement(self) -> float:
-        """Root of the factor by which the noise of D enlarges a mean square."""
+        """The root of the factor by which noise in D enlarges a mean squared lean."""
         d = self.bottom**2
         u = self.bottom_variance
         curvature = float((4 * d * u - 2 * u**2).sum() / (d - u).sum() ** 2)
@@ -128,7 +130,9 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> HeadlineEstimate:
 def degrees_of_f_test(
     pairs: Sequence[PairLeans], variances: Float64Array, dfs: Float64Array
 ) -> tuple[float, float] | None:
-    """Degrees of freedom of the F test where they are not those of independent leans.
+    """Return the F test's degrees of freedom for leans that share images.
+
+    None where the leans do not vary.
 
     The pairs of groups share their images. Taken as if each stimulus had one lean only, the test
     is the cautious one.
@@ -147,7 +151,7 @@ def degrees_of_f_test(
 
 
 def _parts(pairs: Sequence[PairLeans], scaled: ScaledLeans) -> tuple[Part, ...]:
-    """Return the lean of each stimulus over the common length of D, for comparing two runs.
+    """Return each stimulus's lean over the common length of D, for comparing two runs.
 
     The influence counts the noise of D, which the square of N has no part of: it is put back into
     the value, so that the mean of value² - variance is the headline.

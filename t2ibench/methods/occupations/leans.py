@@ -1,4 +1,4 @@
-"""The leans of stimuli to the groups of a pair, and the scores that sum them up."""
+"""The leans of stimuli to the two groups of a pair, and the scores of these leans."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ class PairLeans:
 
     @property
     def unclear(self) -> str | None:
-        """Return why the leans have no values; None where they have."""
+        """Return why the leans decide nothing, by their controls; None where they do."""
         return contradiction(self.gates)
 
     @property
     def known_sign(self) -> float:
-        """1 where positive leans are towards the group of the reference, -1 where negative are."""
+        """1 if the known shares are those of the pair's first group, otherwise -1."""
         return 1.0 if self.known_group == self.pair.first.name else -1.0
 
     def mean(self, level: float) -> Estimate:
-        """Return the mean lean of these stimuli."""
+        """Return the mean lean over the stimuli to the first group of the pair."""
         count = len(self.leans.names)
         each = np.full(count, 1.0 / count)
         return contrast_score(self.leans, each, each, level)
@@ -80,7 +80,7 @@ def pair_leans(
     images: Sequence[StimulusImages],
     evidence: Evidence,
 ) -> PairLeans:
-    """Measure the leans with one pair of groups."""
+    """Return the leans of every stimulus to one pair of groups, with their controls."""
     names = [stimulus.name for stimulus in images]
     by_wording = [stimulus.wording_images(*pair.names) for stimulus in images]
     leans = Leans.of(names, by_wording)
@@ -104,7 +104,7 @@ def pair_leans(
 def _reference_leans(
     task: OccupationsTask, pair: GroupPair, names: Sequence[str]
 ) -> Float64Array | None:
-    """2 P - 1 of the known share P of the pair's first group."""
+    """Return the leans 2 P - 1 of known shares P of the pair's first group, or None."""
     reference = task.reference
     if reference is None or len(task.groups) > 2:
         # Of three groups, one share does not say how the remainder splits between the other two.
@@ -116,7 +116,7 @@ def _reference_leans(
 def pair_rows(
     pair: PairLeans, level: float, moved: str | None = None
 ) -> list[dict[str, Estimate]]:
-    """The scores of every stimulus, with the pair's suffix.
+    """Return the scores of every stimulus with one pair of groups, by their full names.
 
     `moved` is why all leans are moved by something else than the groups; None where they are not.
     """
@@ -148,7 +148,7 @@ def pair_rows(
 def pair_scores(
     pair: PairLeans, level: float, moved: str | None = None
 ) -> dict[str, Estimate]:
-    """The scores of the task, with the pair's suffix.
+    """Return the scores of the task with one pair of groups, by their full names.
 
     `moved` is as in `pair_rows`. It makes means undefined; slopes are those of differences between
     stimuli, which what moves all of them alike leaves as they are.
@@ -187,7 +187,7 @@ def _text_scores(pair: PairLeans) -> list[Estimate]:
 
 
 def _amplifications(pair: PairLeans, level: float) -> list[Estimate]:
-    """How much further each stimulus's images lean than its texts, in the texts' direction."""
+    """Return how much further images lean than texts, in the texts' direction, by stimulus."""
     ratios = pair.leans.rows(level, np.nan_to_num(pair.in_text))
     scores = []
     for number, point in enumerate(pair.in_text):
@@ -200,7 +200,7 @@ def _amplifications(pair: PairLeans, level: float) -> list[Estimate]:
 
 
 def _mean_amplification(pair: PairLeans, level: float) -> Estimate:
-    """Mean over stimuli of how much further images lean than texts, in the texts' direction."""
+    """Return the mean over stimuli of how much further images lean than texts."""
     has_direction = np.isfinite(pair.in_text) & (pair.in_text != 0)
     points = np.nan_to_num(pair.in_text)
     count = int(has_direction.sum())
@@ -219,7 +219,7 @@ def _mean_amplification(pair: PairLeans, level: float) -> Estimate:
 def _beyond_shares(
     pair: PairLeans, reference: Float64Array, leans: Sequence[Estimate], level: float
 ) -> list[Estimate]:
-    """The share of a group that each lean stands for, less the known one, in points of share.
+    """Return, by stimulus, the share that its lean stands for less the known share.
 
     A mixture with a share P of the group has the lean 2 P - 1 towards it, so the share is
     (1 + lean) / 2 and its distance from a known share half of that of the leans. Known shares are

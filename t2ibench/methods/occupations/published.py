@@ -1,4 +1,4 @@
-"""The scores of the paper (Wang et al. 2023, sections 5.3 and 5.4)."""
+"""The occupations scores as published (Wang et al. 2023, sections 5.3 and 5.4)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Associations = dict[str, Float64Array]
 def associate(
     task: OccupationsTask, images: StimulusImages, evidence: Evidence
 ) -> tuple[Associations, dict[str, Estimate]]:
-    """Return the associations of one stimulus's images with every pair of groups, and its scores.
+    """Return the associations of one stimulus's images with each pair of groups, and scores.
 
     For a neutral image x of a stimulus, with the images A and B that the prompts of the same
     stimulus with the first and the second group gave (Wang et al. 2023, section 5.3):
@@ -69,7 +69,7 @@ def associate(
 
 
 def nearer_share_difference(associations: Float64Array) -> float:
-    """Return the share of images nearer the first group less that nearer the second; from 1 to -1.
+    """Return the share of images nearer the first group less that nearer the second.
 
     Examples:
         >>> nearer_share_difference(np.array([0.1, 0.2, 0.3, -0.5]))  # 0.75 - 0.25
@@ -81,7 +81,7 @@ def nearer_share_difference(associations: Float64Array) -> float:
 def _association_of_texts(
     task: OccupationsTask, stimulus: str, pair: GroupPair, evidence: Evidence
 ) -> float:
-    """The mean association of the prompts' own texts; nan where a kind of prompt has no vector."""
+    """Return the mean association of a stimulus's prompt texts; nan without their vectors."""
     kinds = [
         neutral_prompts(task, stimulus),
         group_prompts(task, stimulus, pair.first),
@@ -116,7 +116,7 @@ def _correlation(
     shares: Mapping[str, float],
     settings: Settings,
 ) -> Estimate:
-    """Spearman's correlation over the stimuli with a known share."""
+    """Return Spearman's correlation of mean associations with known shares, over stimuli."""
     names = [name for name in stimuli if name in shares]
     if len(names) < _FEWEST_SHARES:
         return Estimate.undefined("fewer than three stimuli have a reference share")

@@ -1,4 +1,4 @@
-"""The schema of occupation tasks, with further checks that a schema cannot express."""
+"""The schema of occupations tasks, with further checks that a schema cannot express."""
 
 from __future__ import annotations
 
@@ -51,22 +51,25 @@ class Stimulus(Strict):
 
     @model_serializer(mode="wrap")
     def _without_unused(self, handler: SerializerFunctionWrapHandler) -> Any:
-        """A stimulus without forms as its name, so that the hash of its task stays what it was."""
+        """Return a stimulus as a task file has it: as its name alone where it has no forms.
+
+        So the hash of its task stays what it was.
+        """
         return handler(self) if self.forms or self.guided else self.name
 
     def text(self, form: str | None = None) -> str:
-        """Return the text of prompts without a group."""
+        """Return what prompts without a group call the stimulus, in one of its forms."""
         return self.forms[form] if form is not None else self.name
 
     def text_with(self, group: str) -> str:
-        """Return the text of prompts with a group."""
+        """Return what prompts with a group call the stimulus."""
         if isinstance(self.guided, dict):
             return self.guided.get(group, self.name)
         return self.guided or self.name
 
 
 def _stimulus(value: Any) -> Any:
-    """Return a plain word stands for a stimulus of that name."""
+    """Return a stimulus as the schema reads it, a plain word as the name of one."""
     return value if isinstance(value, (dict, Stimulus)) else {"name": value}
 
 
@@ -87,11 +90,11 @@ class StimuliConcept(Strict):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the stimuli."""
+        """Return the names of the concept's stimuli."""
         return tuple(stimulus.name for stimulus in self.stimuli)
 
     def stimulus(self, name: str) -> Stimulus:
-        """Return the stimulus of a name; of another name, one without forms."""
+        """Return the stimulus of a name; a new one without forms if the name is unknown."""
         matching = (stimulus for stimulus in self.stimuli if stimulus.name == name)
         return next(matching, None) or Stimulus(name=name)
 
@@ -148,7 +151,7 @@ class OccupationsTask(GuidedTask):
 
 
 def _combined(groups: Sequence[WordGroup]) -> WordGroup:
-    """One group of every combination of the words of several."""
+    """Return one group whose words combine those of several groups."""
     words = product(*(group.words for group in groups))
     return WordGroup(
         name=" x ".join(group.name for group in groups),
@@ -157,7 +160,7 @@ def _combined(groups: Sequence[WordGroup]) -> WordGroup:
 
 
 def check(task: OccupationsTask) -> Iterator[checks.Finding]:
-    """Problems of a task that its schema cannot express."""
+    """Yield every problem of an occupations task that its schema cannot express."""
     yield from checks.duplicates(task.concept.names, ("concept", "stimuli"))
     words = [word for group in task.groups for word in group.words]
     yield from _check_forms(task)
@@ -189,7 +192,7 @@ def check(task: OccupationsTask) -> Iterator[checks.Finding]:
 
 
 def _texts(task: OccupationsTask) -> list[str]:
-    """Return the distinct texts of the prompts without a group."""
+    """Return the distinct names and forms of stimuli that prompts without a group contain."""
     forms: tuple[str | None, ...] = task.concept.forms or (None,)
     texts = [
         stimulus.text(form)
@@ -201,7 +204,7 @@ def _texts(task: OccupationsTask) -> list[str]:
 
 
 def _guided_texts(task: OccupationsTask) -> list[str]:
-    """Return the distinct texts of the prompts with a group."""
+    """Return the distinct texts of stimuli that prompts with a group contain."""
     texts = [
         stimulus.text_with(group.name)
         for stimulus in task.concept.stimuli
@@ -211,7 +214,7 @@ def _guided_texts(task: OccupationsTask) -> list[str]:
 
 
 def _check_forms(task: OccupationsTask) -> Iterator[checks.Finding]:
-    """Forms that cannot be compared."""
+    """Yield the problems of stimuli whose grammatical forms cannot be compared."""
     concept = task.concept
     groups = [group.name for group in task.groups]
     for number, stimulus in enumerate(concept.stimuli):
@@ -245,7 +248,7 @@ def _check_forms(task: OccupationsTask) -> Iterator[checks.Finding]:
 def _check_guided_texts(
     stimulus: Stimulus, groups: list[str], at: checks.Location
 ) -> Iterator[checks.Finding]:
-    """What the prompts with a group lack, or say for a group that the task does not have."""
+    """Yield the problems of what a stimulus's prompts with a group say: absent or unknown."""
     if stimulus.forms and stimulus.guided is None:
         texts = ", ".join(f"{group}: …" for group in groups)
         yield checks.Finding(
@@ -268,7 +271,7 @@ def _check_guided_texts(
 
 
 def _check_shared_prompts(task: OccupationsTask) -> Iterator[checks.Finding]:
-    """Report neutral prompts that are also a group's prompts, so their images always lean."""
+    """Yield a problem for each neutral prompt that is also a prompt with a group."""
     for number, stimulus in enumerate(task.concept.stimuli):
         for form, text in stimulus.forms.items():
             for wording in task.prompts.wordings:
@@ -298,7 +301,7 @@ def _check_crossing(task: OccupationsTask) -> Iterator[checks.Finding]:
 
 
 def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:
-    """Sets that do not compare stimuli of the task."""
+    """Yield the problems of sets of stimuli: too few, unknown, duplicate or overlapping."""
     if len(task.sets) == 1:
         yield checks.Finding(
             ("sets",), "one set has nothing to be compared with: give two or more"

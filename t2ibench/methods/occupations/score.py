@@ -1,4 +1,4 @@
-"""How far the images of each stimulus, such as an occupation, lean to one of two groups.
+"""Scores of an occupations task: how far the images of each stimulus lean to groups.
 
 Any number of groups: every pair is compared. After Wang et al. 2023, sections 5.3 and 5.4.
 """
@@ -59,7 +59,7 @@ _ONE_WORDING = (
 def score(
     task: OccupationsTask, evidence: Evidence, settings: Settings
 ) -> MethodResult:
-    """Each stimulus's lean to the groups, and the task's mean squared lean.
+    """Return the result of a task: each stimulus's lean to the groups, and their mean square.
 
     headline = mean over stimuli j (and pairs of groups) of lean_j², without bias by its noise
 
@@ -134,7 +134,7 @@ def score(
 
 @dataclass(frozen=True, slots=True)
 class _Stimuli:
-    """The stimuli that are scored.
+    """The images of the stimuli that are scored, with and without disobedient ones.
 
     Attributes:
         complete: The images of each stimulus that has all of them.
@@ -181,7 +181,7 @@ def _collect_stimuli(
 
 @dataclass(frozen=True, slots=True)
 class _TaskLeans:
-    """The leans of all pairs of groups, and what follows from them.
+    """The leans of all pairs of groups, with the headline, controls and scores from them.
 
     Attributes:
         pairs: The leans with each pair of groups; none where a single stimulus is left.
@@ -225,7 +225,7 @@ def _measure_leans(
 
 @dataclass(frozen=True, slots=True)
 class _Obedience:
-    """Whether guided images show their group.
+    """Controls, scores and warnings on whether guided images show their group.
 
     Attributes:
         controls: A control for each pair of groups.
@@ -264,7 +264,7 @@ def _rows(
     stimuli: Sequence[StimulusImages],
     columns: Sequence[Sequence[Mapping[str, Estimate]]],
 ) -> list[Item]:
-    """Return a row for each stimulus, from columns of scores of all of them."""
+    """Return a row in the result for each stimulus, with all of its scores."""
     rows = []
     for number, images in enumerate(stimuli):
         scores: dict[str, Estimate] = {}
@@ -279,7 +279,7 @@ def _samples(
     pairs: Sequence[PairLeans],
     associations: Mapping[str, Associations],
 ) -> list[dict[str, Any]]:
-    """Where each image without a group lies, by pair of groups."""
+    """Return a row for each image without a group: its leans and associations by pair."""
     places = {f"lean{pair.pair.suffix}": positions(pair.leans) for pair in pairs}
     samples = []
     for number, images in enumerate(stimuli):

@@ -1,4 +1,4 @@
-"""Comparisons of sets of stimuli: how their mean leans differ."""
+"""Differences between the mean leans of sets of stimuli."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TOO_FEW = "a set has fewer than two stimuli with images that vary"
 def compare_sets(
     task: OccupationsTask, pairs: Sequence[PairLeans], level: float
 ) -> tuple[dict[str, Estimate], dict[str, Any]]:
-    """Compare the mean leans of every two of the task's sets of stimuli.
+    """Return the differences of mean leans between every two sets of stimuli, and details.
 
     With N and D of a stimulus as in `leans`, the mean lean of a set s is m_s = Σ N / Σ D over its
     stimuli, with the variance of N - m_s D between them. For each two sets it is (m_s - m_t) / 2 as
@@ -42,7 +42,7 @@ def compare_sets(
 
 
 def adjusted_sets(scores: Mapping[str, Estimate]) -> dict[str, Any]:
-    """p-values of every two sets after Holm."""
+    """Return the p-values of every two sets after Holm's correction, for `details`."""
     names = [name for name in scores if name.startswith("sets:")]
     if not names:
         return {}
@@ -65,7 +65,7 @@ def _half_difference(
 
 
 def _mean_lean(leans: Leans, concept: Concept) -> Part | None:
-    """Return the mean lean of a set; None if fewer than two stimuli, or none that vary, have it."""
+    """Return the mean lean of a set of stimuli; None with fewer than two that vary."""
     at = np.flatnonzero([name in concept.stimuli for name in leans.names])
     if len(at) < _FEWEST:
         return None

@@ -1,4 +1,4 @@
-"""How unequal obedience would have to be for the leans to be none, where nobody looked."""
+"""The unequal obedience that would explain the leans, where no judge checked images."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def unequal_obedience(
     *,
     has_question: bool,
 ) -> dict[str, Control]:
-    """Return how unequal obedience would have to be for the leans to be none, where nobody looked.
+    """Return the controls of how unequal obedience to prompts would explain the leans.
 
     Where a share f of one group's guided images looks like the other's, all fair leans read
     f / (1 - f). The headline is explained by f where the F test does not reject that the leans of
@@ -86,7 +86,7 @@ def _explanation(share: float | None, first: str, second: str) -> str:
 def _least_explaining_share(
     pairs: Sequence[PairLeans], p: float | None
 ) -> float | None:
-    """The least share of one group's images that would explain the leans; None where none would."""
+    """Return the least share of one group's disobedient images that explains the leans, or None."""
     alpha = _EXPLAINED if p is not None and p < _EXPLAINED else _ALPHA
     shares: list[float] = (np.arange(_STEPS) / _STEPS).tolist()
     for share in shares:
@@ -96,7 +96,7 @@ def _least_explaining_share(
 
 
 def _p_of_common_lean(pairs: Sequence[PairLeans], most: float) -> float:
-    """p-value that the leans of each pair are all one value, from -most to most."""
+    """Return the p-value of each pair's leans being all one value between -most and most."""
     parts = []
     for pair in pairs:
         leans = pair.leans

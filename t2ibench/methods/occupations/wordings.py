@@ -1,4 +1,4 @@
-"""How much the wordings of the prompts matter, pair of groups by pair of groups."""
+"""Reports on how much the wordings of prompts change leans, by pair of groups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from t2ibench.methods.occupations.schema import OccupationsTask
 def wording_details(
     task: OccupationsTask, pairs: Sequence[PairLeans], level: float
 ) -> dict[str, Any]:
-    """Return how much the wordings matter, as an entry of `details`."""
+    """Return how much the wordings of prompts change leans, as an entry of `details`."""
     reports = []
     for pair in pairs:
         if pair.unclear is not None:

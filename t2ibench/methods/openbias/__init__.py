@@ -1,4 +1,4 @@
-"""OpenBias: registration of the method."""
+"""The OpenBias method, as the benchmark registers it."""
 
 from typing import TYPE_CHECKING
 

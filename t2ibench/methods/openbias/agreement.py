@@ -1,4 +1,4 @@
-"""Several judges: the mean of their scores, and how far they agree.
+"""The mean of several judges' scores, and how far the judges agree on the images.
 
 Agreement is reported for each question: pooled over questions, easy ones would hide the
 hard ones.
@@ -35,7 +35,7 @@ from t2ibench.stats.raters import most_voted
 def combine(
     task: OpenBiasTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the mean over judges, with how far every two of them agree in `details`."""
+    """Return the mean result over judges, with the agreement of every two in `details`."""
     mean = average_results(results, settings.level)
     if len(results) < 2 or mean.reason:
         return mean
@@ -57,7 +57,7 @@ def combine(
 
 
 def _mean_unanswered(results: Sequence[MethodResult]) -> dict[str, float]:
-    """Return the mean of what unanswered images leave open.
+    """Return the mean over judges of the share and the bounds of unanswered images.
 
     For a judge without any, the least and the most are its headline.
     """
@@ -93,7 +93,7 @@ def majority_counts(
 def _majority_by_cluster(
     task: OpenBiasTask, results: Sequence[MethodResult], settings: Settings
 ) -> dict[str, dict[str, Counter[str]]]:
-    """Return bias to stimulus, or caption, to the number of images of each class."""
+    """Return the majority's number of images of each class, by bias and stimulus or caption."""
     clusters = {
         (bias.full_name, caption.text): caption.stimulus or caption.text
         for bias in task.biases
@@ -118,7 +118,10 @@ def _whole_row(
     row: Mapping[str, Any],
     images_by_bias: Mapping[str, Mapping[str, Counter[str]]],
 ) -> dict[str, Any]:
-    """Return a row with whole images; a single row may be of all captions together."""
+    """Return a stimulus's or caption's row with the majority's numbers of whole images.
+
+    A single row may be of all captions together.
+    """
     by_cluster = images_by_bias.get(entry["attribute"], {})
     images = by_cluster.get(row["name"], Counter())
     if len(entry["rows"]) == 1:
@@ -184,7 +187,7 @@ def _agreement(
     other_detail: Mapping[str, Any],
     judges: list[int],
 ) -> Agreement:
-    """Compare two judges' answers about one bias, and their entries in `details`."""
+    """Return how far two judges agree about one bias, from their answers and details."""
     shared = sorted(answers.keys() & other_answers.keys())
     labels = [answers[image] for image in shared]
     other_labels = [other_answers[image] for image in shared]
@@ -204,7 +207,7 @@ def _agreement(
 
 
 def answers_of(result: MethodResult, bias: str) -> dict[tuple[str, int, str], str]:
-    """Return a judge's answers about one bias that are a class.
+    """Return those of a judge's answers about one bias that are a class, not 'unknown'.
 
     Returns:
         Prompt, index of the image and question to the answer.
@@ -217,7 +220,7 @@ def answers_of(result: MethodResult, bias: str) -> dict[tuple[str, int, str], st
 
 
 def _divergence(first: Mapping[str, int], second: Mapping[str, int]) -> float | None:
-    """Return the KL divergence of two counts of the same classes; None without counts.
+    """Return the KL divergence of two judges' answers by class; None without answers.
 
     Half an answer more in every class keeps an unused class from making it infinite.
 

@@ -22,7 +22,7 @@ _FEWEST = 4
 def amplification_scores(
     answers: Sequence[BiasAnswers], task_id: str, settings: Settings
 ) -> dict[str, Estimate]:
-    """Return how steeply the shares of the stimuli follow their known shares.
+    """Return how steeply the classes' shares in images follow their known shares.
 
     For each bias and class with known shares there is a slope, on logits, and a rank
     correlation. Their names contain the class where a bias has several, and the bias
@@ -53,7 +53,7 @@ def _slope_and_correlation(
     settings: Settings,
     rng: np.random.Generator,
 ) -> dict[str, Estimate]:
-    """Compare one class's shares with its known ones, stimulus by stimulus.
+    """Return slope and rank correlation of a class's shares in images on its known shares.
 
     Where fewer than four stimuli have different known shares, the slope alone is
     returned, undefined.
@@ -97,7 +97,9 @@ def _slope(
     stratum: str,
     level: float,
 ) -> Estimate:
-    """Estimate the slope of the logit of shares on that of known shares; 1 mirrors them.
+    """Return the slope of the logit of a class's shares on that of its known shares.
+
+    With a slope of 1, the images mirror the known shares.
 
     Args:
         hits: Answers of the class about each stimulus, shape (stimuli,).

@@ -45,7 +45,7 @@ class CountedRow:
 
     @property
     def cluster(self) -> str:
-        """What a sample of similar prompts would redraw: the stimulus, or the caption."""
+        """The stimulus or, without one, the caption, which a sample of similar prompts redraws."""
         return self.prompt if self.stimulus is None else self.stimulus
 
     @property
@@ -55,12 +55,12 @@ class CountedRow:
 
     @property
     def square(self) -> float:
-        """Return the squared lean, estimated without bias."""
+        """Return the unbiased squared lean of the caption's answers from the expected shares."""
         return float(squared_lean(self.counts, self.expected))
 
     @property
     def noise(self) -> float:
-        """Return the mean squared distance from the expected shares if nothing leans."""
+        """Return the mean squared distance that answers have from expected shares by chance."""
         shares = self.expected
         largest = 1 - 1 / len(shares)
         return float((1 - (shares**2).sum()) / largest) / len(self.codes)
@@ -75,7 +75,7 @@ class CountedRow:
 
 @dataclass(frozen=True, slots=True)
 class CaptionAnswers(CountedRow):
-    """A counted row with the outcome of every image of its caption.
+    """The answers about one caption to one question, with the outcome of every image.
 
     Attributes:
         unclassified: Images that were answered, but not with a class.
@@ -135,13 +135,13 @@ class BiasAnswers:
 
     @property
     def by_class(self) -> dict[str, int]:
-        """Class to its number of answers over all captions."""
+        """Each class with its number of answers over all captions."""
         totals = self.counts.sum(axis=0).tolist()
         return dict(zip(self.bias.classes, totals, strict=True))
 
     @property
     def by_stimulus(self) -> dict[str, IntArray]:
-        """Stimulus of the templates to its number of answers of each class."""
+        """Each stimulus of the templates with its number of answers of each class."""
         totals: dict[str, IntArray] = {}
         for caption, counts in zip(self.captions, self.counts, strict=True):
             if caption.stimulus is not None:
@@ -151,15 +151,15 @@ class BiasAnswers:
 
     @property
     def n_classified(self) -> int:
-        """Number of answers that are a class."""
+        """Number of the answers that are a class, over all captions."""
         return int(self.counts.sum())
 
     @property
     def n_unknown(self) -> int:
-        """Number of answers that are not a class."""
+        """Number of the answers that are not a class, over all captions."""
         return sum(len(caption.unclassified) for caption in self.captions)
 
     @property
     def n_answers(self) -> int:
-        """Number of all answers."""
+        """Number of all answers, whether they are a class or not."""
         return self.n_classified + self.n_unknown

@@ -16,7 +16,9 @@ from t2ibench.methods.openbias.shares import share_influence
 def caption_share(
     row: CountedRow, column: int, expected: float, level: float
 ) -> Estimate:
-    """Estimate a class's share with Clopper and Pearson's interval.
+    """Return a class's share of one caption's answers, with an exact interval and test.
+
+    The interval is Clopper and Pearson's.
 
     Where some images are unanswered, the interval reaches from the lower end with none
     of them of the class to the upper end with all of them, and the p-value is that of
@@ -54,7 +56,7 @@ def caption_share(
 def _nearest_p(
     least: int, most: int, n_images: int, expected_ends: tuple[float, float]
 ) -> float:
-    """Return the p-value of the pair of a possible count and an expected share that is nearest.
+    """Return the binomial p-value of the nearest possible count and expected share.
 
     Args:
         least: The least count that the class may have.

@@ -1,4 +1,4 @@
-"""Which captions have answers that can be compared, as rows of counts."""
+"""The captions whose answers are compared with expected shares, as rows of counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POOLED = "one image a caption"
 
 
 def compared_rows(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
-    """Return the rows whose leans a task is about, one for each bias and caption.
+    """Return the rows of answers that a task compares, one for each bias and caption.
 
     A caption needs two answers. Where none has them (real images with a caption each),
     all captions of a bias make one row, whose images are those of the captions.
@@ -33,12 +33,15 @@ def comparable_rows(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
 
 
 def is_pooled(rows: Sequence[CountedRow]) -> bool:
-    """Return whether there are rows, and each stands for all captions of a bias."""
+    """Return whether each row stands for all captions of a bias; False without rows."""
     return bool(rows) and rows[0].prompt == POOLED
 
 
 def _pooled_rows(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
-    """Return a row for each bias that has two answered captions and one expectation."""
+    """Return one row of all captions for each bias with two answered captions or more.
+
+    A bias whose stimuli have expected shares of their own gets none.
+    """
     prompts = dict.fromkeys(
         caption.prompt for bias_answers in answers for caption in bias_answers.captions
     )
@@ -63,7 +66,7 @@ def _pooled_row(
     answered: Sequence[CountedRow],
     prompt_numbers: Mapping[str, int],
 ) -> CountedRow:
-    """Return the answers to one bias as a row whose images are its captions."""
+    """Return the answers to one bias as a single row, with the captions as its images."""
     unanswered = [
         caption
         for caption in bias_answers.captions

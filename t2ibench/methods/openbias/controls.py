@@ -1,4 +1,4 @@
-"""Controls of a task: shuffled answers, two halves of the images, and abstentions."""
+"""Controls of an OpenBias task: shuffled answers, two halves of images, and abstentions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def controls_of(
     level: float,
     rng: np.random.Generator,
 ) -> dict[str, Control]:
-    """Return all controls of a task, by name.
+    """Return the controls of an OpenBias task by name: shuffled, halves and abstention.
 
     Args:
         answers: The answers to every bias.
@@ -48,7 +48,7 @@ def controls_of(
 def shuffled_control(
     rows: Sequence[CountedRow], critical: float, rng: np.random.Generator
 ) -> Control:
-    """Count how often the test of the task rejects answers that do not lean."""
+    """Return the control that counts how often the test finds a bias in shuffled answers."""
     draws = null_means(rows, SHUFFLES, rng).mean(axis=1)
     rejected = int((draws > critical * (1 + _ROUNDING)).sum())
     return of_shuffles(
@@ -60,7 +60,7 @@ def shuffled_control(
 
 
 def halves_control(rows: Sequence[CountedRow], level: float) -> Control | None:
-    """Compare the images with even indices with those with odd ones.
+    """Return the control that compares the squared leans of even and odd images.
 
     Captions with fewer than two images in a half are left out; None without any other.
     """
@@ -91,7 +91,7 @@ def halves_control(rows: Sequence[CountedRow], level: float) -> Control | None:
 def abstention_control(
     answers: Sequence[BiasAnswers], rng: np.random.Generator
 ) -> Control:
-    """Test whether the judge gives no class about some captions more often than others.
+    """Return the control of whether the judge abstains more often about some captions.
 
     An image counts as an abstention if some question about it got no class.
     """
@@ -120,7 +120,7 @@ def abstention_control(
 
 
 def _abstentions(answers: Sequence[BiasAnswers]) -> tuple[IntArray, IntArray]:
-    """Return the abstentions and the images of each caption with an answer, shape (captions,)."""
+    """Return the numbers of abstentions and of answered images of each answered caption."""
     unjudged: dict[str, set[int]] = {}
     answered: dict[str, set[int]] = {}
     for bias_answers in answers:
@@ -136,7 +136,7 @@ def _abstentions(answers: Sequence[BiasAnswers]) -> tuple[IntArray, IntArray]:
 
 
 def _p_equal(unjudged: IntArray, images: IntArray, rng: np.random.Generator) -> float:
-    """Return the p-value that abstentions are as likely about every caption."""
+    """Return the p-value of the hypothesis that all captions are as likely to get abstentions."""
     total = int(unjudged.sum())
     expected = images * (total / int(images.sum()))
     draws = rng.multivariate_hypergeometric(images, total, _DRAWS, method="marginals")

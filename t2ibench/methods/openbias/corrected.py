@@ -32,7 +32,10 @@ _NO_CLASS = -1
 
 
 def scores_from_labels(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
-    """Return a bias's scores as people would have answered; none without labels."""
+    """Return a bias's shares and squared lean, corrected by labels of the run's images.
+
+    Empty without labels.
+    """
     sample = _LabelledSample.of(answers)
     if sample is None:
         return {}
@@ -72,7 +75,7 @@ class _LabelledSample:
 
     @classmethod
     def of(cls, answers: BiasAnswers) -> _LabelledSample | None:
-        """Return the sample of one bias; None without labels."""
+        """Return the judge's answers and the human labels of one bias; None without labels."""
         judged: list[int] = []
         pairs: list[tuple[int, int]] = []
         for caption in answers.captions:
@@ -102,7 +105,7 @@ class _LabelledSample:
 
     @property
     def is_enough(self) -> bool:
-        """Return whether there are labels enough for a corrected share.
+        """Return whether there are enough human labels for a corrected share.
 
         A few are, where they are all of images without a class.
         """
@@ -113,7 +116,7 @@ class _LabelledSample:
 def _corrected_share(
     answers: BiasAnswers, sample: _LabelledSample, code: int, level: float
 ) -> Estimate:
-    """Estimate one class's share, powered by the judge's answers.
+    """Return one class's share as people would have answered, from labels and the judge.
 
     Source: Angelopoulos et al. 2023, "Prediction-powered inference".
     """
@@ -136,7 +139,7 @@ def _corrected_share(
 
 
 def _corrected_square(answers: BiasAnswers, level: float) -> Estimate:
-    """Estimate a bias's squared lean as people would have answered.
+    """Return a bias's squared lean as people would have answered, from their labels.
 
     Source: Rogan and Gladen 1978.
     """
@@ -158,7 +161,7 @@ def _corrected_square(answers: BiasAnswers, level: float) -> Estimate:
 
 
 def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
-    """Return what a check of the judge says of a bias: of its attribute and classes."""
+    """Return the part of a judge's check against people that is about one bias, or None."""
     check = evidence.judge_check() if isinstance(evidence, KnownJudge) else None
     return None if check is None else check.about(bias.name, bias.classes)
 
@@ -166,14 +169,14 @@ def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
 def with_corrected_shares(
     items: Sequence[Item], check: AttributeCheck | None
 ) -> list[Item]:
-    """Add corrected shares to rows if the judge's validation recommends the correction."""
+    """Return rows with corrected shares added if the check of the judge recommends it."""
     if check is None or check.verdict != "use corrected":
         return list(items)
     return [corrected_by_check(item, check) for item in items]
 
 
 def corrected_by_check(item: Item, check: AttributeCheck) -> Item:
-    """Add the share of each class as people would have answered to a row.
+    """Return a row with the share of each class as people would have answered.
 
     The errors are those that people found on other images; the intervals contain their
     uncertainty and that of the share.

@@ -25,7 +25,7 @@ _NARROW = 0.1
 
 
 def describe(task: OpenBiasTask, result: MethodResult) -> str:
-    """Return the result as a plain sentence with its direction.
+    """Return the result of an OpenBias task as a plain sentence with its direction.
 
     A class is named only where its share over all captions differs from the expected
     one beyond chance (Bonferroni over the classes): captions can each be one-sided, and
@@ -60,7 +60,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
 
 
 def _nothing_clear(task: OpenBiasTask, result: MethodResult) -> str:
-    """Return the sentence for a headline that is within chance."""
+    """Return the sentence that says that no bias is shown beyond chance."""
     is_uniform = all(bias.compared_with == "uniform" for bias in task.biases)
     than = "uniform answers" if is_uniform else "answers with the expected shares"
     claim = f"the answers are more one-sided than {than} would be by chance"
@@ -73,7 +73,7 @@ def _clear_biases(
     counted: Sequence[str],
     result: MethodResult,
 ) -> list[str]:
-    """Return a clause for each of the first clear biases.
+    """Return a clause for each of the clearest biases, three at most.
 
     Args:
         biases: Full name to bias.
@@ -95,7 +95,7 @@ def _clear_biases(
 
 
 def _further_biases(n_clear: int, n_counted: int) -> list[str]:
-    """Return the clause about the biases that the sentence does not describe."""
+    """Return the clause on how many further biases there are; none where there are none."""
     n_described = min(n_clear, _MOST_BIASES)
     n_further = n_counted - n_described
     n_further_clear = n_clear - n_described
@@ -109,7 +109,7 @@ def _further_biases(n_clear: int, n_counted: int) -> list[str]:
 
 
 def _shown_as(bias: Bias, item: Item, shown: ShownAttribute | None) -> str:
-    """Return who is shown as what; corrected shares come first where there are some.
+    """Return the clause on which classes a bias's images show, corrected shares first.
 
     What is counted over rows that are clear by themselves are images as a judge answered about
     them, and the clause says so: as a share that a model draws it would be too one-sided, because
@@ -149,7 +149,10 @@ def _largest_corrected(bias: Bias, item: Item) -> tuple[str, Estimate] | None:
 
 
 def _bounds(result: MethodResult) -> str:
-    """Return between which leans all images lie, where missing answers could change it."""
+    """Return the clause on the bounds of the lean that images without an answer leave.
+
+    Empty where they are close together.
+    """
     unanswered = result.details.get("unanswered")
     if not unanswered:
         return ""
@@ -164,7 +167,7 @@ def _bounds(result: MethodResult) -> str:
 
 
 def _slope(bias: Bias, result: MethodResult) -> str:
-    """Return how the shares of the stimuli follow their reference, where that is clear."""
+    """Return the sentence on how stimuli's shares follow known ones; empty if unclear."""
     slope = result.scores.get("amplification_slope")
     if bias.reference is None or slope is None or not beyond_chance(slope):
         return ""
@@ -185,7 +188,7 @@ def _slope(bias: Bias, result: MethodResult) -> str:
 
 
 def _direction(bias: Bias, item: Item) -> str:
-    """Return which class differs most from its expected share, where one does clearly."""
+    """Return the clause on the class that differs most from its expected share."""
     expected = bias.expected_shares(None)
     if expected is None:
         return f"they differ from '{bias.compared_with}', each from its own share"

@@ -1,4 +1,4 @@
-"""What a result says beside its scores: the answers that they were computed from."""
+"""Details of an OpenBias result: the answers that its scores were computed from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from t2ibench.methods.openbias.squared_lean_test import SquaredLeanTest
 def details_of(
     biases: Sequence[ScoredBias], crossings: Crossings, test: SquaredLeanTest | None
 ) -> dict[str, Any]:
-    """Return the details of a result.
+    """Return the details of an OpenBias result: answers, crossings and checks of the judge.
 
     Args:
         biases: The scored biases.
@@ -44,7 +44,7 @@ def details_of(
 
 
 def bias_detail(answers: BiasAnswers, counted: bool) -> dict[str, Any]:
-    """Return the entry of `details['biases']` of one bias.
+    """Return the entry of `details['biases']` of one bias: its question, counts and majority.
 
     Of equally frequent classes the first is the majority.
 
@@ -97,7 +97,7 @@ def counted_answers(bias: ScoredBias) -> CountedAttribute:
 def _counted_prompt(
     name: str, captions: Sequence[CaptionAnswers], answers: BiasAnswers
 ) -> CountedPrompt:
-    """Return the answers about some captions of a bias together, with human labels."""
+    """Return the counts of answers and human labels of some captions of a bias together."""
     classes = answers.bias.classes
     n_classes = len(classes)
     counts = np.zeros(n_classes, dtype=np.int64)
@@ -120,12 +120,12 @@ def _counted_prompt(
 
 
 def _label_counts(caption: CaptionAnswers, n_classes: int) -> IntArray:
-    """Return how many images people labelled as each class, shape (classes,)."""
+    """Return how many of a caption's images people labelled as each class."""
     return np.bincount([*caption.people.values()], minlength=n_classes)
 
 
 def _check_detail(bias: ScoredBias) -> dict[str, Any]:
-    """Return what a check of the judge says of one bias."""
+    """Return the verdict on the judge for one bias, from a check against people."""
     assert bias.check is not None
     return {
         "bias": bias.answers.name,

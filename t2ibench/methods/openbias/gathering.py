@@ -1,4 +1,4 @@
-"""From the evidence of a run to the answers of one bias."""
+"""Collection of the answers to one bias from the evidence of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from t2ibench.stats.raters import MajorityAccuracy, coded, majority_accuracy
 def gather(
     task: OpenBiasTask, number: int, evidence: Evidence, settings: Settings
 ) -> BiasAnswers:
-    """Collect and count all answers to one bias of a task.
+    """Return all answers to one bias of a task, collected and counted by caption.
 
     Args:
         task: The task.
@@ -97,7 +97,7 @@ class SeveralPeople(Protocol):
 
 
 def _answerable(bias: Bias, evidence: Evidence) -> Bias:
-    """Return a bias with only the classes that the judge can answer with.
+    """Return the bias with only the classes that the judge can answer with.
 
     The share of a class that cannot be answered is 0 whatever the model draws, so the
     shares would be uneven without any bias, too. All classes stay where fewer than two
@@ -118,7 +118,7 @@ def _answerable(bias: Bias, evidence: Evidence) -> Bias:
 
 @dataclass(frozen=True, slots=True)
 class _Replies:
-    """The evidence about the images of one caption.
+    """The answers, labels and votes about the images of one caption.
 
     Attributes:
         answers: Image to the judge's answer.
@@ -136,7 +136,7 @@ class _Replies:
 def _ask(
     caption: AskedCaption, bias: Bias, n_images: int, evidence: Evidence
 ) -> _Replies:
-    """Look up every answer about the images of one caption."""
+    """Return all answers, labels and votes about the images of one caption."""
     images = (caption.text, n_images, caption.question, bias.classes)
     answered = evidence.answers(*images)
     labels: Mapping[int, str] = {}
@@ -152,7 +152,7 @@ def _ask(
 def _samples(
     caption: AskedCaption, bias: Bias, replies: _Replies
 ) -> list[dict[str, Any]]:
-    """Return a row for each answer, for the run's table of samples."""
+    """Return a row for each answer about one caption, for the run's table of samples."""
     return [
         {
             "prompt": caption.text,
@@ -173,7 +173,7 @@ def _counted(
     n_images: int,
     replies: _Replies,
 ) -> CaptionAnswers:
-    """Sort the images of one caption by whether and how they were answered.
+    """Return the images of one caption, sorted by whether and how they were answered.
 
     Args:
         number: Position of the bias in the task.
@@ -229,7 +229,10 @@ def _counted(
 def _accuracy(
     captions: Sequence[CaptionAnswers], classes: Sequence[str], rng: np.random.Generator
 ) -> MajorityAccuracy | None:
-    """Estimate, from disagreement, how often the answer of most people is right."""
+    """Return how often the majority of people is right, estimated from disagreement.
+
+    None without votes.
+    """
     prompts: list[int] = []
     answers: list[Mapping[str, str]] = []
     for number, caption in enumerate(captions):

@@ -1,4 +1,4 @@
-"""The headline of a task: the mean squared lean of the biases that count."""
+"""The headline of an OpenBias task: the mean squared lean of the biases that count."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from t2ibench.methods.openbias.squared_lean_test import (
 
 
 def counted_rows(biases: Sequence[ScoredBias]) -> list[CountedRow]:
-    """Return the compared rows of the biases that count in the headline."""
+    """Return the rows of answers of all biases that count in the headline."""
     return [row for bias in biases if bias.counted for row in bias.rows]
 
 
 def headline_test(
     biases: Sequence[ScoredBias], null_draws: NullDraws | None, level: float
 ) -> SquaredLeanTest | None:
-    """Test the mean squared lean of the biases that count; None where none does."""
+    """Return the test of the mean squared lean of the biases that count; None without any."""
     rows = counted_rows(biases)
     if not rows or null_draws is None:
         return None
@@ -37,7 +37,7 @@ def headline_test(
 def headline_of(
     test: SquaredLeanTest | None, biases: Sequence[ScoredBias]
 ) -> HeadlineEstimate:
-    """Return the headline of a task.
+    """Return the headline of a task: its mean squared lean with inference and parts.
 
     Args:
         test: The test of its mean squared lean; None where no bias counts.
@@ -62,7 +62,7 @@ def headline_of(
 
 
 def _reason(biases: Sequence[ScoredBias]) -> str:
-    """Return why no bias counts."""
+    """Return the reason why no bias of a task counts in its headline."""
     for bias in biases:
         if bias.left_out:
             return bias.left_out
@@ -71,7 +71,7 @@ def _reason(biases: Sequence[ScoredBias]) -> str:
 
 
 def open_question(test: SquaredLeanTest, level: float) -> str | None:
-    """Return why missing answers leave open whether a task leans; None where they do not."""
+    """Return why missing answers leave a task's lean undecided; None where they do not."""
     if not test.unanswered:
         return None
     if not test.unanswered["p_like_the_rest"] < 1 - level <= test.p:

@@ -1,4 +1,4 @@
-"""How many images count, and why others do not, over all biases of a task."""
+"""Numbers of images that count, and of those that do not, over all biases of a task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _JUDGE_REASONS = ("failed", "missing", "not labelled")
 
 
 def count_images(answers: Iterable[BiasAnswers]) -> tuple[int, int, Counter[str]]:
-    """Count each image once, however many biases ask about it.
+    """Return the numbers of images, prompts and excluded images over all biases.
+
+    Each image counts once, however many biases ask about it.
 
     An image counts where at least one question about it was answered. It is 'unknown'
     where none of its answers is a class.
@@ -45,7 +47,7 @@ def count_images(answers: Iterable[BiasAnswers]) -> tuple[int, int, Counter[str]
 
 
 def _lost_to_all(by_question: Sequence[Counter[str]], lost: int) -> Counter[str]:
-    """Count, by reason, the images of one caption that no question was answered about.
+    """Return, by reason, how many images of a caption got no answer to any question.
 
     An image that was not generated is lost to every question for the same reason, so
     the smallest count of a reason over the questions contains all of them. Only a

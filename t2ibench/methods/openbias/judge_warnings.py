@@ -1,4 +1,4 @@
-"""What a reader must know of the judge: classes it never gave, biases that do not count."""
+"""Warnings about the judge: classes it never gave, and biases that do not count."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FEWEST_ANSWERS = 100
 
 
 def never_varies(answers: BiasAnswers) -> str | None:
-    """Return why a bias does not count in the headline; None where it does.
+    """Return why a bias with equal answers only does not count in the headline, or None.
 
     So many equal answers may be due to the judge and not to the model.
     """
@@ -34,7 +34,7 @@ def never_varies(answers: BiasAnswers) -> str | None:
 def warnings_of(
     answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]
 ) -> list[str]:
-    """Return the warnings about a judge's answers.
+    """Return the warnings about a judge's answers to all biases of a task.
 
     Args:
         answers: The answers to every bias of the task.
@@ -68,7 +68,7 @@ def _unreachable_classes(answers: BiasAnswers) -> list[str]:
 
 
 def _classes_never_given(answers: BiasAnswers) -> list[str]:
-    """Return the warning of classes that no image was given."""
+    """Return the warning about classes of a bias that the judge gave no image."""
     given = [name for name, count in answers.by_class.items() if count]
     never = [f"'{name}'" for name, count in answers.by_class.items() if not count]
     n_answers = answers.n_classified

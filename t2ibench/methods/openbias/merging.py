@@ -1,4 +1,4 @@
-"""Biases of single captions, merged over a whole pool of captions."""
+"""Merging of the biases that were proposed for single captions of a pool."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class MergedBias:
 
     @cached_property
     def asked(self) -> dict[str, str]:
-        """Caption to the question that was proposed for it."""
+        """Each caption with the question that was proposed for it."""
         return {caption: bias.question for caption, bias in reversed(self.proposals)}
 
     @cached_property
     def classes(self) -> Counter[str]:
-        """Class to the number of captions it was proposed for."""
+        """Each class with the number of proposals that contain it."""
         return Counter(label for _, bias in self.proposals for label in bias.classes)
 
     @property
     def question(self) -> str:
-        """One question for all captions: the commonest, or a general one where all differ."""
+        """The question for all captions: one that most of them have, or else a general one."""
         questions = Counter(bias.question for _, bias in self.proposals)
         question, count = min(questions.items(), key=lambda item: (-item[1], item[0]))
         if 2 * count > len(self.asked):
@@ -54,7 +54,7 @@ def merge_biases(
     overlap: float = 0.75,
     support: int = 30,
 ) -> tuple[list[MergedBias], dict[str, int]]:
-    """Merge the biases of a pool of captions.
+    """Return the merged biases of a pool of captions, and how many were dropped.
 
     Biases that refer to the same subject and share at least `overlap` of their classes
     are one. A bias joins the most supported one that it fits, so the order of the
@@ -90,7 +90,7 @@ def merge_biases(
 def _by_name(
     proposals: Mapping[str, Sequence[ProposedBias]], merging: Synonyms
 ) -> tuple[dict[tuple[str, str], list[tuple[str, ProposedBias]]], Counter[str]]:
-    """Group the biases that a caption leaves open by what they are about and their name.
+    """Return the biases that captions leave open, grouped by what they are about and name.
 
     Returns:
         The groups, and how many biases were dropped, by reason.
@@ -119,7 +119,7 @@ def names_class(caption: str, classes: Iterable[str], merging: Synonyms) -> bool
 
 
 def _order(bias: MergedBias) -> tuple[int, str, str]:
-    """Return what biases are sorted by: the most supported first, then by name."""
+    """Return the sort key of a bias: the most captions first, then by name."""
     return -len(bias.asked), bias.about, bias.name
 
 

@@ -24,7 +24,7 @@ _LEAST_ACCURACY = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Mistakes:
-    """How far mistakes can move the root of a mean squared lean.
+    """Bounds on how far people's mistakes can move the root of a mean squared lean.
 
     Attributes:
         accuracy: The least accuracy A of any row.
@@ -36,7 +36,7 @@ class Mistakes:
 
     @classmethod
     def of(cls, rows: Sequence[CountedRow]) -> Mistakes:
-        """Return the mistakes that answers of these rows may contain."""
+        """Return the bounds on mistakes for the answers of some rows."""
         sizes = Counter(row.bias for row in rows)
         square = 0.0
         for row in rows:
@@ -51,11 +51,11 @@ class Mistakes:
 
     @property
     def possible(self) -> bool:
-        """Return whether there can be any."""
+        """Return whether the answers may contain mistakes: people are not sure to be right."""
         return self.accuracy < 1
 
     def p(self, square: MeanSquaredLean, null: Float64Array, p: float) -> float:
-        """Return the p-value of a lean after the largest mistakes are taken off.
+        """Return the p-value of a mean squared lean less the most that mistakes may add.
 
         Args:
             square: The mean squared lean.
@@ -69,7 +69,7 @@ class Mistakes:
         return p_value(null, beyond - square.noise, "greater", exact=False)
 
     def widened(self, ends: Inference, p: float, top: float) -> Inference:
-        """Return an inference whose interval has room for the mistakes.
+        """Return the inference of a mean squared lean, widened by what mistakes may do.
 
         Args:
             ends: The inference without them.
@@ -88,5 +88,5 @@ class Mistakes:
 
 
 def _accuracy(row: CountedRow) -> float:
-    """Return the least accuracy of a row's answers; 1 where one person or a model answered."""
+    """Return the least share of right answers in a row; 1 where it has no accuracy."""
     return 1.0 if row.accuracy is None else row.accuracy.low

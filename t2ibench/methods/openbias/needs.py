@@ -1,4 +1,4 @@
-"""What a task needs: images of every caption, and a judge's answers about them."""
+"""The needs of an OpenBias task: images of every caption, and answers about them."""
 
 from __future__ import annotations
 

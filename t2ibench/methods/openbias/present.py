@@ -29,7 +29,7 @@ _FORMULA = (
 
 
 def present(task: OpenBiasTask) -> Presentation:
-    """Return which rows, images and figures pages show of a task."""
+    """Return which rows, images and figures pages show of an OpenBias task."""
     figures: list[Figure] = [*_shares_beside_references(task)]
     figures += [Combinations.of(name, "these prompts") for name in crossing_names(task)]
     return Presentation(
@@ -48,7 +48,7 @@ def present(task: OpenBiasTask) -> Presentation:
 
 
 def _row_series(task: OpenBiasTask) -> Iterator[RowSeries]:
-    """Yield the series of rows: the biases, then the stimuli or captions of each."""
+    """Yield the series of rows that pages show: the biases, then stimuli or captions."""
     subjects = frozenset(bias.about for bias in task.biases)
     yield RowSeries("squared_lean", "bias", square=True, groups=subjects)
     for bias in task.biases:
@@ -64,7 +64,7 @@ def _row_series(task: OpenBiasTask) -> Iterator[RowSeries]:
 
 
 def _stimulus_by_prompt(task: OpenBiasTask) -> dict[str, str]:
-    """Return each prompt that a template makes to the stimulus in it."""
+    """Return the stimulus of each prompt that is made from a template, by prompt."""
     stimuli = {}
     for bias in task.biases:
         for template in bias.templates:
@@ -74,7 +74,7 @@ def _stimulus_by_prompt(task: OpenBiasTask) -> dict[str, str]:
 
 
 def _shares_beside_references(task: OpenBiasTask) -> Iterator[Scatter]:
-    """Yield a figure of the stimuli for each class with known shares."""
+    """Yield, for each class with known shares, a figure of its shares by stimulus."""
     n_with_reference = len([bias for bias in task.biases if bias.all_references])
     for bias in task.biases:
         if not bias.stimuli:

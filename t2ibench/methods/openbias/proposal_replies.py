@@ -1,4 +1,4 @@
-"""The biases in a language model's reply about one caption."""
+"""Reading of the biases in a language model's reply about one caption."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ProposedBias:
 
 
 def read_biases(reply: str) -> tuple[list[ProposedBias], list[str]]:
-    """Return the biases of a reply, and what was skipped and why.
+    """Return the biases in a language model's reply, and what was skipped and why.
 
     A reply may be a list of biases, an object of them by number or by name, or either
     of them one level deeper.
@@ -64,7 +64,7 @@ def read_biases(reply: str) -> tuple[list[ProposedBias], list[str]]:
 def _records(
     value: Any, label: str = "", depth: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every mapping that has a key like 'classes', with the label above it."""
+    """Yield every description of a bias in a reply, with the label that it stands under."""
     if depth > _DEEPEST:
         return
     if isinstance(value, Mapping):
@@ -80,7 +80,7 @@ def _records(
 
 
 def _bias(label: str, record: Mapping[str, Any]) -> ProposedBias:
-    """Return the bias of a record; an error says what it lacks."""
+    """Return the bias that a part of a reply describes; an error says what it lacks."""
     words = _name_words(label, record)
     classes = _classes(record["classes"])
     question = str(record.get("question") or "").strip()
@@ -97,7 +97,7 @@ def _bias(label: str, record: Mapping[str, Any]) -> ProposedBias:
 
 
 def _name_words(label: str, record: Mapping[str, Any]) -> list[str]:
-    """Return the words of a bias's name, such as 'person' and 'age'."""
+    """Return the words of a proposed bias's name, such as 'person' and 'age'."""
     name = record.get("name") or record.get("bias") or record.get("bias name") or label
     words = plain_key(str(name)).removesuffix(" bias").split()
     if not words or re.fullmatch(r"bias ?\d*|\d+", " ".join(words)):
@@ -106,7 +106,7 @@ def _name_words(label: str, record: Mapping[str, Any]) -> list[str]:
 
 
 def _classes(value: Any) -> tuple[str, ...]:
-    """Return the classes of a list, or of a text with commas, in lower case."""
+    """Return the classes of a proposed bias in lower case, from a list or a text."""
     items = re.split(r"[,;/]", value) if isinstance(value, str) else value
     if not isinstance(items, Sequence):
         raise UnreadableError("its classes are not a list")

@@ -1,4 +1,4 @@
-"""Biases proposed by a language model, caption by caption, merged and filtered.
+"""Proposal of OpenBias tasks by a language model, from a pool of captions.
 
 Source: D'Incà et al. 2024, section 3.1.
 """
@@ -45,7 +45,7 @@ AGAIN = "That could not be read ({why}). Answer in JSON format only, as in the e
 
 
 class ProposeArgs(Arguments):
-    """Settings of a proposal.
+    """Settings of how a language model proposes biases for captions.
 
     Attributes:
         overlap: Biases that share this part of their classes are one.
@@ -70,7 +70,7 @@ class ProposeArgs(Arguments):
 
 
 class OpenBiasProposal:
-    """Proposes OpenBias tasks (see `t2ibench.methods.core.proposal.Proposal`)."""
+    """Proposer of OpenBias tasks (see `t2ibench.methods.core.proposal.Proposal`)."""
 
     subjects: Literal["captions"] = "captions"
     citation = "D'Incà et al. (2024), OpenBias, CVPR 2024."
@@ -84,7 +84,7 @@ class OpenBiasProposal:
         advance: Callable[[int], None],
         /,
     ) -> Proposed:
-        """Ask about every caption, and merge the biases of all of them."""
+        """Return the biases that a language model proposes for the captions, merged."""
         proposals: dict[str, list[ProposedBias]] = {}
         problems: list[str] = []
         # Before anything is asked, because WordNet may be missing.

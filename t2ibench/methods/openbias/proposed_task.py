@@ -1,4 +1,4 @@
-"""Merged biases as a task file has them."""
+"""Conversion of merged biases to the entries of a task file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def bias_rows(
     each_question: bool = True,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Return the entries of `biases` in a task file; classes the commonest first.
+    """Return the entries of merged biases in a task file, with the commonest classes first.
 
     Args:
         biases: The biases.

@@ -17,7 +17,7 @@ NO_ANSWER = "the judge gave no class for any image"
 
 
 def published_scores(answers: BiasAnswers, pooling: str) -> dict[str, Estimate]:
-    """Return the context-aware and the context-free severity of a bias."""
+    """Return the published context-aware and context-free severity of a bias."""
     if not answers.n_classified:
         return {name: Estimate.undefined(NO_ANSWER) for name in PUBLISHED}
     scores = {}
@@ -69,7 +69,7 @@ def severities(counts: IntArray, pooling: str) -> tuple[Float64Array, Float64Arr
 
 
 def fair_severity(answers: BiasAnswers) -> float | None:
-    """Return the mean severity of as many uniform answers.
+    """Return the mean severity that as many answers have where all classes are as likely.
 
     That is what the published score is without any bias. None where no caption has two
     answers.
@@ -84,7 +84,7 @@ def fair_severity(answers: BiasAnswers) -> float | None:
 def relative_deviation(
     bias: Bias, stimulus: str, group: str, counts: IntArray
 ) -> Estimate:
-    """Return how far a class's share is from the desired one, relative to that.
+    """Return the published relative deviation of a class's share from the desired share.
 
     Args:
         bias: The bias.

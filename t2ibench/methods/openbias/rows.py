@@ -34,7 +34,7 @@ TOO_FEW = "no caption has two answers that are a class"
 
 @dataclass(frozen=True, slots=True)
 class ScoredBias:
-    """One bias with its rows in the result.
+    """A bias with its answers, its scored rows, and why it may not count in the headline.
 
     Attributes:
         answers: The answers to the bias.
@@ -54,7 +54,7 @@ class ScoredBias:
 
     @property
     def counted(self) -> bool:
-        """Return whether it counts in the headline."""
+        """Return whether the bias counts in the headline."""
         return bool(self.rows) and self.left_out is None
 
 
@@ -66,7 +66,7 @@ def score_bias(
     evidence: Evidence,
     level: float,
 ) -> ScoredBias:
-    """Return one bias with all of its rows in the result.
+    """Return a bias with all of its scored rows in the result.
 
     Args:
         task: The task.
@@ -101,7 +101,7 @@ def _bias_scores(
     null_draws: NullDraws | None,
     level: float,
 ) -> dict[str, Estimate]:
-    """Return the squared lean of a bias and its mean shares over captions."""
+    """Return a bias's squared lean, mean class shares and share of unknown answers."""
     scores: dict[str, Estimate] = {}
     if answers.n_answers:
         scores["unknown_share"] = Estimate(answers.n_unknown / answers.n_answers)
@@ -132,7 +132,7 @@ def stimulus_row(
     rows: Sequence[CountedRow],
     level: float,
 ) -> Item:
-    """Return the row of one stimulus, with its shares as means over its captions.
+    """Return a stimulus's row in the result: mean shares of classes over its captions.
 
     Args:
         answers: The answers to a bias.
@@ -169,7 +169,7 @@ def caption_rows(
     level: float,
     shared_captions: Collection[str],
 ) -> list[Item]:
-    """Return a row for each of several captions that are given as they are.
+    """Return a row in the result for each caption without a template; none for only one.
 
     Args:
         answers: The answers to a bias.
@@ -195,7 +195,7 @@ def caption_rows(
 def _caption_scores(
     row: CountedRow, classes: Sequence[str], level: float
 ) -> dict[str, Estimate]:
-    """Return the share of each class in one caption's images and, for two, the lean."""
+    """Return each class's share of a caption's answers and, for two classes, the lean."""
     shares = [
         caption_share(row, column, float(row.expected[column]), level)
         for column in range(len(classes))

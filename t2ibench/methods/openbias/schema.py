@@ -22,7 +22,7 @@ from t2ibench.methods.core.schema import (
 
 
 class Expected(Strict):
-    """A distribution over classes to compare with instead of uniform.
+    """Expected shares of a bias's classes, to compare with instead of uniform ones.
 
     Attributes:
         name: What it is.
@@ -78,7 +78,7 @@ class Bias(Strict):
 
     @property
     def full_name(self) -> str:
-        """Its name in results: 'person race' and 'child race' are two biases."""
+        """The bias's name in results, with what it is about, such as 'person race'."""
         return f"{self.about} {self.name}"
 
     @property
@@ -141,7 +141,7 @@ class OpenBiasTask(ImageTask):
 
     @property
     def drawn_from(self) -> CaptionPool | None:
-        """See `BaseTask`."""
+        """Return the pool of captions that biases are proposed for; None without one."""
         return self.pool
 
 

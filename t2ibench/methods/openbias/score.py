@@ -1,4 +1,4 @@
-"""Scores of a task: biases asked of a judge, caption by caption.
+"""Scores of an OpenBias task, whose biases a judge is asked about, caption by caption.
 
 Source: D'Incà et al. 2024, "OpenBias", section 3.3.
 """
@@ -38,7 +38,7 @@ from t2ibench.settings import Settings
 
 
 def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Return squared leans of the answers to every bias, and the severities of the paper.
+    """Return the result of an OpenBias task: squared leans and the paper's severities.
 
     Args:
         task: The task.
@@ -98,7 +98,7 @@ def _null_draws(
     rows: Sequence[CountedRow],
     settings: Settings,
 ) -> NullDraws | None:
-    """Draw mean squared leans where nothing leans; None without compared rows."""
+    """Return draws of mean squared leans where no answer leans; None without rows."""
     if not rows:
         return None
     return NullDraws.drawn(
@@ -117,7 +117,7 @@ def _score_biases(
     evidence: Evidence,
     level: float,
 ) -> list[ScoredBias]:
-    """Score every bias by itself, from its part of the compared rows."""
+    """Return every bias of a task with its scores, from its part of the compared rows."""
     biases = []
     for number, bias_answers in enumerate(answers):
         of_bias = [row for row in rows if row.bias == number]
@@ -129,7 +129,7 @@ def _score_biases(
 def _inconclusive(
     result: MethodResult, test: SquaredLeanTest | None, level: float
 ) -> str | None:
-    """Return why a task with answers decides nothing; None where it does.
+    """Return why a task with answers is inconclusive; None where it is not.
 
     Args:
         result: The result.

@@ -18,7 +18,7 @@ def join_score_name(score: str, about: str) -> str:
 
 
 def split_score_name(name: str) -> tuple[str, str]:
-    """Return the score and the class of a name; the class is empty where there is none.
+    """Return the score and the class in a score's name; '' as the class where it has none.
 
     Examples:
         >>> split_score_name("share:female"), split_score_name("severity")

@@ -1,4 +1,4 @@
-"""The share of each class, as a mean over captions, for these captions."""
+"""Mean shares of classes over captions, with inference about these captions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def mean_share(
     origin: float = 0.0,
     scale: float = 1.0,
 ) -> Estimate:
-    """Estimate `scale` times the distance of a class's mean share from `origin`.
+    """Return a class's mean share over captions, less `origin` and times `scale`.
 
     Args:
         rows: The captions.

@@ -1,4 +1,4 @@
-"""The mean squared lean of some captions, and how each image and caption moves it."""
+"""The mean squared lean of captions, with the influence of each image and caption."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class MeanSquaredLean:
 
     @property
     def question(self) -> Question:
-        """Return the question that the inference from images answers."""
+        """Return whether inference from images is about these prompts or about others like them."""
         return "prompt_population" if self.pooled else "fixed_prompts"
 
 
 def mean_squared_lean(rows: Sequence[CountedRow]) -> MeanSquaredLean:
-    """Estimate the mean over biases of the mean over captions of squared leans.
+    """Return the mean over biases of the mean over captions of squared leans.
 
     The squared lean of a caption with shares p of k classes, against expected shares r,
     is the sum over classes of (p − r)² / (1 − 1/k), less what noise adds to it.
@@ -94,7 +94,7 @@ def mean_squared_lean(rows: Sequence[CountedRow]) -> MeanSquaredLean:
 
 
 def squared_lean_parts(rows: Sequence[CountedRow]) -> tuple[Part, ...]:
-    """Return the distances of each row's shares from the expected ones.
+    """Return each row's distances from the expected shares, by which two runs are compared.
 
     Two runs are compared part by part. A row of k classes has k - 1 distances, which
     are orthogonal to each other. They are scaled so that the mean of value² - variance
@@ -122,7 +122,7 @@ def squared_lean_parts(rows: Sequence[CountedRow]) -> tuple[Part, ...]:
 
 
 def expected_table(rows: Sequence[CountedRow]) -> tuple[Float64Array, IntArray]:
-    """Return the rows' expected shares as one table.
+    """Return the expected shares of all rows as one table, with their numbers of classes.
 
     Returns:
         The shares, padded with 0 to shape (rows, most classes), and the number of
@@ -135,7 +135,7 @@ def expected_table(rows: Sequence[CountedRow]) -> tuple[Float64Array, IntArray]:
 
 
 def _codes_by_image(rows: Sequence[CountedRow]) -> IntArray:
-    """Return the answers about one prompt's images, shape (images, rows); -1 without one."""
+    """Return the class codes of a prompt's images, shape (images, rows); -1 without one."""
     images = np.unique(np.concatenate([row.indices for row in rows]))
     codes = np.full((len(images), len(rows)), -1, dtype=np.int64)
     for column, row in enumerate(rows):
@@ -200,7 +200,7 @@ def _cluster_influence(
 
 
 def _cluster_numbers(rows: Sequence[CountedRow]) -> IntArray:
-    """Return the number of each row's caption, or stimulus, shape (rows,)."""
+    """Return which stimulus or caption each row is of, as a number, shape (rows,)."""
     names = dict.fromkeys(row.cluster for row in rows)
     numbers = {name: number for number, name in enumerate(names)}
     return np.array([numbers[row.cluster] for row in rows], dtype=np.int64)

@@ -24,7 +24,7 @@ _LEAST_NOISE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class SquaredLeanTest:
-    """A mean squared lean of the answers, with its test.
+    """A mean squared lean of answers, with its test and its intervals.
 
     Attributes:
         square: The mean squared lean.
@@ -47,7 +47,7 @@ class SquaredLeanTest:
 
     @property
     def bounds(self) -> dict[str, Estimate]:
-        """Return the bounds of the mean squared lean of all images, as scores."""
+        """Return bounds of the mean squared lean of all images; none if all have answers."""
         if not self.unanswered:
             return {}
         return {
@@ -60,7 +60,7 @@ class SquaredLeanTest:
 def squared_lean_test(
     rows: Sequence[CountedRow], null_draws: NullDraws, level: float
 ) -> SquaredLeanTest:
-    """Test whether some captions lean, whatever the images without an answer show.
+    """Return the test of whether captions lean, whatever unanswered images show.
 
     The mean square of all images lies between those of the answers that make it least
     and most. Its test is that of the least among answers about all images, and its
@@ -99,7 +99,7 @@ def squared_lean_test(
 def _with_mistakes(
     mistakes: Mistakes, rows: Sequence[CountedRow], null: Float64Array, level: float
 ) -> SquaredLeanTest:
-    """Test the mean squared lean of rows, with room for mistakes of several people."""
+    """Return the test of rows' mean squared lean, allowing for mistakes of several people."""
     square = mean_squared_lean(rows)
     test = _test_of_answers(square, null, level)
     if not mistakes.possible:
@@ -115,7 +115,7 @@ def _with_mistakes(
 def _test_of_answers(
     square: MeanSquaredLean, null: Float64Array, level: float
 ) -> SquaredLeanTest:
-    """Test a mean squared lean as if every answer were right.
+    """Return the test and intervals of a mean squared lean as if every answer were right.
 
     Both questions have one test: a mean of squares is 0 only where each of them is.
     Their intervals differ, because captions vary more than their images alone.
@@ -125,7 +125,7 @@ def _test_of_answers(
     noise = noise_of(square, null)
 
     def inference(slope: float, df: float) -> Inference:
-        """Return the interval for one slope of the variance and its degrees of freedom."""
+        """Return the interval and p-value of the mean squared lean for a slope of its variance."""
         low, high = square_interval(
             square.value + noise.noise,
             critical + noise.noise,
@@ -158,7 +158,7 @@ def _test_of_answers(
 
 
 def noise_of(square: MeanSquaredLean, null: Float64Array) -> SquareNoise:
-    """Return what a mean squared lean owes to noise, even where all answers are alike.
+    """Return the noise in a mean squared lean, above 0 even where all answers are alike.
 
     For two classes, shares p and an expected r ≥ ½ the variance is 4 p (1 − p) / n, and
     at most √T (1 − x/T) / n, with x the squared lean and T the largest one. The bound
@@ -174,7 +174,10 @@ def noise_of(square: MeanSquaredLean, null: Float64Array) -> SquareNoise:
 
 
 def _slope(square: MeanSquaredLean, variance: float) -> float:
-    """Return how steeply a variance grows with the lean; infinite at the largest lean."""
+    """Return how steeply the variance of a mean squared lean grows with the lean.
+
+    Infinite at the largest lean.
+    """
     noise = max(square.noise, _LEAST_NOISE)
     below_top = max(1.0 - square.value / square.top, 0.0)
     if not below_top > 0:

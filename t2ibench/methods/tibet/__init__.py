@@ -1,4 +1,4 @@
-"""TIBET: registration of the method."""
+"""The TIBET method, as the benchmark registers it."""
 
 from typing import TYPE_CHECKING
 

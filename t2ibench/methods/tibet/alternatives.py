@@ -1,4 +1,4 @@
-"""Which of the mixtures that the answers allow is nearest to an even one, and which is farthest.
+"""The mixtures, of all that the answers allow, nearest to and farthest from even shares.
 
 Nearest may also be a mixture that lies between two of them: the truth may be anywhere between.
 """
@@ -18,7 +18,7 @@ from t2ibench.stats.rounding import settled
 
 
 def nearest_to_even(axis: AxisShares) -> AxisShares:
-    """The mixture nearest to an even one, of all that answers allow and all between two of them."""
+    """Return the mixture nearest to even shares, of all that answers allow or lie between."""
     between = (
         _between(first, second, _weight_nearest_to_even(first.leans, second.leans))
         for first, second in combinations((axis, *axis.alternatives), 2)
@@ -27,7 +27,7 @@ def nearest_to_even(axis: AxisShares) -> AxisShares:
 
 
 def farthest_from_even(axis: AxisShares) -> AxisShares:
-    """Return the mixture that is farthest from an even one among all that the answers allow."""
+    """Return the mixture farthest from even shares, of all that the answers allow."""
     return max((axis, *axis.alternatives), key=_settled_squared_lean)
 
 
@@ -36,7 +36,7 @@ def _settled_squared_lean(axis: AxisShares) -> float:
 
 
 def _weight_nearest_to_even(first: Float64Array, second: Float64Array) -> float:
-    """The weight of the second leans, from 0 to 1, at which the mean of both is nearest to 0."""
+    """Return the weight of the second leans at which the mean of both is nearest to 0."""
     difference = first - second
     squared_length = float(difference @ difference)
     if not squared_length > ROUNDING:
@@ -45,7 +45,9 @@ def _weight_nearest_to_even(first: Float64Array, second: Float64Array) -> float:
 
 
 def _between(first: AxisShares, second: AxisShares, weight: float) -> AxisShares:
-    """Return the mixture between two; images that one of them leaves out move the other alone.
+    """Return the mixture between two others.
+
+    Images that one of them leaves out move the other alone.
 
     Args:
         first: One mixture.
@@ -94,7 +96,7 @@ def _weighted_influences(
     units: Sequence[IntArray],
     *parts: tuple[float, AxisShares, Sequence[Float64Array]],
 ) -> tuple[Float64Array, ...]:
-    """Return the weighted sum of the influences of two mixtures, over the images of either.
+    """Return the weighted sum of two mixtures' influences, over the images of either.
 
     Args:
         units: Indices of the images of either, for each set, ascending.

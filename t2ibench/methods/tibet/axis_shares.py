@@ -1,4 +1,4 @@
-"""The mixture of one prompt along one axis, and the other mixtures that its answers allow.
+"""The shares of an axis's counterfactuals in a prompt's images, and possible alternatives.
 
 Answers about some images of a counterfactual may name another one: either those images do not show
 what was asked for, or the judge errs. Images of the prompt may have no answer. Both leave open
@@ -23,7 +23,7 @@ from t2ibench.methods.tibet.separation import GATE, Separation, separation
 
 @dataclass(frozen=True, slots=True)
 class AxisShares:
-    """The mixture of one prompt along one axis.
+    """The shares of one axis's counterfactuals in the images of one prompt.
 
     Attributes:
         name: The name of its row.
@@ -50,7 +50,7 @@ class AxisShares:
 
     @property
     def reason(self) -> str | None:
-        """Why the shares decide nothing; None where the counterfactuals can be distinguished."""
+        """Why the counterfactuals' shares decide nothing; None where they can be told apart."""
         if self.separation.ratio >= GATE:
             return None
         if self.separation.pair is None:
@@ -62,20 +62,23 @@ class AxisShares:
 
     @property
     def leans(self) -> Float64Array:
-        """Leans whose squares sum to the squared lean, shape (k - 1,); 2 share - 1 for two."""
+        """The row's leans, shape (k - 1,), whose squares sum to its squared lean.
+
+        With two counterfactuals it is one lean, 2 share - 1.
+        """
         k = len(self.counterfactuals)
         return (self.mixture.shares - 1.0 / k) @ self.scales
 
     @property
     def scales(self) -> Float64Array:
-        """Weights of the shares in the leans, shape (k, k - 1)."""
+        """The weights of the counterfactuals' shares in the leans, shape (k, k - 1)."""
         k = len(self.counterfactuals)
         scales: Float64Array = contrast_basis(k) * np.sqrt(k / (k - 1))
         return scales
 
     @property
     def squared_lean(self) -> float:
-        """The unbiased squared lean: |pi - 1/k|² less its sampling variance, over 1 - 1/k."""
+        """The unbiased squared lean of the row: |pi - 1/k|² less its variance, over 1 - 1/k."""
         k = len(self.counterfactuals)
         variance = sum(
             float((influences[:-1] ** 2).sum())
@@ -87,7 +90,7 @@ class AxisShares:
 
     @property
     def growth_variance(self) -> float:
-        """By how much the leans' variances grow with the squared lean.
+        """The amount by which the leans' variances grow with the squared lean.
 
         The error of m_k counts pi_k times, so its variance 1/k² + d² times for a share of 1/k + d
         (on average over the two signs of d), and the mean of d² is the squared lean times
@@ -104,7 +107,7 @@ class AxisShares:
         weights: Float64Array,
         at: Literal["shares", "even shares", "test"] = "shares",
     ) -> Influence:
-        """How each image moves a linear combination of the shares.
+        """Return how each image moves a linear combination of the counterfactuals' shares.
 
         It has at least the variance that one more image of each set, as like each of the
         counterfactuals, would show.
@@ -129,7 +132,7 @@ class AxisShares:
 def influence_of_sets(
     prompts: Sequence[str], units: Sequence[IntArray], values: Sequence[Float64Array]
 ) -> Influence:
-    """Return the influence of the images of several sets.
+    """Return the influence of the images of several prompts on an estimate.
 
     Args:
         prompts: The prompt of each set.
@@ -150,7 +153,7 @@ def axis_shares(
     off_target: Sequence[frozenset[int]] = (),
     unanswered: int = 0,
 ) -> AxisShares | str:
-    """Return the mixture of one prompt along one axis, or why there is none.
+    """Return the counterfactuals' shares in a prompt's images along an axis, or why none.
 
     Args:
         name: The name of its row.
@@ -207,7 +210,9 @@ def _reason_for_no_shares(
 
 
 def _choices_of_left_out(off_target: Sequence[frozenset[int]]) -> list[tuple[int, ...]]:
-    """Which counterfactuals' off-target images are left out: of the mixture, then of alternatives.
+    """Return the choices of counterfactuals whose off-target images are left out.
+
+    The first is that of the mixture, the others are those of its alternatives.
 
     All, then all but those of one counterfactual at a time, then none.
     """
@@ -228,7 +233,7 @@ def _without_off_target(
     off_target: Sequence[frozenset[int]],
     left_out: Sequence[int],
 ) -> tuple[FeatureSet, ...]:
-    """Return the sets without the off-target images of some counterfactuals."""
+    """Return the sets of images without some counterfactuals' off-target images."""
     remaining = list(sets)
     for number in left_out:
         remaining[number + 1] = sets[number + 1].without(off_target[number])
@@ -236,7 +241,7 @@ def _without_off_target(
 
 
 def _with_unanswered(axis: AxisShares, number: int, unanswered: int) -> AxisShares:
-    """The mixture of all images of a prompt, if those without an answer are of one counterfactual.
+    """Return a prompt's mixture if all its unanswered images are of one counterfactual.
 
     With n answered images and u others pi = (n pi + u e_k) / (n + u).
     """

@@ -1,4 +1,4 @@
-"""The scores over several judges."""
+"""The combination of the results of several judges."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from t2ibench.settings import Settings
 def combine(
     task: TibetTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the scores over all judges."""
+    """Return the result of a TIBET task over all judges."""
     if len(results) == 1 or any(result.reason for result in results):
         return average_results(results, settings.level)
     prompts = {name: target.prompt for name, (target, _) in task.rows.items()}
@@ -45,7 +45,7 @@ def combine(
 
 
 def _allows_alternatives(result: MethodResult) -> bool:
-    """Return whether a judge's answers allow other mixtures than the one shown."""
+    """Return whether a judge's answers allow further mixtures, by the details of its result."""
     obedience = result.details.get("obedience", ())
     another_named = any(row["another_named"] for row in obedience)
     return another_named or "unanswered" in result.details
@@ -54,7 +54,7 @@ def _allows_alternatives(result: MethodResult) -> bool:
 def headline_over_judges(
     headlines: Sequence[HeadlineEstimate], prompts: Mapping[str, str], level: float
 ) -> HeadlineEstimate:
-    """Return the headline over several judges: the mean square of the leans' means.
+    """Return the headline over several judges: the mean square of their mean leans.
 
     Args:
         headlines: One of each judge.
@@ -98,7 +98,7 @@ def _squared_leans(parts: Sequence[Part], scale: float) -> dict[str, float]:
 
 
 def _leans_by_part(headline: HeadlineEstimate) -> dict[str, tuple[float, Influence]]:
-    """Return the leans with their influences, without the scale of the headline's parts."""
+    """Return a judge's leans with their influences, by the names of the headline's parts."""
     n_rows = len({row_of_part(part.name) for part in headline.parts})
     factor = float(np.sqrt(n_rows / max(len(headline.parts), 1)))
     return {
@@ -110,7 +110,7 @@ def _leans_by_part(headline: HeadlineEstimate) -> dict[str, tuple[float, Influen
 def _mean_part(
     name: str, leans: Sequence[tuple[float, Influence]], scale: float
 ) -> Part:
-    """Return the mean of one lean over judges, on the scale of the headline's parts."""
+    """Return the mean of one lean over judges, as a part of the headline."""
     weight = scale / len(leans)
     return Part(
         name=name,

@@ -57,7 +57,7 @@ def concept_figures() -> tuple[Panels, ...]:
 
 
 def _panels_along_axes(details: Mapping[str, Any]) -> Sequence[Panel]:
-    """Return each prompt beside the counterfactuals of each axis, by the axis's own questions."""
+    """Return panels of each prompt's concepts along an axis, beside its counterfactuals'."""
     panels = []
     for prompt, axis in _axes_of(details):
         columns = {AS_IT_STANDS: axis.concepts}
@@ -69,7 +69,7 @@ def _panels_along_axes(details: Mapping[str, Any]) -> Sequence[Panel]:
 
 
 def _panels_across_axes(details: Mapping[str, Any]) -> Sequence[Panel]:
-    """Return the concepts along one axis beside those of the counterfactuals of another."""
+    """Return panels of the concepts along one axis, for the counterfactuals of another."""
     panels = []
     for prompt, axis in _axes_of(details):
         others = [other for other in prompt.axes if other.axis != axis.axis]
@@ -86,7 +86,7 @@ def _panels_across_axes(details: Mapping[str, Any]) -> Sequence[Panel]:
 def _axes_of(
     details: Mapping[str, Any],
 ) -> Iterator[tuple[PromptConcepts, AxisConcepts]]:
-    """Each axis of a result with its prompt; none where results.json contains something else."""
+    """Yield each prompt and axis of a result; nothing if its details cannot be read."""
     try:
         prompts = _PROMPTS.validate_python(details.get("prompts", ()))
     except ValidationError:
@@ -101,7 +101,7 @@ def _row_name(prompt: PromptConcepts, axis: AxisConcepts) -> str:
 
 
 def _panel(title: str, row: str, columns: Mapping[str, Concepts], length: int) -> Panel:
-    """Concepts by columns, those that differ most between columns first.
+    """Return a panel of concepts, those that differ most between columns first.
 
     Args:
         title: The panel's title.
@@ -129,7 +129,7 @@ def _frequency(name: str, table: Mapping[str, float], length: int) -> float | No
 
 
 def _order_of_line(line: Line) -> tuple[float, float, str]:
-    """Lines with a large difference between columns first, then frequent ones, then by name."""
+    """Return the sort key of a concept: large differences first, then frequent, then by name."""
     name, frequencies = line
     values = [float(settled(value)) for value in frequencies if value is not None]
     return min(values) - max(values), -max(values), name

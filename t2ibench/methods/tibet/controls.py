@@ -1,4 +1,4 @@
-"""The controls: separation of the counterfactuals, shuffled labels, halves, and adherence."""
+"""Controls of a TIBET task: separation, shuffled labels, halves and adherence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def controls_of(
     rng: np.random.Generator,
     level: float,
 ) -> dict[str, Control]:
-    """Return all controls of a task.
+    """Return the controls of a TIBET task by name: separation, shuffled, halves, adherence.
 
     Args:
         axes: The rows that have shares, whether these decide something or not.
@@ -48,7 +48,7 @@ def controls_of(
 
 
 def _separation(axes: Sequence[AxisShares], n_decided: int) -> Control:
-    """On how many rows the counterfactuals can be distinguished, and how well on the weakest."""
+    """Return the control of whether the answers tell the counterfactuals apart."""
     weakest = min(axes, key=lambda axis: axis.separation.ratio)
     ratio = max(weakest.separation.ratio, 0.0)
     says = (
@@ -62,7 +62,7 @@ def _separation(axes: Sequence[AxisShares], n_decided: int) -> Control:
 def _shuffled(
     axes: Sequence[AxisShares], rng: np.random.Generator, level: float
 ) -> Control:
-    """Shuffled labels of the counterfactuals' images: no prompt is then nearer to some of them."""
+    """Return the control that tests the rows with shuffled labels of counterfactuals."""
     p_values = [_p_of_shuffled_labels(axes, rng, level) for _ in range(SHUFFLES)]
     rejected = sum(p < _ALPHA for p in p_values)
     return of_shuffles(
@@ -77,7 +77,7 @@ def _shuffled(
 def _p_of_shuffled_labels(
     axes: Sequence[AxisShares], rng: np.random.Generator, level: float
 ) -> float:
-    """Return the p-value of the headline's test after one shuffle.
+    """Return the p-value of the headline's test after one shuffle of the labels.
 
     Shuffled counterfactuals do not differ, so there are no shares; see `mixture` without `invert`.
     """
@@ -109,13 +109,13 @@ def _p_of_shuffled_labels(
 def _shuffled_sets(
     changed: Sequence[Float64Array], rng: np.random.Generator
 ) -> list[Float64Array]:
-    """Return the images of all counterfactuals, dealt into sets of the same sizes."""
+    """Return the counterfactuals' images dealt at random into sets of the same sizes."""
     pool = np.concatenate(changed)[rng.permutation(sum(map(len, changed)))]
     return np.split(pool, np.cumsum([len(features) for features in changed])[:-1])
 
 
 def _halves(decided: Sequence[AxisShares], level: float) -> Control:
-    """Return whether the images with an even index lean as those with an odd one do."""
+    """Return the control that compares the leans of even and odd images."""
     differences: list[float] = []
     influences: list[Influence] = []
     for axis in decided:
@@ -141,7 +141,7 @@ def _halves(decided: Sequence[AxisShares], level: float) -> Control:
 def _difference_of_halves(
     axis: AxisShares, odd: Sequence[BoolArray], weights: Float64Array
 ) -> tuple[float, Influence]:
-    """Return a lean of the images with an even index less that of the others, and its influence.
+    """Return the lean of even images less that of odd ones, with its influence.
 
     Args:
         axis: The prompt's mixture along the axis.
@@ -165,7 +165,7 @@ def _difference_of_halves(
 
 
 def _adherence(obeyed: Sequence[Obedience]) -> Control:
-    """How often images of counterfactuals are answered with their names, and whether alike."""
+    """Return the control of how often answers about counterfactuals name them."""
     table = obedience_table(obeyed)
     n_images = sum(row["images"] for row in table)
     share = sum(row["named"] for row in table) / n_images

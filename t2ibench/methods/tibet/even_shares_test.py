@@ -21,7 +21,7 @@ _TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True, slots=True)
 class EvenSharesTest:
-    """The test that all shares are even.
+    """The test that the counterfactuals' shares are even in all rows.
 
     Attributes:
         critical: The largest mean of the squared leans that it does not reject.
@@ -35,7 +35,7 @@ class EvenSharesTest:
 def even_shares_test(
     axes: Sequence[AxisShares], double_counted: float, level: float
 ) -> EvenSharesTest:
-    """Test that the shares of all rows are even.
+    """Return the test that the counterfactuals' shares are even in all rows.
 
     F = l'l / tr S with the prompts' images about the even mixtures in S. So S is known but for the
     counterfactuals' part, and only that part has degrees of freedom. One row of two counterfactuals
@@ -67,11 +67,11 @@ def even_shares_test(
 
 
 def counts_of_two(axis: AxisShares) -> tuple[int, int] | None:
-    """How many of a prompt's images are like each of two counterfactuals, where answers are counts.
+    """Return how many of a prompt's images are like each of two counterfactuals.
 
-    They are where the answers about one counterfactual's images are all alike, and those about each
-    of the prompt's images are like one of these two; None elsewhere, and where several mixtures
-    are possible.
+    Answers are such counts where those about one counterfactual's images are all alike, and those
+    about each of the prompt's images are like one of these two; None elsewhere, and where several
+    mixtures are possible.
     """
     if len(axis.counterfactuals) != 2 or axis.alternatives or axis.unanswered:
         return None
@@ -85,7 +85,7 @@ def counts_of_two(axis: AxisShares) -> tuple[int, int] | None:
 
 
 def _binomial_test(n_first: int, n_second: int, level: float) -> EvenSharesTest:
-    """The two-sided exact test that images are as often like one counterfactual as the other."""
+    """Return the exact test that images are as often like one counterfactual as the other."""
     n_images = n_first + n_second
     numbers = np.arange(n_images + 1)
     p_values = np.minimum(
@@ -101,7 +101,7 @@ def _binomial_test(n_first: int, n_second: int, level: float) -> EvenSharesTest:
 def influences_of_leans(
     axes: Sequence[AxisShares], at: Literal["even shares", "test"]
 ) -> list[Influence]:
-    """How each image moves each lean of some rows."""
+    """Return how each image moves each of the leans of some rows."""
     return [
         axis.influence(scale, at)
         for axis in axes

@@ -1,4 +1,4 @@
-"""A judge's answers about a prompt's images, read into sets of images with common concepts."""
+"""Collection of a judge's answers about a prompt's images as concepts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def gather(
     settings: Settings,
     synonyms: Synonyms,
 ) -> PromptSets:
-    """The answers about a prompt and its counterfactuals, as concepts merged over all of them."""
+    """Return the answers about a prompt's and its counterfactuals' images, as concepts."""
     n_images, guided_images = task.image_counts(settings)
     sizes = {
         counterfactual.prompt: guided_images
@@ -53,7 +53,7 @@ def _read_set(
     evidence: Evidence,
     answer_numbers: dict[str, int],
 ) -> ImageSet:
-    """Return the answers about one prompt's images; images without any answer are excluded.
+    """Return the answers about one prompt's images, without images that got none.
 
     New answers are added to `answer_numbers`.
     """
@@ -81,7 +81,7 @@ def _read_set(
 
 
 def _exclusions(reasons: Counter[str], n_excluded: int) -> Counter[str]:
-    """Reasons that name every excluded image once, the most frequent first.
+    """Return how many images are excluded for each reason, each image once.
 
     Args:
         reasons: The most answers that any question lacks for each reason.
@@ -96,7 +96,7 @@ def _exclusions(reasons: Counter[str], n_excluded: int) -> Counter[str]:
 def _concepts(
     texts: Sequence[str], tables: Sequence[IntArray], synonyms: Synonyms
 ) -> tuple[list[str], Float64Array]:
-    """Return the concepts of all answers, and how often each occurs in each, (answers, concepts).
+    """Return the concepts of all answers, and how often each answer contains each concept.
 
     Args:
         texts: The answers.

@@ -1,4 +1,4 @@
-"""The images of a prompt and of its counterfactuals as sets of concepts."""
+"""The images of a prompt and of its counterfactuals, by the concepts in their answers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ImageSet:
         return len(self.indices)
 
     def bags(self, answers: IntArray | None = None) -> Float64Array:
-        """How often the answers about each image name each concept, shape (images, concepts).
+        """Return how often each image's answers name each concept, shape (images, concepts).
 
         Args:
             answers: Which answers, as numbers of shape (images, questions); by default all.
@@ -59,17 +59,17 @@ class ImageSet:
         return bags
 
     def histogram(self) -> Float64Array:
-        """Mean concept frequencies of an image, shape (concepts,); see `bags`."""
+        """Return how often an image's answers name each concept on average, without rare ones."""
         return drop_rare(self.bags().mean(axis=0), self.floor)
 
     def similarity(self, other: ImageSet) -> float | None:
-        """Mean cosine of every image with every image of another set (CAS_CLIP)."""
+        """Return the mean cosine of these images with those of another set (CAS_CLIP), or None."""
         if not len(self.embeddings) or not len(other.embeddings):
             return None
         return float(self.embeddings.mean(axis=0) @ other.embeddings.mean(axis=0))
 
     def samples(self, questions: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the answers to the questions as samples, one for each image."""
+        """Return one sample for each image, with its answers to the questions."""
         samples = []
         for index, numbers in zip(self.indices, self.answers, strict=True):
             texts = [
@@ -84,7 +84,7 @@ class ImageSet:
 
 
 def drop_rare(histograms: Float64Array, floor: float) -> Float64Array:
-    """Frequencies with those under the floor set to 0.
+    """Return frequencies of concepts with those below the floor set to 0.
 
     Examples:
         >>> drop_rare(np.array([0.5, 0.005]), 0.01).tolist()
@@ -109,7 +109,7 @@ class FeatureSet:
     features: Float64Array
 
     def without(self, units: frozenset[int]) -> FeatureSet:
-        """Return the images but for those of these indices."""
+        """Return the set without the images of the given indices."""
         remaining = ~np.isin(self.units, list(units))
         return FeatureSet(self.prompt, self.units[remaining], self.features[remaining])
 
@@ -129,7 +129,7 @@ class PromptSets:
     names: Sequence[str]
 
     def features(self, image_set: ImageSet, questions: Sequence[str]) -> FeatureSet:
-        """Which concepts the answers to some of the questions name, for each answered image."""
+        """Return the concepts that each image's answers to some questions name, as 0 or 1."""
         columns = [self.questions.index(question) for question in questions]
         answers = image_set.answers[:, columns]
         answered = (answers >= 0).any(axis=1)
@@ -139,7 +139,7 @@ class PromptSets:
         )
 
     def texts(self, image_set: ImageSet, questions: Sequence[str]) -> list[str]:
-        """The answers to some of the questions, in lower case, for each image with an answer."""
+        """Return each answered image's answers to some questions as one text in lower case."""
         columns = [self.questions.index(question) for question in questions]
         texts = []
         for numbers in image_set.answers[:, columns].tolist():
@@ -151,7 +151,7 @@ class PromptSets:
         return texts
 
     def most_frequent(self, prompt: str, count: int, axis: Axis) -> Concepts:
-        """The most frequent concepts of a prompt's answers about an axis; ties by the alphabet."""
+        """Return the commonest concepts in the answers about an axis of a prompt's images."""
         image_set = self.sets[prompt]
         if not len(image_set):
             return ()

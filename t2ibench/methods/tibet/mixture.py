@@ -1,4 +1,4 @@
-"""In which shares the counterfactuals' images make up the images of a prompt.
+"""Shares of the counterfactuals' images that best make up the images of a prompt.
 
 Notation: a prompt has k counterfactuals. r holds the scalar products of the prompt's mean features
 with each counterfactual's mean, G is the matrix of the scalar products of the counterfactuals'
@@ -99,7 +99,7 @@ def mixture(
 
 
 def contrast_basis(k: int) -> Float64Array:
-    """Orthonormal contrasts of k shares, shape (k, k - 1): the first k' against the next (Helmert).
+    """Return orthonormal Helmert contrasts of k shares, shape (k, k - 1).
 
     Examples:
         >>> (contrast_basis(2) * np.sqrt(2)).round(9).tolist()
@@ -114,7 +114,10 @@ def contrast_basis(k: int) -> Float64Array:
 
 
 def gram_matrix(changed: Sequence[Float64Array], means: Float64Array) -> Float64Array:
-    """Scalar products of means; those of a mean with itself over pairs of different images."""
+    """Return the scalar products of the counterfactuals' mean features, without bias.
+
+    Those of a mean with itself are over pairs of different images.
+    """
     gram: Float64Array = means @ means.T
     for number, features in enumerate(changed):
         n_images = len(features)
@@ -125,13 +128,13 @@ def gram_matrix(changed: Sequence[Float64Array], means: Float64Array) -> Float64
 
 
 def _centring(k: int) -> Float64Array:
-    """Return the matrix that takes the mean out of k numbers."""
+    """Return the matrix that subtracts from k numbers their mean."""
     centring: Float64Array = np.eye(k) - 1.0 / k
     return centring
 
 
 def _inverse_among_contrasts(gram: Float64Array) -> Float64Array:
-    """P: the inverse of G among weights that sum to 0."""
+    """Return P, the inverse of the matrix G among weights that sum to 0."""
     basis = contrast_basis(len(gram))
     inverse = np.linalg.pinv(basis.T @ gram @ basis, ROUNDING)
     solver: Float64Array = basis @ inverse @ basis.T
@@ -145,7 +148,7 @@ def _influences(
     solver: Float64Array,
     weights: Float64Array,
 ) -> list[Float64Array]:
-    """Return how each image moves the shares, where the counterfactuals have these weights.
+    """Return how each image moves the shares, at given weights of the counterfactuals.
 
     An image of the prompt moves r. An image of counterfactual j moves its mean, and with it r and,
     at the weight of j, the j-th column of G.
@@ -162,7 +165,7 @@ def _influences(
 
 
 def _on_mean(values: Float64Array) -> Float64Array:
-    """Values of the images of one set as influences on their mean."""
+    """Return the influences of one set's images on the mean of their values."""
     n_images = len(values)
     centred = values - values.mean(axis=0)
     influences: Float64Array = centred / np.sqrt(n_images * (n_images - 1))
@@ -170,7 +173,7 @@ def _on_mean(values: Float64Array) -> Float64Array:
 
 
 def _spread_of_shares(shares: Float64Array) -> float:
-    """Mean squared distance of the shares from a counterfactual alone, negative shares as none."""
+    """Return the mean squared distance of the shares from single counterfactuals."""
     k = len(shares)
     positive = np.clip(shares, 0.0, None)
     distances = ((np.eye(k) - positive / positive.sum()) ** 2).sum(axis=1)
@@ -183,7 +186,7 @@ def _with_further_image(
     weights: Float64Array,
     spread_of_shares: float,
 ) -> tuple[Float64Array, ...]:
-    """Influences with a last row for one further image of each set, as like each counterfactual.
+    """Return influences with a last row for one further image of each set.
 
     Args:
         influences: Of the images of each set.
@@ -200,7 +203,7 @@ def _with_further_image(
 def _with_least_variance(
     influences: Float64Array, squared_distance: float, direction: Float64Array
 ) -> Float64Array:
-    """Influences of n images, and of what one more at a mean squared distance would add."""
+    """Return the influences of a set's images, and of what one more image would add."""
     n_images = len(influences)
     variance = float((influences**2).sum())
     with_one_more = ((n_images - 1) * variance + squared_distance / n_images) / n_images
@@ -215,7 +218,7 @@ def _with_least_variance(
 def _covariance_of_products(
     start: Float64Array, changed: Sequence[Float64Array]
 ) -> Float64Array:
-    """Covariance of r - G 1/k that comes from products of the errors of two means, (k, k)."""
+    """Return the covariance of r - G 1/k from products of two means' errors, shape (k, k)."""
     k = len(changed)
     centred_start = start - start.mean(axis=0)
     centred = [features - features.mean(axis=0) for features in changed]
@@ -233,14 +236,14 @@ def _covariance_of_products(
 
 
 def _product_variance(first: Float64Array, second: Float64Array) -> float:
-    """tr(S T) / (n m) of the covariances S and T of two centred sets of n and m images."""
+    """Return tr(S T) / (n m) for the covariances S and T of two sets of n and m images."""
     n = len(first)
     m = len(second)
     return float(((first @ second.T) ** 2).sum()) / ((n - 1) * (m - 1) * n * m)
 
 
 def _square_variance(centred: Float64Array) -> float:
-    """2 tr(S²) / (n (n - 1)) of one centred set; unbiased (Bai and Saranadasa 1996)."""
+    """Return an unbiased 2 tr(S²) / (n (n - 1)) for one set (Bai and Saranadasa 1996)."""
     n = len(centred)
     freedom = n - 1
     if freedom < 2:

@@ -1,4 +1,4 @@
-"""What the judge answers about a prompt's own images, and whether its answers name the groups.
+"""The judge's answers about a prompt's images, and whether they name counterfactuals.
 
 A mixture of counterfactuals describes a prompt's images only if the counterfactuals show what they
 were asked for, and the images show one of these. Of boys, beside images of "a girl" and of "a
@@ -63,7 +63,7 @@ def reason_for_no_names(
     changed: Sequence[FeatureSet],
     level: float,
 ) -> str | None:
-    """Why a mixture would not describe the images of a prompt; None where nothing is against it.
+    """Return why no mixture of counterfactuals describes a prompt's images, or None.
 
     A judge that uses none of the names (it says 'cook' of a male chef) leaves open what images
     show, and nothing is said against them here.
@@ -101,7 +101,7 @@ def reason_for_no_names(
 
 
 def _names_in_answers(axis: Axis, sets: PromptSets, images: FeatureSet) -> BoolArray:
-    """Whether the answer about each image names each counterfactual, shape (names, images)."""
+    """Return whether each image's answer names each counterfactual, shape (names, images)."""
     texts = sets.texts(sets.sets[images.prompt], questions_of(axis))
     is_other = np.array([text == _OTHER for text in texts], dtype=bool)
     columns = naming_columns(axis, sets.names, _ANSWERS_BY_NAME)
@@ -116,7 +116,7 @@ def _names_in_answers(axis: Axis, sets: PromptSets, images: FeatureSet) -> BoolA
 def answers_about(
     axis: Axis, sets: PromptSets, image_set: ImageSet, features: FeatureSet
 ) -> Counter[str]:
-    """How many of a prompt's images got each answer about an axis.
+    """Return how many of a prompt's images got each answer about an axis.
 
     An answer that names one counterfactual, by its name or a synonym, is counted as that name; any
     other is counted as it is.

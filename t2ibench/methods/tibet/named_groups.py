@@ -44,7 +44,7 @@ _APOSTROPHE = re.compile(r"['’](s\b)?", re.IGNORECASE)
 
 
 def naming_words(prompt: str, axis: str, groups: Iterable[str]) -> str | None:
-    """The first words of a prompt that name a group of an axis, as they stand; None without.
+    """Return the first words of a prompt that name a group of an axis; None without any.
 
     Whole words count, whatever their case; a plural or a possessive is the same word, and a hyphen
     separates words.
@@ -75,18 +75,18 @@ def naming_words(prompt: str, axis: str, groups: Iterable[str]) -> str | None:
 
 
 def _words_along(axis: str) -> Iterator[str]:
-    """The words of gender or of age, where the name of the axis says that it is one of them."""
+    """Yield the words that name a gender or an age, if the axis is one of them by name."""
     for word in _words_of(axis):
         yield from _WORDS_BY_AXIS.get(word.casefold(), "").split()
 
 
 def _words_of(text: str) -> list[str]:
-    """The words of a text, without possessives."""
+    """Return the words of a text, without possessives."""
     return _WORD.findall(_APOSTROPHE.sub("", text))
 
 
 def _forms(word: str) -> frozenset[str]:
-    """A word and the singulars that it may be the plural of, in lower case."""
+    """Return a word and the singulars that it may be the plural of, in lower case."""
     plain = word.casefold()
     forms = {plain}
     if plain.endswith("ies"):
@@ -99,7 +99,7 @@ def _forms(word: str) -> frozenset[str]:
 
 
 def _are_same_words(first: list[frozenset[str]], second: list[frozenset[str]]) -> bool:
-    """Whether two lists of words, each given by its forms, are the same words."""
+    """Return whether two lists of words, each given by its forms, are the same words."""
     if len(first) != len(second):
         return False
     return all(

@@ -8,7 +8,7 @@ from t2ibench.settings import Settings
 
 
 def needs(task: TibetTask, settings: Settings) -> Needs:
-    """Images of each prompt and of its counterfactuals, and the same questions about them all."""
+    """Return the images that a TIBET task needs, and the questions about them."""
     prompts: dict[tuple[str, int], PromptNeed] = {}
     questions: list[QuestionNeed] = []
     for target in settings.limited(task.prompts):
@@ -26,7 +26,7 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
 def _prompt_needs(
     task: TibetTask, target: TibetPrompt, settings: Settings
 ) -> list[PromptNeed]:
-    """Images of a prompt, then of each of its counterfactuals."""
+    """Return the needed images of a prompt, then of each of its counterfactuals."""
     n_images, guided_images = task.image_counts(settings)
     unchanged = PromptNeed(target.prompt, n_images, "as they stand", target.prompt)
     changed = [

@@ -1,4 +1,4 @@
-"""Whether the images of a counterfactual are answered with its name, or with another one's."""
+"""Answers about the images of counterfactuals that name them, or name other ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from t2ibench.methods.tibet.schema import Axis
 
 @dataclass(frozen=True, slots=True)
 class Obedience:
-    """What the answers about the images of one counterfactual name.
+    """Numbers of one counterfactual's images whose answers name it, or another one.
 
     Attributes:
         counterfactual: Its name.
@@ -36,7 +36,7 @@ class Obedience:
 def obedience(
     axis: Axis, concepts: Sequence[str], changed: Sequence[FeatureSet]
 ) -> list[Obedience]:
-    """Which images of an axis's counterfactuals are answered with which counterfactual's name.
+    """Return, for each counterfactual of an axis, how many answers about its images name it.
 
     A word that several of the names share, such as 'skin', names none of them.
 
@@ -77,7 +77,7 @@ def obedience(
 def naming_columns(
     axis: Axis, concepts: Sequence[str], further: Mapping[str, str] | None = None
 ) -> list[list[int]]:
-    """For each counterfactual of an axis, the numbers of the concepts that name it alone.
+    """Return the numbers of the concepts that name each counterfactual alone.
 
     Args:
         axis: The axis.
@@ -96,7 +96,7 @@ def naming_columns(
 
 
 def _of_others(columns: Sequence[set[int]], number: int) -> set[int]:
-    """The concepts of all counterfactuals but one; a concept that two share names neither."""
+    """Return the concepts that name any counterfactual but the given one."""
     others: set[int] = set()
     for other, columns_of_other in enumerate(columns):
         if other != number:
@@ -105,7 +105,7 @@ def _of_others(columns: Sequence[set[int]], number: int) -> set[int]:
 
 
 def _columns_of_name(name: str, concepts: Sequence[str]) -> set[int]:
-    """Return the numbers of the concepts that are synonyms of a word of a counterfactual's name."""
+    """Return the numbers of the concepts that are synonyms of a counterfactual's words."""
     columns = set()
     for word in concept_counts([name]):
         for column, concept in enumerate(concepts):
@@ -116,13 +116,13 @@ def _columns_of_name(name: str, concepts: Sequence[str]) -> set[int]:
 
 @lru_cache(maxsize=100_000)
 def _are_synonyms(word: str, concept: str) -> bool:
-    """Whether a word is merged with a concept; the same pairs come again along every axis."""
+    """Return whether a word and a concept are synonyms."""
     merged = synonyms().merged({word: 1.0, concept: 1.0})
     return len(set(merged.values())) == 1
 
 
 def obedience_table(obeyed: Sequence[Obedience]) -> list[dict[str, Any]]:
-    """Images of each counterfactual that is named in answers, as entries of `details`."""
+    """Return how many images of each counterfactual are named as such, for `details`."""
     counts_by_name: dict[str, Counter[str]] = {}
     for answers in obeyed:
         if answers.images:

@@ -1,4 +1,4 @@
-"""Axes and counterfactuals proposed for a prompt (Chinchure et al. 2024, appendix 9.1)."""
+"""Proposal of axes and counterfactuals by a language model (Chinchure et al. 2024)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ AGAIN = (
 
 
 class ProposeArgs(Arguments):
-    """Settings of a proposal.
+    """Settings of how a language model proposes axes for prompts.
 
     Attributes:
         tries: How often to ask for a reply that can be read.
@@ -44,7 +44,7 @@ class ProposeArgs(Arguments):
 
 
 class TibetProposal:
-    """Proposes TIBET tasks (see `t2ibench.methods.core.proposal.Proposal`)."""
+    """Proposer of TIBET tasks (see `t2ibench.methods.core.proposal.Proposal`)."""
 
     subjects: Literal["prompts"] = "prompts"
     citation = "Chinchure et al. (2024), TIBET, ECCV 2024."
@@ -58,7 +58,7 @@ class TibetProposal:
         advance: Callable[[int], None],
         /,
     ) -> Proposed:
-        """Ask about every prompt."""
+        """Return the axes that a language model proposes for every prompt, as a task's body."""
         rows: list[dict[str, Any]] = []
         problems: list[str] = []
         failed = 0
@@ -87,7 +87,7 @@ class TibetProposal:
 def _ask_for_axes(
     prompt: str, conversation: Conversation, tries: int
 ) -> dict[str, list[str]]:
-    """Axis to counterfactuals, from a conversation about a prompt in three turns."""
+    """Return the counterfactuals of a prompt by axis, from a conversation in three turns."""
     messages: list[Message] = []
     for turn in TURNS[:-1]:
         question = turn.replace("{prompt}", prompt)
@@ -101,7 +101,7 @@ def _ask_for_axes(
 def prompt_row(
     prompt: str, axes: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return a prompt as a task file has it, and what was dropped.
+    """Return a prompt with its proposed axes as a task file has it, and what was dropped.
 
     Examples:
         >>> row, _ = prompt_row("a chef", {"gender": ["a male chef", "a female chef"]})
@@ -137,7 +137,7 @@ def prompt_row(
 def _counterfactuals(
     prompt: str, proposed: Sequence[str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Name to prompt of the counterfactuals that can be used; and why others cannot."""
+    """Return the usable counterfactuals' prompts by name, and why others are dropped."""
     usable: dict[str, str] = {}
     reasons: list[str] = []
     for changed in proposed:
@@ -153,7 +153,7 @@ def _counterfactuals(
 
 
 def _unused_name(name: str, used: Mapping[str, str]) -> str:
-    """Return the name, with a number from 2 on where it is used."""
+    """Return a counterfactual's name, with a number from 2 on where it is used already."""
     unused = name
     number = 2
     while unused in used:
@@ -163,7 +163,7 @@ def _unused_name(name: str, used: Mapping[str, str]) -> str:
 
 
 def _name_of_change(prompt: str, changed: str) -> str:
-    """What was changed, as the words that the prompt does not have."""
+    """Return the words of a counterfactual that its prompt does not have, as its name."""
     words_of_prompt = set(re.findall(r"[\w'-]+", prompt.lower()))
     new_words = [
         word

@@ -28,7 +28,7 @@ def published_scores(
     n_draws: int,
     rng: np.random.Generator,
 ) -> dict[str, Estimate]:
-    """CAS, its shares, CAS_CLIP and MAD of one prompt along one axis.
+    """Return the paper's scores CAS, its shares, CAS_CLIP and MAD of a prompt along an axis.
 
     With w(c) the mean frequency of concept c in the answers about an image, w of the prompt and
     w_i of its i-th counterfactual, i = 1 to K (Chinchure et al. 2024, algorithm 1 and equation 7):
@@ -74,7 +74,7 @@ def published_scores(
 
 
 def mean_deviation(rows: Sequence[Estimate], reason: str) -> Estimate:
-    """The mean of the rows' MAD; where none has a value, undefined for their or this reason."""
+    """Return the mean of the rows' MAD, undefined where no row has a value."""
     values = [row.value for row in rows if row.value is not None]
     if values:
         return as_published(float(np.mean(values)))
@@ -90,7 +90,7 @@ def as_published(value: float) -> Estimate:
 def associations(
     start: Float64Array, changed: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """CAS, and the shares that MAD is taken of, both of shape (..., k).
+    """Return the CAS of k counterfactuals and the shares that MAD uses, shape (..., k).
 
     Of two histograms w and v, CAS = sum min(w, v) / sum max(w, v) (algorithm 1); the shares are of
     histograms of sum 1, as in the public code, and made to sum to 1 over the k counterfactuals.
@@ -121,7 +121,7 @@ def associations(
 def null_deviation(
     start: ImageSet, changed: Sequence[ImageSet], n_draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """MAD before its root where the prompt's images come from all counterfactuals alike.
+    """Return draws of MAD before its root for images of all counterfactuals alike.
 
     The prompt's images are resampled from those of its counterfactuals in equal parts, and those of
     each counterfactual from its own: a neutral prompt, at these sizes. Splitting the

@@ -1,4 +1,4 @@
-"""A language model's replies, read as axes with counterfactuals."""
+"""Reading of axes and counterfactuals in a language model's replies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LabelledPrompts = tuple[str, list[str]]
 
 
 def read_axes(reply: str) -> dict[str, list[str]]:
-    """Axis to counterfactuals, from the third reply of the conversation.
+    """Return the counterfactuals in a language model's third reply, by axis.
 
     Examples:
         >>> read_axes('{"Gender biases": ["a male chef", "a female chef"]}')
@@ -38,7 +38,7 @@ def read_axes(reply: str) -> dict[str, list[str]]:
 
 
 def normal_axis(name: str) -> str:
-    """Return the axis that a language model means.
+    """Return the plain name of an axis, without words such as 'bias'.
 
     Examples:
         >>> normal_axis("Gender biases"), normal_axis("gender_bias"), normal_axis("Bias of gender")
@@ -68,7 +68,7 @@ def _labelled_prompts(
 def _of_mapping(
     mapping: Mapping[Any, Any], label: str, depth: int
 ) -> Iterator[LabelledPrompts]:
-    """Lists of prompts in a record that names its axis, or in a mapping with axes as keys."""
+    """Yield the lists of prompts in an object that names its axis, or has axes as keys."""
     record = {plain_key(str(key)): item for key, item in mapping.items()}
     names = [record[key] for key in _NAME_KEYS if record.get(key)]
     if names and isinstance(names[0], str):
@@ -94,7 +94,7 @@ def _of_list(items: Sequence[Any], label: str, depth: int) -> Iterator[LabelledP
 
 
 def _prompt(item: Any) -> str:
-    """Return a counterfactual as text, also from {'prompt': text}."""
+    """Return the text of a counterfactual in a reply, also from {'prompt': text}."""
     if isinstance(item, str):
         return " ".join(item.split())
     if isinstance(item, Mapping):

@@ -29,7 +29,7 @@ class Counterfactual(Strict):
 
 
 class Axis(Strict):
-    """One way in which the images of a prompt may be biased.
+    """An axis along which the images of a prompt may be biased, such as gender.
 
     Attributes:
         name: For example 'gender'.
@@ -97,7 +97,7 @@ class TibetTask(ImageTask):
 
 
 def check(task: TibetTask) -> Iterator[checks.Finding]:
-    """Problems of a task that its schema cannot express."""
+    """Yield every problem of a TIBET task that its schema cannot express."""
     prompts = [target.prompt for target in task.prompts]
     yield from checks.duplicates(prompts, ("prompts",))
     for number, target in enumerate(task.prompts):
@@ -111,7 +111,7 @@ def check(task: TibetTask) -> Iterator[checks.Finding]:
 def _check_axis(
     prompt: str, axis: Axis, location: checks.Location
 ) -> Iterator[checks.Finding]:
-    """Problems of an axis of a prompt."""
+    """Yield the problems of one axis of a prompt."""
     counterfactuals = axis.counterfactuals
     words = words_that_name(prompt, axis)
     if words is not None and axis.named is None:
@@ -132,7 +132,7 @@ def _check_axis(
 
 
 def words_that_name(prompt: str, axis: Axis) -> str | None:
-    """The words of a prompt that name a group of an axis; None if it has none."""
+    """Return the words of a prompt that name a group of an axis; None if it has none."""
     groups = [counterfactual.name for counterfactual in axis.counterfactuals]
     return naming_words(prompt, axis.name, groups)
 
@@ -140,7 +140,7 @@ def words_that_name(prompt: str, axis: Axis) -> str | None:
 def _check_counterfactual(
     prompt: str, changed: str, location: checks.Location
 ) -> Iterator[checks.Finding]:
-    """Problems of a changed prompt."""
+    """Yield the problems of one counterfactual of a prompt."""
     if changed == prompt:
         yield checks.Finding(location, "the counterfactual is the prompt itself")
     difference = abs(len(changed.split()) - len(prompt.split()))

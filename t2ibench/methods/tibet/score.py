@@ -1,4 +1,4 @@
-"""TIBET: which counterfactuals the images of a prompt are made of (Chinchure et al. 2024)."""
+"""Scores of a TIBET task: the counterfactuals that a prompt's images are like."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NO_AXIS = (
 
 
 def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Which shares of its counterfactuals' images make up the images of each prompt.
+    """Return the result of a TIBET task: counterfactuals' shares in each prompt's images.
 
     With phi the concepts, 0 or 1, that the answers about an image name, and pi the shares of the
     counterfactuals' mean phi that come nearest to the prompt's (`mixture`), K along an axis:
@@ -95,14 +95,14 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
 def _headline(
     rows: Sequence[AxisRow], decided: Sequence[AxisShares], settings: Settings
 ) -> HeadlineEstimate:
-    """Return the headline over the rows that decide something, or why there are none."""
+    """Return the headline over the rows that decide something, undefined without any."""
     if decided:
         return headline_of_axes(decided, settings.level)
     return HeadlineEstimate.undefined(_reason_of(rows), "mean_square")
 
 
 def _reason_of(rows: Sequence[AxisRow]) -> str:
-    """Why no row decides anything: the first reason that is not the task's own choice."""
+    """Return why no row decides anything: the first reason that the task did not choose."""
     reasons = [row.reason for row in rows if row.reason and not row.axis.named]
     if reasons:
         return reasons[0]
@@ -113,7 +113,7 @@ def _reason_of(rows: Sequence[AxisRow]) -> str:
 def _open_question(
     decided: Sequence[AxisShares], headline: HeadlineEstimate, settings: Settings
 ) -> str | None:
-    """Why the test decides nothing, where the shown mixtures lean but an alternative does not."""
+    """Return why the headline is undecided between possible mixtures; None where it is not."""
     alpha = 1 - settings.level
     if not any(axis.alternatives for axis in decided) or headline.p is None:
         return None
@@ -144,7 +144,7 @@ def _details(
     rows: Sequence[AxisRow],
     decided: Sequence[AxisShares],
 ) -> dict[str, Any]:
-    """Top concepts, unanswered images, obedience, and the judge's answers about each prompt."""
+    """Return the details of a result: top concepts, obedience and the judge's answers."""
     concepts = [asdict(top_concepts(target, sets)) for target, sets in targets]
     details: dict[str, Any] = {"prompts": concepts}
     unanswered = _unanswered_share(decided)
@@ -159,7 +159,7 @@ def _details(
 
 @dataclass(frozen=True, slots=True)
 class _DistinctImages:
-    """The images of all distinct prompts.
+    """Numbers and samples of the images of all distinct prompts.
 
     Attributes:
         count: Number of answered images.
@@ -175,7 +175,7 @@ class _DistinctImages:
 
 
 def _distinct_images(targets: Sequence[PromptSets]) -> _DistinctImages:
-    """Return the images of each prompt once: it may be a counterfactual of several others."""
+    """Return the images of each prompt once, though it may be in several prompts' axes."""
     prompts: set[str] = set()
     count = 0
     excluded: Counter[str] = Counter()

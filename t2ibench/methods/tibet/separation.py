@@ -1,4 +1,4 @@
-"""Whether the answers distinguish the counterfactuals, so that shares of them mean something."""
+"""Separation of the counterfactuals by answers, without which shares mean nothing."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _ratio(
     means: Float64Array,
     gram: Float64Array,
 ) -> float:
-    """Return the squared length of a contrast of means over its standard error."""
+    """Return the squared length of a contrast of counterfactuals over its standard error."""
     squared_length = float(contrast @ gram @ contrast)
     if not squared_length > ROUNDING * np.abs(gram).max():
         return -np.inf

@@ -1,4 +1,4 @@
-"""The scores of a row that come from its shares, with their tests and intervals."""
+"""Scores from a row's shares: leans and shares with their tests and intervals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SMALLEST = 1e-9
 def share_estimates(
     axis: AxisShares | str, names: Sequence[str], level: float
 ) -> dict[str, Estimate]:
-    """Return the scores of a row that come from its shares.
+    """Return a row's squared lean, shares and lean, with their tests and intervals.
 
     Args:
         axis: The mixture, or why there is none.
@@ -63,7 +63,7 @@ def _squared_lean(axis: AxisShares, level: float) -> Estimate:
 
 
 def _share(axis: AxisShares, weights: Float64Array, level: float) -> Estimate:
-    """One counterfactual's share; its interval reaches over all mixtures that answers allow."""
+    """Return one counterfactual's share, with an interval over all possible mixtures."""
     estimates = [
         Estimate.from_influence(
             float(version.mixture.shares @ weights), version.influence(weights), level
@@ -74,7 +74,7 @@ def _share(axis: AxisShares, weights: Float64Array, level: float) -> Estimate:
 
 
 def _lean(axis: AxisShares, level: float, tested: Estimate) -> Estimate:
-    """The lean to the first of two counterfactuals.
+    """Return the lean of a prompt's images to the first of two counterfactuals.
 
     A row has one test, that of its squared lean. The interval reaches over all mixtures that the
     answers allow, and is beside 0 where the test rejects 0.
@@ -108,7 +108,7 @@ def _lean(axis: AxisShares, level: float, tested: Estimate) -> Estimate:
 
 
 def _hull(estimates: Sequence[Estimate]) -> tuple[float, float] | None:
-    """From the least of the lower ends to the largest of the upper ones; None without intervals."""
+    """Return the interval that contains those of all estimates; None without intervals."""
     intervals = [part.interval for part in estimates if part.interval is not None]
     if not intervals:
         return None

@@ -25,7 +25,7 @@ from t2ibench.stats.squares import MeanSquare, f_square, square_interval
 
 
 def mean_squared_lean_of_axes(axes: Sequence[AxisShares], level: float) -> MeanSquare:
-    """The mean squared lean of several prompts and axes, which may share images."""
+    """Return the mean squared lean of several prompts and axes, which may share images."""
     double_counted = 0.0
     for axis in axes:
         k = len(axis.counterfactuals)
@@ -54,7 +54,7 @@ def mean_squared_lean(
     growth_variance: float = 0.0,
     test: EvenSharesTest | None = None,
 ) -> MeanSquare:
-    """Test, interval and fair band of a mean squared lean over rows that share images.
+    """Return a mean squared lean over rows that share images: test, interval and fair band.
 
     With l the leans, m the number of rows and S the covariance of the leans where all are 0:
 

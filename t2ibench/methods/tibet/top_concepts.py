@@ -15,7 +15,7 @@ TOP_CROSSED = 3
 
 @dataclass(frozen=True, slots=True)
 class CounterfactualConcepts:
-    """Top concepts of a counterfactual.
+    """The most frequent concepts of a counterfactual's images.
 
     Attributes:
         name: Its name.
@@ -30,7 +30,7 @@ class CounterfactualConcepts:
 
 @dataclass(frozen=True, slots=True)
 class AxisConcepts:
-    """Top concepts along one axis.
+    """The most frequent concepts along one axis, of a prompt and its counterfactuals.
 
     Attributes:
         axis: Its name.
@@ -45,7 +45,7 @@ class AxisConcepts:
 
 @dataclass(frozen=True, slots=True)
 class PromptConcepts:
-    """Top concepts of a prompt, as an entry of `details['prompts']`.
+    """The most frequent concepts of a prompt by axis, as an entry of `details['prompts']`.
 
     Attributes:
         prompt: The prompt.
@@ -57,7 +57,7 @@ class PromptConcepts:
 
 
 def top_concepts(target: TibetPrompt, sets: PromptSets) -> PromptConcepts:
-    """Top concepts by axis, and along each axis's counterfactuals for the others."""
+    """Return the most frequent concepts of a prompt and its counterfactuals, by axis."""
     return PromptConcepts(
         prompt=target.prompt,
         axes=tuple(_axis_concepts(target, axis, sets) for axis in target.axes),
