@@ -151,7 +151,7 @@ def _jackknife_variance(counts: Float64Array) -> Float64Array:
 
 
 def _margins(counts: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Return the images of each prompt, in all and by class of either question.
+    """Return the number of images of each prompt, and those by class of either question.
 
     Their shapes broadcast with that of the counts.
     """

@@ -245,7 +245,7 @@ def group_test(
     rng: np.random.Generator,
     draws: int = 4999,
 ) -> float:
-    """Return the p-value that an outcome is equally frequent in all groups of images.
+    """Return the p-value that an outcome is equally frequent in every group of images.
 
     Images of one prompt may be alike.
 

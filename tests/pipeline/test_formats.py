@@ -171,7 +171,7 @@ def test_every_file_is_read_or_named(folder: Path, cli: Cli) -> None:
     for said in (NOT_READ, NOT_READ[:-1]):
         status, _, errors = cli(*words)
         # some evidence is missing
-        assert status == 3 and "Replace these files" in errors
+        assert status == 3 and "Replace or remove these files" in errors
         for name, _, reason in said:
             assert (
                 f"image failed: {name}: {reason}" in errors

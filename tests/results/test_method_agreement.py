@@ -198,7 +198,7 @@ def test_what_cannot_be_compared_is_said_in_a_line(
         found.model_copy(update={"model": model}).to_json(), encoding="utf-8"
     )
     status, _, error = cli("check", "agreement", two_encoders, other)
-    assert status == 1 and "are of different images" in error
+    assert status == 1 and "have different images" in error
     one = {
         name: task.model_copy(update={"by_encoder": {}})
         for name, task in found.tasks.items()
