@@ -34,7 +34,7 @@ class Reporter(Notices, Protocol):
     """Shows the progress of a run."""
 
     def stage(self, name: str, total: int, unit: str) -> AbstractContextManager[Ticker]:
-        """Return a context of one stage of a run, with a ticker of what is done."""
+        """Return a context of one stage of a run, with a ticker that counts its steps."""
         ...
 
 

@@ -43,7 +43,7 @@ class Stores:
 
     @property
     def readers(self) -> dict[str, AnswerStore | PeopleStore]:
-        """Return the answers by judge; several files of people's answers count as one judge."""
+        """Return the answers by judge; several files of human answers count as one judge."""
         people = people_among(self.judges)
         others = {
             name: store for name, store in self.judges.items() if name not in people
