@@ -21,7 +21,7 @@ _TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True, slots=True)
 class EvenSharesTest:
-    """The test that the counterfactuals' shares are even in all rows.
+    """The test that the counterfactuals' shares are even in every row.
 
     Attributes:
         critical: The largest mean of the squared leans that it does not reject.
@@ -35,7 +35,7 @@ class EvenSharesTest:
 def even_shares_test(
     axes: Sequence[AxisShares], double_counted: float, level: float
 ) -> EvenSharesTest:
-    """Return the test that the counterfactuals' shares are even in all rows.
+    """Return the test that the counterfactuals' shares are even in every row.
 
     F = l'l / tr S with the prompts' images about the even mixtures in S. So S is known but for the
     counterfactuals' part, and only that part has degrees of freedom. One row of two counterfactuals
