@@ -12,6 +12,7 @@ from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.scales import scale_named
+from t2ibench.methods.core.score_names import split_score_name
 
 Interval = tuple[float, float]
 _LEAN = (-1.0, 1.0)
@@ -45,7 +46,8 @@ def clipped(interval: Interval, possible: Interval, value: float | None) -> Inte
 
 def score_within_range(name: str, estimate: Estimate) -> Estimate:
     """Return a score with its interval cut to the range that scores of its name can have."""
-    possible = _RANGES.get(name.partition(":")[0])
+    kind, _ = split_score_name(name)
+    possible = _RANGES.get(kind)
     if possible is None or estimate.interval is None:
         return estimate
     interval = clipped(estimate.interval, possible, estimate.value)

@@ -10,8 +10,8 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.schema import Reference
+from t2ibench.methods.core.score_names import join_score_name
 from t2ibench.methods.openbias.answers import BiasAnswers
-from t2ibench.methods.openbias.score_names import join_score_name
 from t2ibench.settings import Settings
 from t2ibench.stats import correlation_permutation, logit_slope
 

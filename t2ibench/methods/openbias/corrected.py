@@ -13,10 +13,10 @@ import numpy as np
 from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.judge_check import AttributeCheck
+from t2ibench.methods.core.score_names import join_score_name, split_score_name
 from t2ibench.methods.openbias.answers import BiasAnswers
 from t2ibench.methods.openbias.gathering import KnownJudge
 from t2ibench.methods.openbias.schema import Bias
-from t2ibench.methods.openbias.score_names import join_score_name, split_score_name
 from t2ibench.stats.judged import (
     confusion_matrix,
     corrected_mean_square,

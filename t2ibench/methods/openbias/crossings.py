@@ -15,9 +15,9 @@ import numpy as np
 
 from t2ibench.arrays import IntArray
 from t2ibench.methods.core.estimate import Estimate, Item
+from t2ibench.methods.core.score_names import join_score_name
 from t2ibench.methods.openbias.answers import BiasAnswers
 from t2ibench.methods.openbias.schema import JOIN, OpenBiasTask, crossed_biases
-from t2ibench.methods.openbias.score_names import join_score_name
 from t2ibench.settings import Settings
 from t2ibench.stats import holm
 from t2ibench.stats.interaction import (

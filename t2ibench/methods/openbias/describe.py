@@ -14,8 +14,8 @@ from t2ibench.methods.core.describe import (
     shown_sentence,
 )
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
+from t2ibench.methods.core.score_names import join_score_name
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
-from t2ibench.methods.openbias.score_names import join_score_name
 
 _ALPHA = 0.05
 # The most biases that a sentence describes.

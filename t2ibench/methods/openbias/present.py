@@ -18,8 +18,8 @@ from t2ibench.methods.core.presentation import (
     short_name,
 )
 from t2ibench.methods.core.prompts import fill
+from t2ibench.methods.core.score_names import join_score_name
 from t2ibench.methods.openbias.schema import OpenBiasTask, crossing_names
-from t2ibench.methods.openbias.score_names import join_score_name
 
 _FORMULA = (
     "h = Σ (share of a class − expected share)² / (1 − 1/k), unbiased, over the k classes "

@@ -9,6 +9,7 @@ from t2ibench.arrays import IntArray
 from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.judge_check import AttributeCheck
+from t2ibench.methods.core.score_names import join_score_name
 from t2ibench.methods.openbias.answers import BiasAnswers, CountedRow
 from t2ibench.methods.openbias.caption_share import caption_share
 from t2ibench.methods.openbias.compared_rows import POOLED
@@ -25,7 +26,6 @@ from t2ibench.methods.openbias.published import (
     relative_deviation,
 )
 from t2ibench.methods.openbias.schema import OpenBiasTask
-from t2ibench.methods.openbias.score_names import join_score_name
 from t2ibench.methods.openbias.shares import mean_share, share_scores
 from t2ibench.methods.openbias.squared_lean_test import squared_lean_test
 

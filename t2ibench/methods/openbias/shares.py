@@ -8,8 +8,8 @@ import numpy as np
 
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.score_names import join_score_name
 from t2ibench.methods.openbias.answers import CountedRow
-from t2ibench.methods.openbias.score_names import join_score_name
 from t2ibench.stats import Proportion, clustered_proportion
 from t2ibench.stats.bounds import BoundedProportion
 
