@@ -42,8 +42,8 @@ class MixtureVariance:
             guided: Images with either attribute.
             square: D², estimated without bias; below 0 it counts as 0.
         """
-        of_neutral = _Variance.of(neutral)
-        of_guided = _Variance.of(guided)
+        of_neutral = VarianceAlong.of(neutral)
+        of_guided = VarianceAlong.of(guided)
         ratio = 1.0
         if of_neutral.across > 0 and of_guided.across > 0:
             ratio = of_neutral.across / of_guided.across
@@ -57,7 +57,7 @@ class MixtureVariance:
 
 
 @dataclass(frozen=True, slots=True)
-class _Variance:
+class VarianceAlong:
     """The variance of images about their prompts' means, along and across a direction.
 
     Attributes:
@@ -71,7 +71,7 @@ class _Variance:
     df: float
 
     @classmethod
-    def of(cls, images: Directed) -> _Variance:
+    def of(cls, images: Directed) -> VarianceAlong:
         """Return the variance of images about their prompts' means, pooled over several sets."""
         along = 0.0
         total = 0.0

@@ -27,7 +27,8 @@ from scipy.special import stdtrit
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.leans import Leans
-from t2ibench.methods.core.wording_images import Strata, WordingImages
+from t2ibench.methods.core.mixture_variance import VarianceAlong
+from t2ibench.methods.core.wording_images import WordingImages
 
 # A test at 5 %, as the headline's; what is said beside it is said at 2.5 % on either side.
 _ALPHA = 0.05
@@ -184,15 +185,10 @@ def _mean_variances(
 
 def _variances(images: PromptImages, direction: Float64Array) -> tuple[float, float]:
     """Return the variance of prompts' images along a direction, and its sum across it."""
-    strata = Strata.of(images)
-    _, deviations = strata.deviations(images.embeddings)
-    df = len(deviations) - len(strata.sizes)
-    if df < 1:
+    variance = VarianceAlong.of([(images, direction)])
+    if variance.df < 1:
         return float("nan"), float("nan")
-    places = deviations @ direction
-    along = float(places @ places) / df
-    total = float(np.vdot(deviations, deviations)) / df
-    return along, total - along / float(direction @ direction)
+    return variance.along, variance.across
 
 
 def jackknife_error(values: Float64Array) -> float:
