@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scipy.optimize import brentq
-from scipy.special import betainc, betaincc, betaincinv, ndtr, ndtri
+from scipy.special import betainc, betaincc, ndtr, ndtri
 
+from t2ibench.stats.clopper_pearson import clopper_pearson
 from t2ibench.stats.clusters import Proportion
 
 # In standard errors.
@@ -89,17 +90,7 @@ class BoundedProportion:
 def _interval(share: Proportion, level: float) -> tuple[float, float]:
     if not _extreme(share):
         return share.interval(level)
-    hits = share.value * share.size
-    misses = share.size - hits
-    tail = (1 - level) / 2
-    low = 0.0
-    if hits > 0:
-        low = float(betaincinv(hits, misses + 1, tail))
-    high = 1.0
-    if hits < share.size:
-        upper_tail = 1 - tail
-        high = float(betaincinv(hits + 1, misses, upper_tail))
-    return low, high
+    return clopper_pearson(share.value * share.size, share.size, level)
 
 
 def _p(share: Proportion, expected: float) -> float:

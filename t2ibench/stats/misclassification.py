@@ -224,17 +224,21 @@ def errors_of(
     n_prompts = int(prompts.max()) + 1 if len(prompts) else 0
 
     def rate(hits: BoolArray, among: BoolArray) -> Rate:
-        right = np.bincount(prompts[hits & among], minlength=n_prompts)
+        prompts_of_hits = prompts[hits & among]
+        right = np.bincount(prompts_of_hits, minlength=n_prompts)
         totals = np.bincount(prompts[among], minlength=n_prompts)
         return clustered_rate(right, totals, level, of_another=of_another)
 
     answered = judged_codes >= 0
     of_class = true_codes == code
+    of_others = ~of_class
+    judged_as_class = judged_codes == code
+    judged_otherwise = judged_codes != code
     return ClassErrors(
-        sensitivity=rate(judged_codes == code, among=of_class & answered),
-        specificity=rate(judged_codes != code, among=~of_class & answered),
+        sensitivity=rate(judged_as_class, among=of_class & answered),
+        specificity=rate(judged_otherwise, among=of_others & answered),
         answered=rate(answered, among=of_class),
-        answered_others=rate(answered, among=~of_class),
+        answered_others=rate(answered, among=of_others),
     )
 
 

@@ -11,10 +11,10 @@ from math import factorial, prod
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.stats.categorical import cohens_kappa, krippendorff_alpha
+from t2ibench.stats.clopper_pearson import clopper_pearson
 
 # The code of a person who gave no class.
 NO_CLASS = -1
@@ -56,17 +56,8 @@ def exact_share(hits: int, total: int, level: float = 0.95) -> Interval:
     """
     if not total:
         return Interval(None)
-    share = hits / total
-    misses = total - hits
-    tail = (1 - level) / 2
-    low = 0.0
-    if hits:
-        low = float(betaincinv(hits, misses + 1, tail))
-    high = 1.0
-    if misses:
-        upper_tail = 1 - tail
-        high = float(betaincinv(hits + 1, misses, upper_tail))
-    return Interval(value=share, low=low, high=high)
+    low, high = clopper_pearson(hits, total, level)
+    return Interval(value=hits / total, low=low, high=high)
 
 
 def alpha_interval(

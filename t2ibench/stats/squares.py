@@ -142,13 +142,14 @@ def mean_square(
         v_along = np.asarray(along_variances, dtype=np.float64)
     along = float((n**2 * v_along).sum()) / squares if squares > 0 else 0.0
     growth = float(u.sum()) / total if total > 0 else 0.0
+    beyond_noise = float((n**2 - v).sum())
     return f_square(
         squares=squares / scale,
         noise=total / scale,
         along=along / scale,
         degrees=degrees,
         level=level,
-        value=float((n**2 - v).sum()) / scale,
+        value=beyond_noise / scale,
         growth=growth,
     )
 

@@ -209,9 +209,11 @@ def ratio(
     part_of_covariance = a * b * v
     part_of_bottom_variance = b * b * v
     parts = [part_of_variance, part_of_covariance, part_of_bottom_variance]
+    numerator = (a * m).sum(axis=-1)
+    denominator = (b * m).sum(axis=-1)
     return ratio_of_parts(
-        top=(a * m).sum(axis=-1),
-        bottom=(b * m).sum(axis=-1),
+        top=numerator,
+        bottom=denominator,
         parts=np.stack(parts, axis=-1),
         dfs=f,
         level=level,

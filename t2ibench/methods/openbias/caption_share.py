@@ -5,12 +5,12 @@ The images of one caption are independent of each other, so their answers are bi
 
 from __future__ import annotations
 
-from scipy.special import betaincinv
 from scipy.stats import binomtest
 
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.openbias.answers import CountedRow
 from t2ibench.methods.openbias.shares import share_influence
+from t2ibench.stats.clopper_pearson import clopper_pearson
 
 
 def caption_share(
@@ -34,11 +34,8 @@ def caption_share(
     n_unanswered = len(row.unanswered)
     n_images = len(row.codes) + n_unanswered
     most = least + n_unanswered
-    tail = (1 - level) / 2
-    low = float(betaincinv(least, n_images - least + 1, tail)) if least else 0.0
-    high = 1.0
-    if most < n_images:
-        high = float(betaincinv(most + 1, n_images - most, 1 - tail))
+    low, _ = clopper_pearson(least, n_images, level)
+    _, high = clopper_pearson(most, n_images, level)
     interval = (low, high)
     expected_ends = (expected, expected)
     if row.accuracy is not None:
