@@ -23,7 +23,7 @@ ASKS = (
     "core_occupations_age",
     "core_occupations_skin",
     "core_science_arts",
-    "occupations_tibet",
+    "occupations_winobias",
     "mcas_occupations",
 )
 QUICK = {
@@ -100,7 +100,7 @@ def test_a_judge_that_is_there_checks_and_is_named(tmp_path: Path) -> None:
 
 def test_every_method_that_checks_declares_what_can_be_answered() -> None:
     checking = set()
-    for loaded in load_tasks("extended"):
+    for loaded in load_tasks("all"):
         for check in needs(loaded.spec, Settings(limit=1)).checks:
             assert len(check.classes) > 1, loaded.id
             checking.add(loaded.spec.method)
