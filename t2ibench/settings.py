@@ -279,8 +279,8 @@ class RunSettings(Measurement):
         Names,
         _what(
             "E,…",
-            "embed with these encoders; several are averaged (default: the "
-            "model's, see `t2ibench ls encoders`)",
+            "embed with these encoders, and average their scores (default: "
+            "open_clip's ViT-L-14, or what a toy model brings; see `t2ibench ls encoders`)",
         ),
     ] = ()
     judge: Annotated[
@@ -288,7 +288,7 @@ class RunSettings(Measurement):
         _what(
             "J,…",
             "ask these judges about images, for tasks that need answers "
-            "(default: the model's, see `t2ibench ls judges`)",
+            "(default: Qwen3-VL-4B, or what a toy model brings; see `t2ibench ls judges`)",
         ),
     ] = ()
     judge_args: Annotated[
@@ -301,8 +301,8 @@ class RunSettings(Measurement):
         Names,
         _what(
             "FILE,…",
-            "correct shares by these checks of the judges, from `t2ibench "
-            "check judge --output` (default: none)",
+            "correct shares with the errors of judges in these files, which "
+            "`t2ibench check judge --output` writes (default: none)",
         ),
     ] = ()
     include_path: Annotated[
@@ -312,8 +312,8 @@ class RunSettings(Measurement):
         Args,
         _what(
             "P=FILE,…",
-            "supply captions of tasks that ship none: a file, folder or "
-            "datasets id (default: none)",
+            "read captions for tasks that ship none from a file, a folder or a "
+            "data set of the Hugging Face hub (default: none)",
         ),
     ] = _NO_ARGS
     columns: Annotated[
@@ -336,7 +336,9 @@ class RunSettings(Measurement):
         bool,
         Field(strict=True),
         _what(
-            "", "score tasks without the prompts that have no image (default: no score)"
+            "",
+            "score a task even if some prompts have no image, and leave these "
+            "prompts out (default: no score)",
         ),
     ] = False
     control_encoder: Annotated[
@@ -379,7 +381,8 @@ class RunSettings(Measurement):
         Literal["local", "ray"],
         _where(
             "E",
-            "run the work on local processes or on ray (default: local)",
+            "run the work in local processes (local) or on a Ray cluster (ray) "
+            "(default: local)",
             decides=False,
         ),
     ] = "local"
@@ -430,7 +433,8 @@ class RunSettings(Measurement):
         Field(ge=0, allow_inf_nan=False),
         _much(
             "X",
-            "stop before the total cost of the API exceeds X (default: no limit)",
+            "stop before the server's total price exceeds X, in its currency "
+            "(default: no limit)",
             decides=False,
         ),
     ] = None

@@ -70,7 +70,7 @@ def add(verbs: Any) -> None:
     add_flag(
         action,
         "--images DIR",
-        "read labelled images from these folders, as folder: does (required)",
+        "read labelled images from these folders, laid out as for folder:DIR (required)",
         nargs="+",
         required=True,
     )

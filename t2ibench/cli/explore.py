@@ -37,7 +37,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--encoder E",
-        "read words and images with this encoder (default: the run's)",
+        "embed words and images with this encoder (default: the run's)",
     )
     add_flag(
         verb,

@@ -80,7 +80,7 @@ def add(verbs: Any) -> None:
     add_flag(
         take,
         "--labeller NAME",
-        "name the person who filled the sheet (default: the column 'labeller', else 1)",
+        "name the person who filled in the sheet (default: the column 'labeller', else 1)",
     )
     add_flag(
         take,

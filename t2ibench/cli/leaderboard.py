@@ -49,7 +49,7 @@ def add(verbs: Any) -> None:
         "run that the leaderboard would refuse leaves nothing behind.",
     )
     add_flag(of, "run RUN", "read this run folder, such as runs/toy (required)")
-    to = f"write into this folder of all submissions (default: {_HOME})"
+    to = f"write the submission into a folder of this folder (default: {_HOME})"
     add_flag(of, "--to DIR", to, default=_HOME)
     add_flag(
         of,
@@ -117,7 +117,7 @@ def add(verbs: Any) -> None:
     add_flag(
         of,
         "--submissions DIR",
-        "read submissions from this folder, as DIR does (default: "
+        "read submissions from this folder; the same as DIR (default: "
         "leaderboard/submissions)",
     )
     _add_checks(of)
@@ -133,7 +133,7 @@ def _add_checks(action: Any) -> None:
     add_flag(
         action,
         "--minutes N",
-        "limit each submission to N minutes (default: 60)",
+        "stop verifying a submission after N minutes (default: 60)",
         type=positive,
         default=60,
     )

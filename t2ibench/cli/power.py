@@ -52,7 +52,10 @@ def add(verbs: Any) -> None:
         default=0.2,
     )
     add_flag(
-        verb, "--width W", "plan for an interval of width W (default: none)", type=share
+        verb,
+        "--width W",
+        "plan for confidence intervals of width W (default: none)",
+        type=share,
     )
     add_flag(
         verb,
@@ -64,7 +67,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--corrected-for N",
-        "plan for a run of N tests, by Holm's correction (default: those of the run)",
+        "plan for N tests that Holm's correction covers (default: as many as RUN has)",
         type=positive,
     )
     about = (

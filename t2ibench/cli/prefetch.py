@@ -19,10 +19,30 @@ _EXAMPLES = """examples:
   t2ibench prefetch sdxl --tasks core --dry-run            list them with their sizes alone
   t2ibench prefetch --config run.yaml                      what the run of a file needs
 
-It takes the flags of `t2ibench run`: put `prefetch` in the place of `run`, on a machine with a
-network; copy $HF_HOME to a machine without.
+It accepts every flag of `t2ibench run`, and ignores those that change no download: put `prefetch`
+in the place of `run`, on a machine with a network; copy $HF_HOME to a machine without.
 exit status: 0 all is here, or was listed; 1 something cannot be had; 2 wrong usage
 """
+# Flags of `t2ibench run` that decide what is downloaded, and what they say here.
+_DECIDES = {
+    "model": "download this model: an alias (sdxl) or a hub id "
+    "(default: none, or MODEL)",
+    "tasks": "download what these tasks need; `t2ibench ls` lists them (required)",
+    "model_args": "download what these options of the model name too: lora=… "
+    "(default: none)",
+    "rewriter": "download this rewriter of prompts too: hf:MODEL (default: none)",
+    "rewriter_args": "download what these options of the rewriter name too: "
+    "revision=… (default: none)",
+    "encoder": "download these encoders, if the tasks need one (default: open_clip's "
+    "ViT-L-14; see `t2ibench ls encoders`)",
+    "judge": "download these judges, if the tasks ask questions (default: "
+    "Qwen3-VL-4B; see `t2ibench ls judges`)",
+    "judge_args": "download what these options of the judge name too: revision=… "
+    "(default: none)",
+    "generate_only": "download neither encoders nor judges (default: download them)",
+}
+# Flags that mean here what they mean there.
+_ALIKE = {"include_path", "captions"}
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 _STEP = 1000
 
@@ -44,11 +64,19 @@ def add(verbs: Any) -> None:
     )
     what, *_ = add_settings(
         verb,
+        purposes=_purpose,
         dry_run="list what is needed and what is available, and download "
         "nothing (default: download)",
     )
     add_flag(what, "--preset PAPER", PRESET)
     verb.set_defaults(handler=run)
+
+
+def _purpose(setting: str, line: str) -> str:
+    """Return what the flag of a setting does here; flags that decide nothing are hidden."""
+    if setting in _ALIKE:
+        return line
+    return _DECIDES.get(setting, argparse.SUPPRESS)
 
 
 def run(arguments: argparse.Namespace) -> int:

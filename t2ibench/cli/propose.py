@@ -30,6 +30,14 @@ _EXAMPLES = """examples:
       --output my-tasks/kitchen.yaml
   t2ibench run --model sdxl --include-path my-tasks --tasks kitchen
 
+options of --method-args, with their defaults:
+  overlap=.75        openbias: merge two biases that share this proportion of their classes
+  support=30         openbias: leave out biases that fewer captions suggest (for a folder: 1)
+  per_bias=100       openbias: write at most so many captions for a bias
+  questions=caption  openbias: ask each caption's own question; bias: one question for all captions
+  synonyms=wordnet   openbias: merge classes that WordNet calls synonyms; table: of a short list
+  tries=3            openbias and tibet: ask the model so often until its reply can be read
+
 Replies are stored beside the task (NAME.replies.jsonl); running the command again asks only about
 what has no reply yet. Read the YAML before you run it: it is meant to be corrected by hand.
 """
@@ -59,7 +67,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--proposer-args k=v,…",
-        "set options of the proposer: base_url=… (default: none)",
+        "set options of the model that proposes: base_url=… (default: none)",
         default="",
     )
     add_flag(
@@ -77,10 +85,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--method-args k=v,…",
-        "set options of the method: openbias takes overlap=.75 (merge biases that share this "
-        "proportion of their classes), support=30 (captions a bias must have; 1 for the prompts of "
-        "a folder of images), per_bias=100 (captions kept for each), questions=bias (one for all "
-        "captions) and synonyms=wordnet or table; both take tries=3 (at a reply) (default: these)",
+        "set options of the method, such as support=10; they are listed below (default: none)",
         default="",
     )
     add_device(verb, "an hf: proposer")
@@ -88,8 +93,8 @@ def add(verbs: Any) -> None:
     add_flag(
         captions,
         "--captions FILE|ID",
-        "read captions from this file, folder:DIR or datasets id: COCO, Flickr30k, CSV, … "
-        "(default: none)",
+        "read captions from a file (COCO's or Flickr30k's, CSV, text), from folder:DIR, or from "
+        "a data set of the Hugging Face hub (default: none)",
     )
     add_flag(
         captions, "--column NAME", "read captions from this column (default: caption)"
@@ -111,7 +116,9 @@ def add(verbs: Any) -> None:
         "from a table or sub-folders)",
     )
     add_flag(
-        captions, "--split NAME", "read this split of a datasets id (default: train)"
+        captions,
+        "--split NAME",
+        "read this split of the hub's data set (default: train)",
     )
     add_flag(
         captions, "--people", "keep only captions of one person (default: all captions)"
@@ -132,13 +139,13 @@ def add(verbs: Any) -> None:
     add_flag(
         prompts,
         "--prompt TEXT",
-        "propose for this prompt; repeatable (default: none)",
+        "propose axes of bias for this prompt; repeatable (default: none)",
         action="append",
     )
     add_flag(
         prompts,
         "--prompts FILE",
-        "propose for the prompts of a file, one a line (default: none)",
+        "propose axes of bias for the prompts in a file, one a line (default: none)",
     )
     verb.set_defaults(handler=run)
 

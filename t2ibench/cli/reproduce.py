@@ -42,7 +42,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "paper PAPER",
-        "reproduce this paper of `t2ibench ls papers`, or all (required)",
+        "reproduce this paper, which `t2ibench ls papers` lists, or all (required)",
     )
     add_flag(
         verb,

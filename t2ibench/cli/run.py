@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,8 +84,8 @@ def add(verbs: Any) -> None:
     )
     add_flag(much, "--until-precise W", until, type=share)
     most = (
-        "generate at most N images of a prompt with --until-precise "
-        "(default: 8 times the first round)"
+        "generate at most N images per prompt with --until-precise "
+        "(default: 8 times the task's number)"
     )
     add_flag(much, "--max-images-per-prompt N", most, type=positive)
     add_flag(where, "--verbose", VERBOSE)
@@ -93,10 +94,19 @@ def add(verbs: Any) -> None:
 
 def add_settings(
     verb: Any,
-    dry_run: str = "print prompts, images and time, and generate nothing (default: "
-    "run)",
+    *,
+    purposes: Callable[[str, str], str] | None = None,
+    dry_run: str = "print how many prompts and images there are and how long they take, "
+    "and generate nothing (default: run)",
 ) -> list[Any]:
-    """Add the flags of all settings, and return their groups."""
+    """Add the flags of all settings to a command, and return their groups.
+
+    Args:
+        verb: Parser of the command.
+        purposes: Returns the help line for the name of a setting and its line in `run`; None
+            keeps the lines of `run`.
+        dry_run: Help line of --dry-run.
+    """
     titles = ("what to measure", "how much", "where and how")
     groups = {title: verb.add_argument_group(title) for title in titles}
     for name, _, flag in flags():
@@ -107,9 +117,8 @@ def add_settings(
             kind = {"metavar": flag.metavar, "action": Listed}
         elif name == "include_path":
             kind = {"metavar": flag.metavar, "action": "append"}
-        groups[flag.group].add_argument(
-            flag_name(name), dest=name, help=flag.help, **kind
-        )
+        line = flag.help if purposes is None else purposes(name, flag.help)
+        groups[flag.group].add_argument(flag_name(name), dest=name, help=line, **kind)
     where = groups["where and how"]
     add_flag(
         where,

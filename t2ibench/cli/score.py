@@ -42,13 +42,13 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "runs RUN",
-        "join these run folders of the parts, such as runs/shard-*/toy (required)",
+        "join these run folders, which `run --shard` made: runs/shard-*/toy (required)",
         nargs="+",
     )
     add_flag(
         verb,
         "--output-dir DIR",
-        "write the run into DIR (default: the folder of the parts' folders)",
+        "write the joined run into DIR (default: runs, for runs/shard-*/toy)",
     )
     add_flag(
         verb,

@@ -74,7 +74,9 @@ def help_lines() -> Iterator[tuple[str, str]]:
             if isinstance(action, argparse._SubParsersAction):
                 for name, below in action.choices.items():
                     yield from walk(below, f"{command} {name}")
-            elif not isinstance(action, argparse._HelpAction | argparse._VersionAction):
+            elif action.help != argparse.SUPPRESS and not isinstance(
+                action, argparse._HelpAction | argparse._VersionAction
+            ):
                 flag = "/".join(action.option_strings) or str(action.metavar)
                 yield f"{command} {flag}", action.help or ""
 
