@@ -10,7 +10,7 @@ from t2ibench.version import __version__
 
 _EXAMPLES = """examples:
   t2ibench --model toy --tasks all                         the bundled model, every task
-  t2ibench --model sdxl --tasks core                       gender, skin, age, valence: 2,480 images
+  t2ibench --model sdxl --tasks core                       gender, skin, age, valence: 2,800 images
   t2ibench --model ./my-pipeline --tasks t2iat_flowers_insects --images-per-prompt 4
   t2ibench --model folder:my-images --tasks occupations    images that exist already
   t2ibench --encoder vectors:glove.txt --tasks weat        word vectors, no generator

@@ -384,3 +384,24 @@ def test_patterns_that_cannot_be(tmp_path: Path, pattern: str, message: str) -> 
     fill(tmp_path, ["a_1.png"])
     with pytest.raises(T2IBenchError, match=message):
         made(tmp_path, pattern=pattern)
+
+
+def test_images_of_several_models_are_said_and_recorded(tmp_path: Path) -> None:
+    files = ["a.png", "b.png", "c.png"]
+    fill(tmp_path, files)
+    models = ["sdxl", "flux", "sdxl"]
+    rows = [
+        {"file": file, "prompt": "a nurse", "model": model}
+        for file, model in zip(files, models, strict=True)
+    ]
+    manifest(tmp_path, rows)
+    mixed = made(tmp_path)
+    assert isinstance(mixed, HasNotes)
+    (line,) = mixed.notes
+    assert line.startswith("Images of 2 models are mixed: 'sdxl' (2) and 'flux' (1).")
+    assert mixed.settings["models"] == {"sdxl": 2, "flux": 1}
+
+    manifest(tmp_path, [row | {"model": "sdxl"} for row in rows])
+    alone = made(tmp_path)
+    assert isinstance(alone, HasNotes) and alone.notes == []
+    assert "models" not in alone.settings

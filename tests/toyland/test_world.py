@@ -286,9 +286,9 @@ def test_prompts_of_one_form_decide_where_the_world_frames() -> None:
     leaning_world = ToylandWorld({"world": "framing"})
     bare, _ = scored("core_occupations_gender", fair_world)
     assert bare.headline.p < 0.01 and bare.inconclusive
-    fair_result, _ = scored("occupations_same_form_gender", fair_world)
+    fair_result, _ = scored("core_occupations_same_form", fair_world)
     assert fair_result.headline.p > 0.05 and not fair_result.inconclusive
-    leaning, planted = scored("occupations_same_form_gender", leaning_world)
+    leaning, planted = scored("core_occupations_same_form", leaning_world)
     assert leaning.headline.p < 0.01 and not leaning.inconclusive
     assert leaning.headline.value == pytest.approx(np.mean(planted**2), abs=0.1)
 

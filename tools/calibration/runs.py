@@ -135,10 +135,13 @@ def run(world: RunWorld, seed: int) -> tuple[int, int, int, int]:
 def _planted(task: str) -> Callable[[str], str | None] | None:
     """From a row's name to the side that toyland plants; of the headline from ''."""
     shares = toyland().shares
+
+    def gender_side(row: str) -> str | None:
+        return side_of(0.5 - shares[thing_name(row)]["gender"])
+
     return {
-        "core_occupations_gender": lambda row: side_of(
-            0.5 - shares[thing_name(row)]["gender"]
-        ),
+        "core_occupations_gender": gender_side,
+        "core_occupations_same_form": gender_side,
         "core_science_arts": lambda row: (
             side_of(0.5 - _group_share(row)) if row else "high"
         ),

@@ -75,6 +75,8 @@ class FolderGenerator(ImageFolder):
             "pictures": len(paths),
             "prompts": len(self._files),
         }
+        if len(self.models) > 1:
+            self.settings = {**self.settings, "models": dict(self.models)}
         self._asked = bool(request)
         if request:
             self.settings = {**self.settings, "request": request}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -76,6 +77,8 @@ class ImageFolder:
         self._sheet = sheet
         self._pattern = NamePattern(pattern) if pattern else None
         self.notes: list[str] = []
+        # How many listed images each model made, where the table has a column of models.
+        self.models: Counter[str] = Counter()
 
     def existing(self) -> list[tuple[Path, str]]:
         """Return every existing image with its prompt, in the order of the folder."""
@@ -84,8 +87,11 @@ class ImageFolder:
     def pictures(self) -> list[tuple[Path, str]]:
         """Return every listed image and its prompt, also missing ones; an error if all are."""
         self.notes.clear()
+        self.models.clear()
         listed = self._read()
         if any(is_file(path) for path, _ in listed):
+            if len(self.models) > 1:
+                self.notes.append(_mixed_line(self.models))
             return listed
         if listed:
             names = [str(path.relative_to(self._root)) for path, _ in listed]
@@ -195,6 +201,7 @@ class ImageFolder:
     def _listed(self, table: Table) -> Iterator[tuple[Path, str]]:
         image = table.need("image", _PURPOSE)
         prompt = table.need("prompt", _PURPOSE)
+        model = table.find("model")
         self.notes += table.notes
         finder = FileFinder(self._root)
         for line, row in table.rows:
@@ -206,6 +213,8 @@ class ImageFolder:
                     raise T2IBenchError(
                         f"{where}: its '{shown(heading)}' is empty.", _SENTENCE
                     )
+            if model is not None and (made_by := text_of(row.get(model))):
+                self.models[made_by] += 1
             path = finder.find(name) or self._root / name
             yield self._inside(path, where), text
 
@@ -296,6 +305,26 @@ class ImageFolder:
                 "Only images inside the folder are used.",
             )
         return path
+
+
+def _mixed_line(models: Mapping[str, int]) -> str:
+    """Return a sentence that warns of images of several models in one folder.
+
+    Examples:
+        >>> _mixed_line({"sdxl": 40, "flux": 20})[:62]
+        "Images of 2 models are mixed: 'sdxl' (40) and 'flux' (20). Inte"
+    """
+    names = [f"'{shown(name)}' ({count})" for name, count in models.items()]
+    listed = ", ".join(names[:_SHOWN])
+    if len(names) == 2:
+        listed = " and ".join(names)
+    elif len(names) > _SHOWN:
+        listed += f" and {len(names) - _SHOWN} more"
+    return (
+        f"Images of {len(models)} models are mixed: {listed}. Intervals are too narrow if one "
+        "model drew a group and another the rest; measure each model's images in a folder of "
+        "their own."
+    )
 
 
 def _or_first(number: int | None) -> int:
