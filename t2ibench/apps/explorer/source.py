@@ -31,7 +31,7 @@ from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_files
 from t2ibench.store.repair import mend
 
 _TEXTS = 64  # texts that are embedded at a time
-_KEPT = 50_000  # embeddings of texts that are kept in memory
+_MOST_TEXTS = 50_000  # embeddings of texts that are held in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Collection:
         distinct = list(dict.fromkeys(texts))
         embedded: dict[str, Float32Array] = {}
         with self._lock:
-            if len(self._texts) > _KEPT:
+            if len(self._texts) > _MOST_TEXTS:
                 self._texts.clear()
             for text in distinct:
                 if text in self._texts:
@@ -172,9 +172,9 @@ class Collection:
                 self._texts.update(new)
             embedded.update(new)
         rows = np.stack([embedded[text] for text in texts])
-        lacking = ~np.isfinite(rows).all(axis=1)
-        if lacking.any() and not may_lack:
-            text = texts[int(np.argmax(lacking))]
+        without_vector = ~np.isfinite(rows).all(axis=1)
+        if without_vector.any() and not may_lack:
+            text = texts[int(np.argmax(without_vector))]
             raise T2IBenchError(
                 f"The encoder '{self.encoder.name}' has no vector of the text '{shown(text)}'.",
                 "Ask for another text, or explore with another --encoder.",

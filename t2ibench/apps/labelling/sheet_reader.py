@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from t2ibench.apps.labelling.sample import Item
-from t2ibench.apps.labelling.sheet import ABSENT, COLUMNS, NO_CLASS
+from t2ibench.apps.labelling.sheet import COLUMNS, NO_CLASS, NOT_SHOWN
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.judges.class_words import class_named
@@ -190,7 +190,7 @@ def _option(answer: str, item: Item, beside: Collection[str]) -> str | None:
     """Return the class, 'unknown' or 'not in the picture' that a cell means; None if neither."""
     plain = " ".join(answer.split()).casefold().removeprefix("'")
     if plain in NO_CLASS:
-        return ABSENT if plain == ABSENT else UNKNOWN
+        return NOT_SHOWN if plain == NOT_SHOWN else UNKNOWN
     return class_named(answer, item.classes, beside) or class_named(
         plain, item.classes, beside
     )

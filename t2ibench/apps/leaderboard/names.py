@@ -100,7 +100,7 @@ def _borrowed(name: str, model: str) -> str | None:
     return None
 
 
-def twin(name: str, others: Mapping[str, str]) -> str | None:
+def lookalike(name: str, others: Mapping[str, str]) -> str | None:
     """Return the entry whose name can be confused with this one, or None."""
     mine = skeleton(name)
     return next((row for row, other in others.items() if skeleton(other) == mine), None)

@@ -399,12 +399,12 @@ def _why_unranked(entry: Entry, compared: Sequence[str]) -> str:
     """Return why a model has no rank over all families; "" if it has one."""
     if not compared:
         return "no other model was measured alike"
-    lacking = [name for name in compared if name not in entry.ranks]
-    absent = [name for name in lacking if name not in entry.families]
-    titles = ", ".join(METHODS.get(name).title for name in (absent or lacking))
-    if absent:
+    without_rank = [name for name in compared if name not in entry.ranks]
+    not_run = [name for name in without_rank if name not in entry.families]
+    titles = ", ".join(METHODS.get(name).title for name in (not_run or without_rank))
+    if not_run:
         return f"not run: {titles}"
-    return f"no rank in {titles}" if lacking else ""
+    return f"no rank in {titles}" if without_rank else ""
 
 
 def _overall_rank(entry: Entry, compared: Sequence[str], among: int) -> Rank:
