@@ -147,7 +147,7 @@ def _add_checks(action: Any) -> None:
 
 def submit(arguments: argparse.Namespace) -> int:
     """Pack a run as a submission and check it."""
-    from t2ibench.apps.leaderboard.board import submissions
+    from t2ibench.apps.leaderboard.board import lookalike_problem, submissions
     from t2ibench.apps.leaderboard.packing import pack
     from t2ibench.apps.leaderboard.submission import read_manifest
     from t2ibench.apps.leaderboard.verify import verify

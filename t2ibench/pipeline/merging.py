@@ -124,7 +124,7 @@ def _merged_parts(
     """Return the record of the parts that the folder was merged from."""
     if not missing.count:
         return target.merged
-    merged = MergedParts(count=missing.count, missing=missing.absent)
+    merged = MergedParts(count=missing.count, missing=missing.not_given)
     for record in (target, *(folder.record for folder in sources)):
         if record.merged is not None:
             merged.costs |= record.merged.costs

@@ -201,7 +201,7 @@ def joined(before: Outcome, after: Outcome) -> Outcome:
         after,
         damaged=[*before.damaged, *after.damaged],
         problems=[*before.problems, *after.problems],
-        lost=before.lost + after.lost,
+        not_generated=before.not_generated + after.not_generated,
         stopped={**before.stopped, **after.stopped},
     )
     return replace(

@@ -77,7 +77,7 @@ def on_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def heard_again() -> None:
+def restore_handler() -> None:
     """Restore the handler of SIGTERM after a library has replaced it."""
     if _handler is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _handler)

@@ -204,7 +204,7 @@ def _bar(task: TaskView, width: int, size: int) -> Line:
     return _cut(" ".join(parts), width).rstrip(), mark.state
 
 
-def untold(run: RunView, width: int = 80) -> list[str]:
+def inconclusive(run: RunView, width: int = 80) -> list[str]:
     """Return a line for each inconclusive test with the reason."""
     tasks = [task for task in run.tasks if STATES[task.mark.state].unsure]
     longest = min(_NAME - 1, max((len(task.id) for task in tasks), default=0))

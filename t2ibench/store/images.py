@@ -110,19 +110,19 @@ def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
     return file is None or (match is not None and match[2] in SUFFIXES)
 
 
-def absent_files(root: Path, files: Iterable[str]) -> set[str]:
+def missing_files(root: Path, files: Iterable[str]) -> set[str]:
     """Return which image files are missing, from one listing of each folder for speed."""
     by_folder: dict[str, list[str]] = {}
     for file in files:
         by_folder.setdefault(file[:2], []).append(file)
-    absent: set[str] = set()
+    missing: set[str] = set()
     for folder, wanted in by_folder.items():
         try:
             names = set(os.listdir(root / folder))  # noqa: PTH208  # names alone, no paths
         except (OSError, ValueError):  # ValueError: a name that no folder can have
             names = set()
-        absent.update(file for file in wanted if file[3:] not in names)
-    return absent
+        missing.update(file for file in wanted if file[3:] not in names)
+    return missing
 
 
 def in_order(attempts: Iterable[Attempt]) -> list[Attempt]:
@@ -233,13 +233,13 @@ class ImageStore:
         self._model = ("generator", "", fingerprint)
         self._generator = content_id(*self._model)
         self._named: set[int] = set()  # prompts whose rows are there
-        self._absent: set[str] | None = None
+        self._missing: set[str] | None = None
         self.refresh()
 
     @uncollected()
     def refresh(self) -> None:
         """Reload the stored attempts at images; a generated image counts before failed attempts."""
-        self._absent = None
+        self._missing = None
         self._perceptual_hashes: EvidenceStore | None = None
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
         prompts = self.database.texts(texts, self._generator)
@@ -296,14 +296,14 @@ class ImageStore:
         """Return whether an image's file exists; always True for an attempt without an image."""
         if attempt.file is None:
             return attempt.status != "ok"
-        if self._absent is None:
+        if self._missing is None:
             files = (row.file for row in self._rows.values() if row.file is not None)
-            self._absent = absent_files(self.root, files)
-        return attempt.file not in self._absent
+            self._missing = missing_files(self.root, files)
+        return attempt.file not in self._missing
 
     def attempts(self) -> list[Attempt]:
         """Return the records of images whose files exist, ordered by prompt and index."""
-        self._absent = None  # look again
+        self._missing = None  # look again
         attempts = filter(self.has_file, self.all_attempts())
         return in_order(attempts)
 
@@ -391,7 +391,7 @@ class ImageStore:
                 seen = np.stack([perceptual_hashes[key] for key in unseen])
                 self.perceptual_hashes.add("images", unseen, seen, dtype="float16")
         self._rows |= new
-        if self._absent is not None:
-            self._absent -= {
+        if self._missing is not None:
+            self._missing -= {
                 attempt.file for attempt in new.values() if attempt.file is not None
             }

@@ -153,7 +153,10 @@ class Pages:
         cards = []
         for task in model.tasks.values():
             card = card_view(
-                task, self._titles[task.result.method], is_open=True, says_lost=False
+                task,
+                self._titles[task.result.method],
+                is_open=True,
+                says_excluded=False,
             )
             html = templating.fragment("card.html", card=card)
             cards.append((task_row_view(task), html))

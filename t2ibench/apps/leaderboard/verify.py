@@ -143,7 +143,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
             "rewritings": revised or results.model.rewriter is not None,
         }
         verdict.unconfirmed = [
-            *claims.STATED,
+            *claims.UNCONFIRMED,
             *(name for name, there in others.items() if there),
         ]
         stores = open_stores(

@@ -238,12 +238,10 @@ def _principal(
     return vectors[order], weights[order]
 
 
-def text_control(
-    value: float | None, scale: str, lacking: str | None = None
-) -> Control:
+def text_control(value: float | None, scale: str, reason: str | None = None) -> Control:
     """Return the control that scores the words alone, without any image."""
-    if value is None and lacking is not None:
-        return Control(f"What the words alone say is unknown: {lacking}.")
+    if value is None and reason is not None:
+        return Control(f"What the words alone say is unknown: {reason}.")
     if value is None:
         return Control("The texts with either attribute do not differ.")
     return Control(

@@ -152,7 +152,7 @@ class _State:
     item: int | None = None  # its number
     heard: float = 0.0  # when
     deaths: int = 0
-    lost: bool = False
+    abandoned: bool = False
 
 
 class WorkerPool:
@@ -322,9 +322,9 @@ class WorkerPool:
                 self._workers.start(number)
         else:
             then = "it is not started again"
-            state.lost = True
+            state.abandoned = True
         self._reporter.warn(f"{death}; others do its work, and {then}.")
-        if all(other.lost for other in self._states if other.started):
+        if all(other.abandoned for other in self._states if other.started):
             raise T2IBenchError(
                 f"No worker is left: {death}.",
                 "Everything done so far is kept: run the same command again, with fewer --workers "
