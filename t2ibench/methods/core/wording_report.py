@@ -31,7 +31,7 @@ def in_wordings(leans: Leans, numbers: Sequence[int]) -> Leans:
 
 
 def by_wording(leans: Leans) -> tuple[Float64Array, Float64Array]:
-    """Return N and D of every stimulus in every wording, each of shape (stimuli, wordings)."""
+    """Return the numerator and the distance of every lean, each of shape (stimuli, wordings)."""
     means = project(leans.images, leans.directions[:, None])[0, ..., 0]
     return means @ TOP, means @ BOTTOM
 
