@@ -62,7 +62,7 @@ def test_the_interval_over_stimuli_covers(distance: float) -> None:
     assert hits >= 0.9 and (distance or hits <= 0.99)
 
 
-def test_toylands_objects_resemble_those_of_whom_they_are_planted_for() -> None:
+def test_objects_in_toyland_resemble_the_group_that_is_planted() -> None:
     """Toyland draws these with somebody who uses them: 85 to 95 % women for the last three."""
     kinds = ("photo", "picture", "portrait")
     task = task_by_hand(

@@ -297,7 +297,7 @@ class Leans:
         return ratio(shifted, bottom, means, variances, dfs, level)
 
     def _smoothed(self, variances_of_means: Float64Array) -> Float64Array:
-        """Return the variances of the means, with half an image more at A and at B of the neutral."""
+        """Return variances of the means, the neutral with half an image more at A and at B."""
         n_images = np.array(
             [
                 sum(len(images.neutral) for images in wordings)
