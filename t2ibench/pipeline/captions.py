@@ -66,7 +66,7 @@ def _filled(
     """Return the task with captions, or None without any, and a line if they changed."""
     stored = stored_task(task, run)
     if stored is not None and not same_but_for_captions(stored.spec, task.spec):
-        stored = None  # made for another version of the task
+        stored = None  # it was made for another version of the task
     before = None
     if stored is not None and stored.spec.drawn_from:
         before = stored.spec.drawn_from.drawn

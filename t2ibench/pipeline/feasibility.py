@@ -60,7 +60,7 @@ def feasible(
         else:
             tasks.append(task)
         wanted |= prompts
-    if wanted:  # what only tasks without a single image ask for, nobody looks for
+    if wanted:  # prompts of tasks without any image are not reported
         short_of_images = {
             prompt: counts
             for prompt, counts in short_of_images.items()

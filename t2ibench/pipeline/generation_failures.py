@@ -40,7 +40,8 @@ class GenerationFailures:
         if failed + black < max(tried, ABORT_AFTER_FAILURES):
             return
         if not failed and len(self.black_prompts) == 1:
-            return  # a safety checker without a word of its own may have taken them
+            # A safety checker that does not report itself may have blackened them.
+            return
         if not failed:
             raise T2IBenchError(
                 f"The first {black} images are all black, whatever their prompt.",

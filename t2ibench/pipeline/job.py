@@ -221,7 +221,7 @@ def store_images(files: Sequence[GeneratedFile], store: ImageStore) -> list[Atte
                 attempt = store.add_image(
                     request.key, request.seed, file.data, file.suffix
                 )
-            # An error of the disk; the others of the batch are recorded.
+            # The disk failed; the other images of the batch are recorded.
             except T2IBenchError as error:
                 failure = failure or error
                 continue

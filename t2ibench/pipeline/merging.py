@@ -36,7 +36,7 @@ from t2ibench.store.schema import columns, key_columns
 from t2ibench.tasks.run_tasks import FOLDER as TASKS
 
 _PART = 256  # embeddings that are copied together
-# Rows that are named by their content; what names them in a part names them in the run.
+# Rows with keys of their content, which are the same in a part and in the run.
 _ROWS = ("texts", "models", "questions", "answers", "labels")
 _FAILED = "failed"
 _TRY, _STATUS = columns("attempts").index("try"), columns("attempts").index("status")

@@ -44,7 +44,7 @@ class Readers:
         """
         clause = "has no answers about" if judges else "lacks embeddings of"
         named = dict(results)
-        # Where nobody has a score, the method's own reasons say more.
+        # Where none has a score, the method's own reasons are more specific.
         some_scored = any(not result.reason for result in results.values())
         for name, result in results.items():
             lacks = (

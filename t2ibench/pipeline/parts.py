@@ -20,7 +20,7 @@ from t2ibench.results.run import RunFolder
 from t2ibench.store.images import ImageStore
 
 _SHOWN = 12  # parts that a message names
-# What all parts share; their output, cost and history are their own.
+# What all parts must share; they differ in output, cost and history.
 _SAME = ("tasks", "measurement", "encoders", "controls", "judges", "pools")
 
 
@@ -29,7 +29,8 @@ class MissingParts:
     """The missing parts and images of a run that is merged."""
 
     count: int = 0  # parts of the run; 0 where no part is numbered
-    not_given: list[int] = field(default_factory=list)  # parts that nobody gave
+    # numbers of parts that were not given
+    not_given: list[int] = field(default_factory=list)
     # part to what is missing of it
     unfinished: dict[int, str] = field(default_factory=dict)
     images: int = 0  # that no run has, where no part is numbered

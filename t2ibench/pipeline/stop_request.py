@@ -10,7 +10,8 @@ from types import FrameType
 
 _asked = threading.Event()
 _handler: Callable[[int, FrameType | None], None] | None = None
-_working = False  # a stage looks for the request itself, between two batches
+# whether a stage runs, which checks for the request between two batches
+_working = False
 
 
 def ask() -> None:
@@ -57,7 +58,7 @@ def held() -> Iterator[None]:
 def on_sigterm() -> Iterator[None]:
     """Context in which a first SIGTERM stops after the batch, and a second one at once."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may say what a signal does
+        yield  # only the main thread may install signal handlers
         return
 
     def hear(number: int, _: FrameType | None) -> None:

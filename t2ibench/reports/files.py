@@ -64,7 +64,7 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
 
     With a target the page goes there, and the folder's own files stay as they are.
     """
-    # Drawing takes libraries that no other command needs.
+    # Imported here: no other command needs the libraries that draw.
     from t2ibench.reports.figures.files import write_figure
     from t2ibench.reports.html.run_page import run_page
 
@@ -114,7 +114,7 @@ def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
     if folder is None:
         return specs_of(hashes, [])
     further: list[Path] = []
-    # Of results alone, the shipped tasks will do.
+    # Without a run folder, the shipped tasks are enough.
     with contextlib.suppress(T2IBenchError):
         further = [Path(path) for path in open_run(folder).record.include_path]
     stored_by_hash = stored_specs(folder)

@@ -198,7 +198,7 @@ def _bar(task: TaskView, width: int, size: int) -> Line:
         and mark.state != "no_score"
     ):
         interval = f"{written(mark.low, 2):>5} to {written(mark.high, 2):>5}"
-        # A number with a unit may leave no room for it.
+        # A number with a unit may leave no room for the interval.
         if len(" ".join([*parts, interval])) <= width:
             parts.append(interval)
     return _cut(" ".join(parts), width).rstrip(), mark.state

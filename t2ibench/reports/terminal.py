@@ -151,7 +151,7 @@ def print_results(
     width = min(width or shutil.get_terminal_size().columns, 80)
     console = Console(width=width, emoji=False, highlight=False)
     run = run_view(results, specs)
-    # Captured, because rich ends the process where a reader has enough.
+    # Captured, because rich ends the process when the reader of a pipe closes it.
     with console.capture() as captured:
         for line in screen(run, max(width, 60), folder):
             console.print(line, crop=False, overflow="ignore")

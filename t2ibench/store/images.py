@@ -31,7 +31,8 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 _NAME = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{62}(\.[a-z]{3,4})")
 
 
-@dataclass(slots=True)  # not frozen: a million are read in seconds
+# Not frozen: a run may have a million records, and frozen ones are slower to make.
+@dataclass(slots=True)
 class Attempt:
     """An attempt to generate one image, with its outcome.
 
@@ -81,7 +82,7 @@ _values = attrgetter(*(attribute.name for attribute in fields(Attempt)))
 def file_key(fingerprint: str, key: ImageKey) -> str:
     """Return the SHA-256 of an image's inputs: generator fingerprint, index and prompt."""
     text = f"{fingerprint}\0{key.index}\0{_text_of(key)}"
-    # A row that somebody else wrote may hold half a surrogate pair.
+    # A row that another program wrote may hold half a surrogate pair.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -232,7 +233,7 @@ class ImageStore:
         self.fingerprint = fingerprint
         self._model = ("generator", "", fingerprint)
         self._generator = content_id(*self._model)
-        self._named: set[int] = set()  # prompts whose rows are there
+        self._named: set[int] = set()  # ids of prompts whose texts are stored
         self._missing: set[str] | None = None
         self.refresh()
 
@@ -303,7 +304,7 @@ class ImageStore:
 
     def attempts(self) -> list[Attempt]:
         """Return the records of images whose files exist, ordered by prompt and index."""
-        self._missing = None  # look again
+        self._missing = None  # files may have been removed since
         attempts = filter(self.has_file, self.all_attempts())
         return in_order(attempts)
 
@@ -337,7 +338,7 @@ class ImageStore:
         """Write the file of an image; `record` must be called to register it."""
         name = file_key(self.fingerprint, key)
         file = f"{name[:2]}/{name}{suffix}"
-        # Not durable: after a loss of power the hash in its row tells that the file is damaged.
+        # Not durable: after a loss of power the hash in its row shows that the file is damaged.
         write_bytes(self.root / file, data, durable=False)
         digest = hashlib.sha256(data).hexdigest()
         return Attempt(key, seed, "ok", file=file, sha256=digest)

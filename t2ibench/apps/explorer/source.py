@@ -131,7 +131,7 @@ class Collection:
                 of_source, key=lambda index: places[pictures[index].sha256]
             ):
                 rows[index] = source.evidence.get("images", pictures[index].sha256)
-        # An image that the encoder cannot embed is nowhere on the map.
+        # An image that the encoder cannot embed has no place on the map.
         seen = np.flatnonzero(np.isfinite(rows).all(axis=1))
         self.gallery = Gallery([pictures[index] for index in seen.tolist()], rows[seen])
         self._texts: dict[str, Float32Array] = {}
@@ -164,7 +164,7 @@ class Collection:
                         "texts", text_key(text)
                     )
         todo = [text for text in distinct if text not in embedded]
-        # A few at a time: between them, other questions get their turn.
+        # A few at a time, so that other requests get the lock in between.
         for start in range(0, len(todo), _TEXTS):
             part = todo[start : start + _TEXTS]
             with self._lock:

@@ -120,4 +120,4 @@ def split(prompts: Sequence[str]) -> tuple[str, str, list[str]]:
         tree = _tree(root, relation, labels)
         if [tree.text([node.id]) for node in tree.nodes[1:]] == list(prompts):
             return root, relation, labels
-    return "", PROPERTY, list(prompts)  # a property of nothing is its own text
+    return "", PROPERTY, list(prompts)  # without a subject, a property is its own text

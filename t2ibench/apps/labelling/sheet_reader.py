@@ -19,7 +19,7 @@ from t2ibench.store.people_tables.reader import Table, read_table
 # An identifier that no spreadsheet has changed: it contains a letter, and is not such as '12e34'.
 _INTACT = re.compile(r"(?!\d+e\d+$)(?=.*[a-z])q?[0-9a-f]{16}")
 _LINES = 6  # different answers, or people, in a message
-NOBODY = "1"  # who answered, where nobody says it
+NOBODY = "1"  # the labeller's name where a sheet has none
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,8 @@ def try_judge(
     for question, answer in zip(questions, answers, strict=True):
         key = (question.attribute, question.query.question, question.query.classes)
         rows = checked[key]
-        if answer.answer is not None:  # what was not answered for an error is left out
+        # A question that failed with an error is excluded.
+        if answer.answer is not None:
             name = in_its_classes(answer, question.query.classes).answer
             answered = name if name in question.query.classes else UNKNOWN
             rows.append(

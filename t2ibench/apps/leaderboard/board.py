@@ -50,7 +50,7 @@ def read_board(
             entry = _admit(folder, judge(folder))
         except (
             Exception
-        ) as error:  # whatever a stranger's files can do, the others are shown
+        ) as error:  # untrusted files may raise anything; the other entries are shown
             kind = (
                 "" if isinstance(error, T2IBenchError) else f"{type(error).__name__}: "
             )
@@ -125,7 +125,7 @@ def folder_problems(root: Path) -> Iterator[str]:
     for number, folder in enumerate(folders):
         if not _FOLDER.fullmatch(folder.name):
             yield f"{names.visible(str(folder))}: its name may only hold letters, digits, . _ and -"
-        with suppress(T2IBenchError):  # verifying it says so
+        with suppress(T2IBenchError):  # verifying the submission reports it
             if problem := lookalike_problem(
                 read_manifest(folder).name, folders[:number]
             ):
@@ -134,7 +134,7 @@ def folder_problems(root: Path) -> Iterator[str]:
 
 def _measure(entries: Sequence[Entry]) -> None:
     """Compute each model's scores by family, and its departures from the tasks' definitions."""
-    # No model is ranked by what few models ran.
+    # A family that few models ran does not rank them.
     extended = {
         name for name, task in build_index()[0].tasks.items() if task.spec.extended
     }
@@ -148,7 +148,7 @@ def _measure(entries: Sequence[Entry]) -> None:
     }
     sizes = _family_sizes(tasks_of_entries.values())
     for entry in entries:
-        # Who ran extended tests alone is compared with those who ran the same ones.
+        # Models that ran extended tests alone are compared with those that ran the same ones.
         tasks = tasks_of_entries[entry.id] or entry.results.tasks
         sizes_of_entry = _family_sizes([tasks])
         all_sizes = (

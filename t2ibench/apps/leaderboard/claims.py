@@ -24,11 +24,11 @@ from t2ibench.settings import (
 from t2ibench.store.answers import ANSWERS_BY, by_people
 from t2ibench.store.images import ImageStore
 
-# The submitter's word alone: what no verification can tell, and what only the model can.
+# What only the submitter states: no verification, or only loading the model, can confirm it.
 UNCONFIRMED = ("environment", "t2ibench", "revision", "settings", "effective_settings")
 _LONGEST_COMMAND = 20_000  # characters
 _SHOWN = 5
-# Ten times and more of what was seen between processors and versions of numpy and scipy, and one
+# At least ten times the differences between processors and versions of numpy and scipy, and one
 # Monte Carlo draw that falls on the other side (leaderboard/README.md).
 _RELATIVE = 1e-6
 _ABSOLUTE = 1e-7

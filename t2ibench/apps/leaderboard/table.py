@@ -335,7 +335,7 @@ def strata(entries: Sequence[Entry]) -> list[Stratum]:
     """Group models that were measured in the same way, and rank them within each group."""
     strata_so_far: list[Stratum] = []
     measurements = [(entry, _measured(entry)) for entry in entries]
-    # Who was measured in most ways says what a stratum is; the others join it.
+    # The entries that were measured in most ways define the strata; the others join them.
     measurements.sort(
         key=lambda measurement: (-len(measurement[1].tasks), measurement[0].id)
     )
@@ -374,7 +374,7 @@ def _rank(stratum: Stratum) -> None:
         if any(_shows(entry, name) for entry in entries)
     ]
     places = {name: family_ranks(entries, name) for name in stratum.families}
-    # One model alone in a family is first of one, which says nothing.
+    # A single model in a family would be first of one.
     compared = [name for name, ranked in places.items() if sum(map(bool, ranked)) > 1]
     for index, entry in enumerate(entries):
         entry.ranks = {}

@@ -37,7 +37,7 @@ from t2ibench.version import __version__
 
 MINUTES = 60.0  # that a submission may take
 _MOST_LINES, _LONGEST_LINE = 20, 500  # of a verdict; characters
-# What one of a kind is called, and several.
+# Singular and plural of each kind of evidence.
 _PARTS = {
     "images": ("image", "images"),
     "texts": ("embedding of a text", "embeddings of texts"),
@@ -67,7 +67,8 @@ def verify(
         verdict.problems.append(
             f"it takes more than {minutes:g} minutes to check (--minutes)"
         )
-    except Exception as error:  # nothing in one submission ends the check of the others
+    except Exception as error:
+        # No error in one submission stops the check of the others.
         reason = f"{type(error).__name__}: {first_line(error)}"
         verdict.problems.append(f"{folder} cannot be read ({reason})")
     if verdict.problems:
@@ -249,7 +250,7 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
         )
     except (
         Exception
-    ) as error:  # of a model: it fails here, which is not the submission's fault
+    ) as error:  # a model that fails on this machine is not the submission's fault
         reason = f"{type(error).__name__}: {first_line(error)}"
         verdict.not_regenerated.append(f"making it again failed here with {reason}")
     if not verdict.problems:

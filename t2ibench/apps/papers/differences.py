@@ -109,7 +109,7 @@ def _model(paper: Paper, results: Results) -> Iterator[str]:
     asked = model.settings
     used = model.effective_settings
     for name, value in preset.model_args.items():
-        # What was really used stands before what was asked for.
+        # What was really used takes precedence over what was asked for.
         used_values = [used[key] for key in _USED.get(name, (name,)) if key in used]
         used_values = used_values or ([asked[name]] if name in asked else [])
         here = list(dict.fromkeys(map(_plain, used_values)))

@@ -34,7 +34,7 @@ from t2ibench.pipeline.work_items import WorkItem
 from t2ibench.pipeline.worker import UserLine, WorkerSpec
 from t2ibench.settings import RunSettings
 
-_READY_TRIES = 10  # of an actor to come up, each on whatever node is there
+_READY_TRIES = 10  # attempts of an actor to start, each on any available node
 
 
 class Args(Arguments):
@@ -81,7 +81,7 @@ def _connect(address: str | None) -> bool:
             f"The Ray cluster {named or 'of this machine'} cannot be reached: {first_line(error)}",
             "Check --engine-args address=… or RAY_ADDRESS, and that `ray status` answers.",
         ) from error
-    restore_handler()  # Ray has taken SIGTERM
+    restore_handler()  # Ray has installed its own handler of SIGTERM
     return True
 
 
