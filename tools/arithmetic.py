@@ -119,16 +119,16 @@ def _walk(
 
 def _rounded(one: str, other: str) -> bool:
     """Whether two sentences differ only in the last digit of numbers in them."""
-    parts, twins = (re.split(r"(\d+(?:\.\d+)?)", text) for text in (one, other))
-    if parts[::2] != twins[::2]:
+    parts, other_parts = (re.split(r"(\d+(?:\.\d+)?)", text) for text in (one, other))
+    if parts[::2] != other_parts[::2]:
         return False
-    for number, twin in zip(parts[1::2], twins[1::2], strict=True):
+    for number, other_number in zip(parts[1::2], other_parts[1::2], strict=True):
         digits = len(number.partition(".")[2])
-        if digits != len(twin.partition(".")[2]):
+        if digits != len(other_number.partition(".")[2]):
             return False
-        if abs(round(float(number) * 10**digits) - round(float(twin) * 10**digits)) > (
-            digits > 0
-        ):
+        if abs(
+            round(float(number) * 10**digits) - round(float(other_number) * 10**digits)
+        ) > (digits > 0):
             return False
     return True
 

@@ -179,7 +179,7 @@ def _by_group(attribute: AttributeCheck) -> Iterator[str]:
 def _summary(trial: Trial) -> list[str]:
     lines = [
         "Asked again, one by one and backwards: "
-        f"{trial.same_again} of {trial.asked_again} the same."
+        f"{trial.answered_alike} of {trial.asked_twice} the same."
     ]
     lines += [
         f"{count} without an answer: {reason}"

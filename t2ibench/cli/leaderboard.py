@@ -147,7 +147,7 @@ def _add_checks(action: Any) -> None:
 
 def submit(arguments: argparse.Namespace) -> int:
     """Pack a run as a submission and check it."""
-    from t2ibench.apps.leaderboard.board import submissions, twins
+    from t2ibench.apps.leaderboard.board import lookalike_problem, submissions
     from t2ibench.apps.leaderboard.packing import pack
     from t2ibench.apps.leaderboard.submission import read_manifest
     from t2ibench.apps.leaderboard.verify import verify
@@ -162,7 +162,9 @@ def submit(arguments: argparse.Namespace) -> int:
         folder = to / packed.name
         verdict = verify(packed)
         problems = [*verdict.problems]
-        if clash := twins(read_manifest(packed).name, set(submissions(to)) - {folder}):
+        if clash := lookalike_problem(
+            read_manifest(packed).name, set(submissions(to)) - {folder}
+        ):
             problems.append(clash)
         if problems:
             raise T2IBenchError(
@@ -228,8 +230,8 @@ def _verdict_notes(verdict: Verdict) -> list[str]:
 
     tasks = verdict.results.tasks if verdict.results else {}
     notes = [f"note: {line}" for line in [*verdict.notes, *departures(tasks)]]
-    if verdict.stated and not verdict.problems:
-        notes.append(f"as stated by the submitter: {', '.join(verdict.stated)}")
+    if verdict.unconfirmed and not verdict.problems:
+        notes.append(f"as stated by the submitter: {', '.join(verdict.unconfirmed)}")
     return notes
 
 

@@ -351,7 +351,9 @@ def _counted(outcome: Outcome, reads_images: bool, total: int) -> str:
 
 def _say_missing(outcome: Outcome, reads_images: bool, reporter: Any) -> None:
     """Print why images are missing, the most frequent reasons first."""
-    missing = sorted(outcome.lost.items(), key=lambda item: (-item[1], item[0]))
+    missing = sorted(
+        outcome.not_generated.items(), key=lambda item: (-item[1], item[0])
+    )
     for (status, reason), count in missing[:_REASONS]:
         plural = "" if count == 1 else "s"
         reporter.warn(f"{count} image{plural} {status}: {reason.rstrip('.')}.")

@@ -15,7 +15,7 @@ from t2ibench.proposals.pools import Source, fill, task_text
 from t2ibench.settings import RunSettings
 from t2ibench.store.files import write_text
 from t2ibench.tasks.loader import LoadedTask
-from t2ibench.tasks.run_tasks import kept_file, kept_task
+from t2ibench.tasks.run_tasks import stored_file, stored_task
 
 
 def with_captions(
@@ -64,9 +64,9 @@ def _filled(
     task: LoadedTask, pool: CaptionPool, source: Source | None, run: Path
 ) -> tuple[LoadedTask | None, str | None]:
     """Return the task with captions, or None without any, and a line if they changed."""
-    stored = kept_task(task, run)
+    stored = stored_task(task, run)
     if stored is not None and not same_but_for_captions(stored.spec, task.spec):
-        stored = None  # made for another version of the task
+        stored = None  # it was made for another version of the task
     before = None
     if stored is not None and stored.spec.drawn_from:
         before = stored.spec.drawn_from.drawn
@@ -74,7 +74,7 @@ def _filled(
         return stored, None
     if before is not None and _same(before, source, pool):
         return stored, None
-    filled = fill(task, pool, source, kept_file(run, task.id))
+    filled = fill(task, pool, source, stored_file(run, task.id))
     if before is None or stored is None or stored.hash == filled.hash:
         return filled, None
     return filled, f"{task.id} is measured anew, with other captions."
@@ -125,6 +125,6 @@ def keep(tasks: Iterable[LoadedTask], run: Path) -> None:
     """Write tasks with their captions into the run folder, so that no other file is needed."""
     for task in tasks:
         if task.spec.drawn_from is not None:
-            file, text = kept_file(run, task.id), task_text(task.spec)
+            file, text = stored_file(run, task.id), task_text(task.spec)
             if not file.is_file() or file.read_text(encoding="utf-8") != text:
                 write_text(file, text)

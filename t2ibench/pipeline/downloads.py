@@ -91,7 +91,7 @@ def _needs(
     downloads = ask(name, args[role]) if role in args else ask(name)
     scheme = name.partition(":")[0]
     if downloads is None and scheme in registry and registry.origin(scheme) == _OWN:
-        downloads = ()  # of this package's own adapters, those that download say so
+        downloads = ()  # this package's own adapters declare what they download
     elif downloads is None and not is_target(name):
         downloads = ()
     return ModelNeeds(role, name, downloads)
@@ -103,7 +103,7 @@ def check_downloads(context: RunContext, models: Models, observing: bool) -> Non
     Only what is left to do counts: a run whose images are there needs no generator.
     """
     if context.settings.engine != "local":
-        return  # other machines have downloads of their own
+        return  # workers on other machines download for themselves
     missing = [
         state for state in _pending_states(context, models, observing) if not state.here
     ]
@@ -112,7 +112,7 @@ def check_downloads(context: RunContext, models: Models, observing: bool) -> Non
     first = missing[0].download
     problem, hint = hub_problem(first.repository, ".gitattributes", first.revision)
     if not problem:
-        return  # each loader says what the hub refuses
+        return  # the model's own loader reports what the hub refuses
     listed = "; ".join(_missing_line(state) for state in missing)
     roles = dict.fromkeys(state.role for state in missing)
     instead = [_INSTEAD[role] for role in roles if role in _INSTEAD]

@@ -26,11 +26,11 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 _THREADS = min(16, max(4, os.cpu_count() or 1))  # that decode images
 _LEAST_AHEAD = 32  # images that are decoded before the encoder asks for them
-# of images in a row: then the encoder has failed, not the images
+# failures in a row, after which it is the encoder that fails and not the images
 ABORT_AFTER_ERRORS = 8
-_LAST_ERRORS = 3  # the same at the end, where no other image shows that it still works
+_LAST_ERRORS = 3  # the same at the end, where no later image shows that it still works
 _NO_VECTOR = "the encoder gave NaN, which says that it has none"
-# embeddings that are stored together: what a kill can cost, and what memory holds
+# embeddings that are stored together: a kill loses at most these, and memory holds them
 PART = 256
 
 
@@ -303,12 +303,12 @@ def _encode(
     try:
         results |= _by_key(encoder, readable, reading.width)
     except _RaisedError as error:
-        # an image must not lose the others of its batch
+        # One image must not lose the others of its batch.
         for key, value in readable.items():
             results[key] = (
                 error if len(readable) == 1 else _alone(encoder, value, reading.width)
             )
-    except T2IBenchError as error:  # rows that no encoder may give
+    except T2IBenchError as error:  # the rows break the encoder's contract
         reading.failed = str(error)
         return
     keys, rows = [], []

@@ -44,23 +44,23 @@ def feasible(
     wanted: set[str] = set()
     for task in plan.tasks:
         prompts = {need.prompt for need in plan.needs[task.id].prompts}
-        absent = [
+        without_images = [
             prompt for prompt in prompts if short_of_images.get(prompt, (1, 1))[0] == 0
         ]
         if generator is None and prompts:
             skipped[task.id] = _NO_MODEL
-        elif prompts and len(absent) == len(prompts):
+        elif prompts and len(without_images) == len(prompts):
             skipped[task.id] = _NONE
             continue
-        elif absent and not allow_missing:
+        elif without_images and not allow_missing:
             skipped[task.id] = (
-                f"{len(absent)} of its {len(prompts)} prompts have no image "
+                f"{len(without_images)} of its {len(prompts)} prompts have no image "
                 "(--allow-missing scores it without them)"
             )
         else:
             tasks.append(task)
         wanted |= prompts
-    if wanted:  # what only tasks without a single image ask for, nobody looks for
+    if wanted:  # prompts of tasks without any image are not reported
         short_of_images = {
             prompt: counts
             for prompt, counts in short_of_images.items()
@@ -141,12 +141,12 @@ def nothing_feasible(
             "These tasks need images: name a model with --model.",
             "An --encoder alone runs tasks on texts, such as word embedding tests.",
         )
-    absent = [
+    without_images = [
         prompt
         for prompt, (available, _) in sorted(short_of_images.items())
         if available == 0
     ]
-    plural = "" if len(absent) == 1 else "s"
+    plural = "" if len(without_images) == 1 else "s"
     hint = "Add the images, choose other tasks, or score without these prompts: --allow-missing."
     if all(why == _NONE for why in skipped.values()) and str(model).startswith(_FOLDER):
         hint = (
@@ -156,7 +156,7 @@ def nothing_feasible(
             "--output my-tasks/mine.yaml"
         )
     return T2IBenchError(
-        f"{model} has no images for {len(absent)} prompt{plural} that the tasks need, such as "
-        f"{absent[0]!r}.",
+        f"{model} has no images for {len(without_images)} prompt{plural} that the tasks need, such "
+        f"as {without_images[0]!r}.",
         hint,
     )

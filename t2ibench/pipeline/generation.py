@@ -31,7 +31,7 @@ from t2ibench.store.pixels import (
 )
 
 _THREADS = min(4, os.cpu_count() or 1)
-# Batches that wait for their files: what a kill can cost, and what memory holds.
+# Batches that wait to be written: a kill loses at most these, and memory holds them.
 _BATCHES = 2
 
 
@@ -88,7 +88,7 @@ def generated(
                 batch = requests[start : start + size]
                 start += size
                 if isinstance(generator, GeneratesInParts):
-                    # Images that were paid for are not kept waiting.
+                    # Images that were paid for are written at once.
                     for pairs in _in_parts(generator, batch):
                         encoding.add(pairs)
                         yield from encoding.finished(waiting=0)

@@ -21,12 +21,12 @@ class GenerationFailures:
 
     Attributes:
         attempts: Images by status.
-        lost: Those that are none, by status and reason.
+        not_generated: Those that are none, by status and reason.
         black_prompts: The prompts whose images were all black.
     """
 
     attempts: Counter[str]
-    lost: Counter[tuple[str, str]]
+    not_generated: Counter[tuple[str, str]]
     black_prompts: Collection[str]
 
     def check_first_images(self, last_reason: str | None) -> None:
@@ -36,11 +36,12 @@ class GenerationFailures:
         """
         tried = self.attempts.total() - self._untried()
         failed = self._failed()
-        black = self.lost["filtered", ALL_BLACK]
+        black = self.not_generated["filtered", ALL_BLACK]
         if failed + black < max(tried, ABORT_AFTER_FAILURES):
             return
         if not failed and len(self.black_prompts) == 1:
-            return  # a safety checker without a word of its own may have taken them
+            # A safety checker that does not report itself may have blackened them.
+            return
         if not failed:
             raise T2IBenchError(
                 f"The first {black} images are all black, whatever their prompt.",
@@ -58,7 +59,7 @@ class GenerationFailures:
         failed = self._failed()
         if not failed or failed != self.attempts.total() - self._untried():
             return
-        (_, reason), _ = self.lost.most_common(1)[0]
+        (_, reason), _ = self.not_generated.most_common(1)[0]
         subject = f"All {failed} images" if failed > 1 else "The only image"
         raise T2IBenchError(f"{subject} failed: {reason.rstrip('.')}.", _FIX)
 
@@ -70,6 +71,6 @@ class GenerationFailures:
         """Return the number of images that were skipped because their prompt was not rewritten."""
         return sum(
             count
-            for (status, reason), count in self.lost.items()
+            for (status, reason), count in self.not_generated.items()
             if status == "failed" and reason.startswith(NOT_REWRITTEN)
         )

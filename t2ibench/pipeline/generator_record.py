@@ -28,7 +28,7 @@ def record_generator(
         update["effective_settings"] = dict(settings)
     now = dict(libraries)
     if not record.libraries and not from_object and not images:
-        # of images that are there already it is not known what made them
+        # what generated existing images is not known
         update["libraries"] = now
     elif (
         record.libraries

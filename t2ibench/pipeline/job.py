@@ -42,7 +42,7 @@ class Job:
     Attributes:
         missing: What the run still lacks.
         attempts: Images that were tried now, by status.
-        lost: Images that were tried now and are none, by status and reason.
+        not_generated: Images that were tried now and are none, by status and reason.
         changed: Images that were generated again and whose files differ from those before.
         embedded: Images and texts that were embedded now.
         reports: What came of asking each judge.
@@ -63,7 +63,7 @@ class Job:
         self.stores = ObservationStores.opened(database, observers)
         self.missing = MissingWork(context.plan, self.images, self.stores)
         self.attempts = Counter[str]()
-        self.lost = Counter[tuple[str, str]]()
+        self.not_generated = Counter[tuple[str, str]]()
         self.changed = 0
         self.embedded = 0
         self.reports: dict[str, AskReport] = {}
@@ -79,7 +79,9 @@ class Job:
     @property
     def failures(self) -> GenerationFailures:
         """Return the number and the reasons of failed images in this call."""
-        return GenerationFailures(self.attempts, self.lost, self._black_prompts)
+        return GenerationFailures(
+            self.attempts, self.not_generated, self._black_prompts
+        )
 
     def item(self, stage: Stage, number: int) -> WorkItem | None:
         """Return a work item with the missing work of one part of a stage; None if complete."""
@@ -115,7 +117,7 @@ class Job:
         for attempt in batch:
             self.attempts[attempt.status] += 1
             if attempt.status != "ok":
-                self.lost[attempt.status, attempt.reason or "unknown"] += 1
+                self.not_generated[attempt.status, attempt.reason or "unknown"] += 1
                 if attempt.reason == ALL_BLACK:
                     self._black_prompts.add(attempt.prompt)
         if not self._is_lenient():
@@ -219,7 +221,7 @@ def store_images(files: Sequence[GeneratedFile], store: ImageStore) -> list[Atte
                 attempt = store.add_image(
                     request.key, request.seed, file.data, file.suffix
                 )
-            # An error of the disk; the others of the batch are recorded.
+            # The disk failed; the other images of the batch are recorded.
             except T2IBenchError as error:
                 failure = failure or error
                 continue

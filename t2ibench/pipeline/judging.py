@@ -54,7 +54,8 @@ def answered(
 ) -> Generator[AskReport, None, None]:
     """Ask a judge about images, and yield each part of its answers as soon as it is available."""
     unread = AskReport()
-    gaps = isinstance(judge, LooksUp)  # an image without an answer is no failure of it
+    # A file without an answer to an image has not failed.
+    gaps = isinstance(judge, LooksUp)
     for queries in _batches(questions, judge.batch_size, unread):
         if stopping():
             break

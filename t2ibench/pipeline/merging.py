@@ -36,7 +36,7 @@ from t2ibench.store.schema import columns, key_columns
 from t2ibench.tasks.run_tasks import FOLDER as TASKS
 
 _PART = 256  # embeddings that are copied together
-# Rows that are named by their content; what names them in a part names them in the run.
+# Rows with keys of their content, which are the same in a part and in the run.
 _ROWS = ("texts", "models", "questions", "answers", "labels")
 _FAILED = "failed"
 _TRY, _STATUS = columns("attempts").index("try"), columns("attempts").index("status")
@@ -124,7 +124,7 @@ def _merged_parts(
     """Return the record of the parts that the folder was merged from."""
     if not missing.count:
         return target.merged
-    merged = MergedParts(count=missing.count, missing=missing.absent)
+    merged = MergedParts(count=missing.count, missing=missing.not_given)
     for record in (target, *(folder.record for folder in sources)):
         if record.merged is not None:
             merged.costs |= record.merged.costs

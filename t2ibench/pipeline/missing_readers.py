@@ -21,11 +21,11 @@ class Readers:
 
     Attributes:
         results: Name to result; one that lacks evidence gives that as the reason.
-        absent: The names of those that lack evidence where others have a score.
+        missing: The names of those that lack evidence where others have a score.
     """
 
     results: Mapping[str, MethodResult]
-    absent: tuple[str, ...]
+    missing: tuple[str, ...]
 
     @classmethod
     def of(
@@ -42,9 +42,9 @@ class Readers:
             evidence: Name to what it was scored from.
             judges: Whether these are judges; else they are encoders.
         """
-        lacking = "has no answers about" if judges else "lacks embeddings of"
+        clause = "has no answers about" if judges else "lacks embeddings of"
         named = dict(results)
-        # Where nobody has a score, the method's own reasons say more.
+        # Where none has a score, the method's own reasons are more specific.
         some_scored = any(not result.reason for result in results.values())
         for name, result in results.items():
             lacks = (
@@ -53,9 +53,11 @@ class Readers:
                 else evidence[name].lacks_embeddings
             )
             if result.reason and lacks and some_scored:
-                named[name] = replace(result, reason=f"{name} {lacking} this task")
-        absent = [name for name, result in named.items() if result is not results[name]]
-        return cls(named, tuple(absent))
+                named[name] = replace(result, reason=f"{name} {clause} this task")
+        missing = [
+            name for name, result in named.items() if result is not results[name]
+        ]
+        return cls(named, tuple(missing))
 
     @property
     def present(self) -> dict[str, MethodResult]:
@@ -63,21 +65,21 @@ class Readers:
         return {
             name: result
             for name, result in self.results.items()
-            if name not in self.absent
+            if name not in self.missing
         }
 
     def annotated(self, combined: MethodResult) -> MethodResult:
         """Return a task's mean result, with a note on encoders or judges that lack evidence.
 
-        What the absent lack counts as excluded, so that the task is not complete.
+        What they lack counts as excluded, so that the task is not complete.
         """
-        if not self.absent:
+        if not self.missing:
             return combined
-        reasons = [self.results[name].reason or "" for name in self.absent]
+        reasons = [self.results[name].reason or "" for name in self.missing]
         if combined.reason:
             return replace(combined, reason="; ".join(dict.fromkeys(reasons)))
         excluded = Counter(combined.excluded)
-        for name in self.absent:
+        for name in self.missing:
             excluded |= self.results[name].excluded
         scored = listed(list(self.present))
         warning = f"{'; '.join(reasons)}: this is the score by {scored} alone"

@@ -20,7 +20,7 @@ from t2ibench.results.run import RunFolder
 from t2ibench.store.images import ImageStore
 
 _SHOWN = 12  # parts that a message names
-# What all parts share; their output, cost and history are their own.
+# What all parts must share; they differ in output, cost and history.
 _SAME = ("tasks", "measurement", "encoders", "controls", "judges", "pools")
 
 
@@ -29,13 +29,14 @@ class MissingParts:
     """The missing parts and images of a run that is merged."""
 
     count: int = 0  # parts of the run; 0 where no part is numbered
-    absent: list[int] = field(default_factory=list)  # parts that nobody gave
+    # numbers of parts that were not given
+    not_given: list[int] = field(default_factory=list)
     # part to what is missing of it
     unfinished: dict[int, str] = field(default_factory=dict)
     images: int = 0  # that no run has, where no part is numbered
 
     def __bool__(self) -> bool:
-        return bool(self.absent or self.unfinished or self.images)
+        return bool(self.not_given or self.unfinished or self.images)
 
 
 def check_alike(first: RunFolder, other: RunFolder) -> None:
@@ -111,7 +112,7 @@ def missing_parts(
         images = _images_missing(requests, ordered)
         if folder is None and not _may_have(folders, number):
             if images:
-                missing.absent.append(number)
+                missing.not_given.append(number)
             continue
         reason = _unfinished(folder, images, len(requests))
         if reason:
@@ -146,20 +147,20 @@ def _may_have(folders: Sequence[RunFolder], number: int) -> bool:
 
 def refusal(missing: MissingParts, first: RunFolder) -> T2IBenchError:
     """Return an error with the missing parts and the command that creates them."""
-    sentences, again = [], []
-    if missing.absent:
-        plural = "" if len(missing.absent) == 1 else "s"
+    sentences, to_run = [], []
+    if missing.not_given:
+        plural = "" if len(missing.not_given) == 1 else "s"
         verb = "are" if plural else "is"
-        numbers = _listed(missing.absent)
+        numbers = _listed(missing.not_given)
         sentences.append(f"Part{plural} {numbers} of {missing.count} {verb} missing.")
-        again += missing.absent
+        to_run += missing.not_given
     for number, what in list(missing.unfinished.items())[:_SHOWN]:
         sentences.append(f"Part {number} of {missing.count} is not finished: {what}.")
-        again.append(number)
+        to_run.append(number)
     if missing.images:
         sentences.append(f"{missing.images} images of the run are missing.")
-    command = _command(first.record, again[0] if again else None, missing.count)
-    more = f" (and so for {_listed(again[1:])})" if len(again) > 1 else ""
+    command = _command(first.record, to_run[0] if to_run else None, missing.count)
+    more = f" (and so for {_listed(to_run[1:])})" if len(to_run) > 1 else ""
     hint = (
         f"Run it: {command}{more}; then merge again."
         if command

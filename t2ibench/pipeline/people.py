@@ -22,7 +22,7 @@ from t2ibench.store.answers import AnswerStore, is_file_of_answers
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.people import Votes, counted_answer, person_of
 
-_SEED = 0  # nothing is compared across draws
+_SEED = 0  # a constant is enough: nothing is compared across draws
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ def _agreement(about: str, asked: _Asked, level: float) -> PeopleAgreement:
     shared = [set(answers.values()) for answers in given if len(answers) > 1]
     rng = np.random.default_rng(_SEED)
     table = [[answers.get(name) for answers in given] for name in people]
-    # Before the pairs: both draw from one generator of random numbers.
+    # In this order: both draw from one generator of random numbers.
     alpha = _score(alpha_interval(table, rng, level))
     n_unanimous = sum(len(classes) == 1 for classes in shared)
     pairs = [_pair(pair, given, rng, level) for pair in combinations(people, 2)]

@@ -180,7 +180,7 @@ def _recover_generator_record(
     results, lines = stored_results(folder)
     if results is None or folder.record.generator is not None:
         return lines
-    # results.json has what a lost record said of the settings that were in effect.
+    # Where the record is damaged, results.json still has the settings that were in effect.
     stored = results.model
     if generator is not None and stored.fingerprint == generator.fingerprint:
         recovered = GeneratorRecord(**dict(stored), model=generator.name)
@@ -210,7 +210,7 @@ def _folder(
     output = Path(settings.output_dir)
     if settings.shard is not None:
         output /= f"shard-{settings.shard.replace('/', '-of-')}"
-    # A run on texts alone is called by what read them, without the way to its file.
+    # A run on texts alone is named after its encoder, without the path of a file.
     kinds = [name.partition(":") for name in settings.encoder]
     texts = "-".join(
         ["texts", *(kind + colon + Path(place).name for kind, colon, place in kinds)]
@@ -246,7 +246,7 @@ def _needs(
     for task in tasks:
         try:
             needs_of[task.id] = needs(task.spec, measurement)
-        # A defect of one method must not lose the other tasks.
+        # A bug in one method must not lose the other tasks.
         except Exception as error:
             defects[task.id] = (
                 f"the method '{task.spec.method}' failed with {type(error).__name__}: "

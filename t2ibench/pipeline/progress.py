@@ -19,7 +19,7 @@ from t2ibench.store.locks import Notices
 _WINDOW = 600.0
 _FIRST_LINE = 15.0  # seconds
 _LONGEST_SILENCE = 600.0
-_SILENCE = 2.0  # seconds, after which a command says that it has begun
+_SILENCE = 2.0  # seconds, after which a command reports that it is working
 
 
 class Ticker(Protocol):

@@ -25,7 +25,7 @@ from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import load_tasks
-from t2ibench.tasks.run_tasks import with_kept
+from t2ibench.tasks.run_tasks import with_stored
 
 
 def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
@@ -35,7 +35,7 @@ def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
     """
     folder = open_run(path)
     with locked(folder.path, notices=reporter):
-        folder.reread()
+        folder.reload()
         record = folder.record
         if (
             not record.encoders
@@ -55,11 +55,11 @@ def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
         if record.generator:
             images = ImageStore(folder.database, record.generator.fingerprint)
         cache = ScoreCache(folder.database, reuse=False)
-        results, _, lost = score_stored(
+        results, _, is_damaged = score_stored(
             folder, plan, images, reporter, cache, old.tasks if old else ()
         )
     complete = is_complete(results.tasks.values(), record.settings.allow_missing)
-    return results.in_folder(folder.path), complete and not lost
+    return results.in_folder(folder.path), complete and not is_damaged
 
 
 def score_stored(
@@ -158,7 +158,7 @@ def stored_plan(folder: RunFolder) -> Plan:
     record = folder.record
     existing = [item for item in record.include_path if Path(item).is_dir()]
     loaded = load_tasks(record.tasks, existing, on_left_out=lambda _: None)
-    loaded = with_kept(loaded, folder.path)
+    loaded = with_stored(loaded, folder.path)
     waiting = [task.id for task in loaded if task.spec.awaits is not None]
     if waiting:
         raise T2IBenchError(

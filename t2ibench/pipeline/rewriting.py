@@ -38,7 +38,8 @@ from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 
 # This many failures at the start, without a success, are the set-up's fault, not the prompts'.
 ABORT_AFTER_FAILURES = 8
-_AT_ONCE = 64  # prompts that a rewriter without parts is given: what a kill can cost
+# prompts that a rewriter without parts is given at once: a kill loses at most these
+_AT_ONCE = 64
 
 
 def create_rewriting(

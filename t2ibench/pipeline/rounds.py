@@ -27,7 +27,7 @@ from t2ibench.tasks.loader import LoadedTask
 ROUNDS = 6
 MOST = 8.0  # times the first round's images, unless the user names a number
 _LEAST_GROWTH = 1.25
-_MARGIN = 0.95  # of the width is aimed at, so that one round more is usually enough
+_MARGIN = 0.95  # of the width is the goal, so that one more round is usually enough
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ def until_precise(
     for _ in range(ROUNDS):
         waiting = [task for task in tasks.values() if task.end is None]
         outcome = precision.outcome
-        if outcome.stopped:  # more images would have no answers, either
+        if outcome.stopped:  # more images would not be answered, either
             _stop(waiting, next(iter(outcome.stopped)))
             break
         for task in waiting:
@@ -201,7 +201,7 @@ def joined(before: Outcome, after: Outcome) -> Outcome:
         after,
         damaged=[*before.damaged, *after.damaged],
         problems=[*before.problems, *after.problems],
-        lost=before.lost + after.lost,
+        not_generated=before.not_generated + after.not_generated,
         stopped={**before.stopped, **after.stopped},
     )
     return replace(

@@ -52,7 +52,7 @@ class Outcome:
         problems: Lines about everything else that the user must know.
         complete: Whether nothing is missing.
         scored: What was scored now, whatever other commands have written since.
-        lost: Images that were tried now and are none, by status and reason.
+        not_generated: Images that were tried now and are none, by status and reason.
         stopped: Each encoder or judge that was stopped, with the reason.
     """
 
@@ -64,7 +64,7 @@ class Outcome:
     problems: list[str]
     complete: bool = False
     scored: Mapping[str, TaskScored] = field(default_factory=dict)
-    lost: Counter[tuple[str, str]] = field(default_factory=Counter)
+    not_generated: Counter[tuple[str, str]] = field(default_factory=Counter)
     stopped: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -219,7 +219,7 @@ def _outcome_before_scores(job: Job) -> Outcome:
             f"{file}; the same command again regenerates it" for file in job.damaged
         ],
         problems=problems_of(job),
-        lost=job.lost,
+        not_generated=job.not_generated,
         stopped=dict(job.stopped),
     )
 
@@ -311,7 +311,7 @@ def _score(job: Job, reporter: Reporter, outcome: Outcome) -> None:
     context = job.context
     folder, plan = context.folder, context.plan
     _check_judge_checks(context, reporter)
-    outcome.results, outcome.scored, lost = score_stored(
+    outcome.results, outcome.scored, is_damaged = score_stored(
         folder,
         plan,
         context.images,
@@ -327,7 +327,13 @@ def _score(job: Job, reporter: Reporter, outcome: Outcome) -> None:
     )
     task_results = [outcome.results.tasks[task.id] for task in plan.tasks]
     outcome.complete = is_complete(task_results, context.settings.allow_missing)
-    if job.stopped or unanswered or job.damaged or lost or context.feasibility.skipped:
+    if (
+        job.stopped
+        or unanswered
+        or job.damaged
+        or is_damaged
+        or context.feasibility.skipped
+    ):
         outcome.complete = False
 
 

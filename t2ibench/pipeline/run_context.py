@@ -68,7 +68,7 @@ class RunContext:
         with locked(self.folder.path, notices=notices):
             self.folder.database.begin_run()
             try:
-                self.folder.reread()
+                self.folder.reload()
                 if self.images is not None:
                     self.images.refresh()
                 yield

@@ -128,7 +128,7 @@ def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
     write = partial(_task_scored, plan, task, stores, evidence, repeated, incomplete)
     try:
         return write(scored)
-    except Exception as error:  # results that cannot be written down are a defect, too
+    except Exception as error:  # results that cannot be serialised are a bug, too
         return write(ScoredTask.undefined(_defect(task, error)))
 
 
@@ -169,7 +169,7 @@ def score_task(
         return ScoredTask(readers.annotated(combined), by_encoder)
     except T2IBenchError as error:
         return ScoredTask.undefined(str(error))
-    except Exception as error:  # a defect of one method must not lose the other tasks
+    except Exception as error:  # a bug in one method must not lose the other tasks
         return ScoredTask.undefined(_defect(task, error))
 
 

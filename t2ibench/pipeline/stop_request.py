@@ -10,7 +10,8 @@ from types import FrameType
 
 _asked = threading.Event()
 _handler: Callable[[int, FrameType | None], None] | None = None
-_working = False  # a stage looks for the request itself, between two batches
+# whether a stage runs, which checks for the request between two batches
+_working = False
 
 
 def ask() -> None:
@@ -57,7 +58,7 @@ def held() -> Iterator[None]:
 def on_sigterm() -> Iterator[None]:
     """Context in which a first SIGTERM stops after the batch, and a second one at once."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may say what a signal does
+        yield  # only the main thread may install signal handlers
         return
 
     def hear(number: int, _: FrameType | None) -> None:
@@ -77,7 +78,7 @@ def on_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def heard_again() -> None:
+def restore_handler() -> None:
     """Restore the handler of SIGTERM after a library has replaced it."""
     if _handler is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _handler)

@@ -96,7 +96,7 @@ class StoredEvidence:
             np.asarray(indices, dtype=np.int64),
             np.isfinite(stacked).all(axis=1),
         )
-        if not has.all():  # the encoder looked, and has no vector for them
+        if not has.all():  # the encoder was run and has no vector for them
             excluded[UNKNOWN] += int((~has).sum())
             stacked, numbers = stacked[has], numbers[has]
         return ImageEvidence(stacked, numbers, excluded)

@@ -161,13 +161,13 @@ def _nothing_to_score(
     folder: RunFolder, short_of_images: Mapping[str, tuple[int, int]]
 ) -> T2IBenchError:
     """Return the error that explains why no task can be scored with the existing images."""
-    absent = sorted(
+    without_images = sorted(
         prompt for prompt, (available, _) in short_of_images.items() if not available
     )
-    plural = "" if len(absent) == 1 else "s"
+    plural = "" if len(without_images) == 1 else "s"
     return T2IBenchError(
-        f"{folder.path} has no image of {len(absent)} prompt{plural} that its tasks need, such as "
-        f"'{shown(absent[0])}'.",
+        f"{folder.path} has no image of {len(without_images)} prompt{plural} that its tasks need, "
+        f"such as '{shown(without_images[0])}'.",
         "Run the original command again to make them, or score without these prompts: "
         f"t2ibench score {folder.path} --allow-missing",
     )

@@ -69,7 +69,7 @@ def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
     }
     judges: Mapping[str, Judge]
     if needs.questions:
-        # Judges are compared; beside them the first encoder measures what needs embeddings.
+        # Judges are compared; the first encoder alone measures what needs embeddings.
         encoders = dict(list(encoders.items())[:1]) if needs.embeds else {}
         by_people = _people_are_the_judge(needs, stores)
         judges = stores.people if by_people else stores.readers

@@ -25,7 +25,7 @@ from t2ibench.results.display import displayed
 from t2ibench.settings import Settings
 
 NAME = "random_encoder"
-_DRAWS = 2000  # a control reads a headline, which needs no more
+_DRAWS = 2000  # a control needs the headline alone, for which these are enough
 
 
 def with_untrained_control(
@@ -60,7 +60,7 @@ def with_untrained_control(
             single = combine(task, [result], few_draws)
             controls[name] = control_of(trained.headline, single.headline, positive)
             results[name] = result
-        except Exception as error:  # the scores stand without this control
+        except Exception as error:  # the scores are valid without this control
             controls[name] = Control(
                 f"An untrained network of the same architecture could not be scored: "
                 f"{first_line(error)}"

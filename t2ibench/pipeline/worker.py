@@ -103,7 +103,7 @@ class Worker:
                 yield _batch_of(generator, files, libraries)
             return
         if self._generated and isinstance(self.generator, Releasable):
-            self.generator.release()  # its memory is for encoders
+            self.generator.release()  # encoders need the memory
         self._generated = False
         if isinstance(item, ImagesToEmbed):
             yield from self._embed_images(item)

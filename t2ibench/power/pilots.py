@@ -26,7 +26,7 @@ from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import load_tasks
-from t2ibench.tasks.run_tasks import with_kept
+from t2ibench.tasks.run_tasks import with_stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def run_pilots(
         tasks or list(results.tasks), existing, on_left_out=lambda _: None
     )
     pilots = []
-    for task in with_kept(loaded, folder.path):
+    for task in with_stored(loaded, folder.path):
         result = results.tasks.get(task.id)
         if result is None:
             continue

@@ -106,7 +106,7 @@ class Recorder:
         messages: Sequence[Message],
         read: Callable[[str], _T],
         tries: int,
-        again: str,
+        retry: str,
     ) -> _T:
         """Ask for the next reply and parse it; ask again if it cannot be parsed.
 
@@ -114,7 +114,7 @@ class Recorder:
             messages: The conversation so far.
             read: Parses a reply, and raises UnreadableError.
             tries: How often to ask.
-            again: The message that asks again, in which the error replaces {why}.
+            retry: The message that asks again, in which the error replaces {why}.
         """
         conversation = list(messages)
         for attempt in range(tries):
@@ -126,7 +126,7 @@ class Recorder:
                     raise
                 conversation += [
                     {"role": "assistant", "content": reply},
-                    {"role": "user", "content": again.replace("{why}", str(error))},
+                    {"role": "user", "content": retry.replace("{why}", str(error))},
                 ]
         raise T2IBenchError("tries must be 1 or more")
 

@@ -67,7 +67,7 @@ def task_cells(task: TaskResult) -> list[str]:
     fair = ends(shown.fair_low, shown.fair_high)
     if task.inconclusive:
         value = f" ({headline(head)})" if head.value is not None else ""
-        # The interval of a test with unknown answers holds whatever they are.
+        # The interval of a test with unknown answers covers all that they may be.
         bounded = {"unanswered", "obedience"} & task.details.keys()
         interval = ends(shown.low, shown.high) if bounded else "–"
         return [f"inconclusive{value}", interval, "–", fair, "–", "–"]

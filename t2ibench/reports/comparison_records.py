@@ -11,7 +11,7 @@ from t2ibench.results.comparison_claims import OverallDifference
 from t2ibench.results.display import displayed
 from t2ibench.results.prompt_changes import AttributeChange, PromptChange
 from t2ibench.results.schema import Headline, Score
-from t2ibench.results.score_difference import Difference, told_in_words
+from t2ibench.results.score_difference import Difference, verdict_text
 from t2ibench.results.text_image_alignment import AgreementChange
 
 # Numbers are those of the table, which shows a mean square as its root.
@@ -103,7 +103,7 @@ def difference_record(difference: Difference) -> Mapping[str, Any]:
         detectable=difference.detectable,
         paired=difference.paired,
         comparable=difference.comparable,
-        verdict=told_in_words(difference, "old", "new"),
+        verdict=verdict_text(difference, "old", "new"),
         leans_less=_LEANS_LESS.get(verdict, verdict) if verdict else None,
         notes="; ".join(difference.notes),
     )

@@ -21,7 +21,7 @@ from t2ibench.results.prompt_changes import (
     request_of,
 )
 from t2ibench.results.schema import Headline, Results, Score
-from t2ibench.results.score_difference import Difference, tally, told_in_words
+from t2ibench.results.score_difference import Difference, tally, verdict_text
 from t2ibench.results.text_image_alignment import AgreementChange, agreement_sentence
 
 NOTE = (
@@ -103,7 +103,7 @@ def _row(difference: Difference, names: Sequence[str]) -> list[str]:
         ends(change.low, change.high) if change else "–",
         format_p(difference.p),
         format_p(difference.p_holm),
-        told_in_words(difference, *names),
+        verdict_text(difference, *names),
         "; ".join(difference.notes),
     ]
 

@@ -100,11 +100,13 @@ def exclusions(run: RunView) -> list[TaskExclusions]:
 
     Holm's method corrects them over all groups of the run.
     """
-    losses = [loss for task in run.tasks for loss in _losses(task)]
-    p_values = holm([_p_value(loss) for loss in losses])
+    exclusions_by_reason = [
+        exclusion for task in run.tasks for exclusion in _exclusions_of(task)
+    ]
+    p_values = holm([_p_value(exclusion) for exclusion in exclusions_by_reason])
     by_task: dict[str, list[GroupExclusions]] = {}
-    for loss, p in zip(losses, p_values, strict=True):
-        by_task.setdefault(loss.task.id, []).append(_group(loss, p))
+    for exclusion, p in zip(exclusions_by_reason, p_values, strict=True):
+        by_task.setdefault(exclusion.task.id, []).append(_group(exclusion, p))
     tasks = [
         TaskExclusions(task, tuple(sorted(by_task[task.id], key=_largest_share)))
         for task in run.tasks
@@ -114,15 +116,15 @@ def exclusions(run: RunView) -> list[TaskExclusions]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loss:
-    """Images that were lost for one reason, of a group of prompts and of all prompts.
+class _Exclusion:
+    """Images that were excluded for one reason, of a group of prompts and of all prompts.
 
     Attributes:
         task: The task.
         outcome: What became of the images of the group.
         what: The reason, 'refused' or 'filtered'.
-        rate: How many images of the group were lost.
-        whole: How many images of all prompts were lost.
+        rate: How many images of the group were excluded.
+        whole: How many images of all prompts were excluded.
     """
 
     task: TaskView
@@ -132,8 +134,8 @@ class _Loss:
     whole: Rate
 
 
-def _losses(task: TaskView) -> Iterator[_Loss]:
-    """Yield the images that each group of prompts of a task lost, reason by reason."""
+def _exclusions_of(task: TaskView) -> Iterator[_Exclusion]:
+    """Yield the images excluded from each group of prompts of a task, reason by reason."""
     if not task.result.prompt_outcomes:
         return
     whole, *groups = task.result.prompt_outcomes
@@ -142,31 +144,31 @@ def _losses(task: TaskView) -> Iterator[_Loss]:
         if not rate_of_all.count:
             continue
         for outcome in groups or [whole]:
-            yield _Loss(task, outcome, what, getattr(outcome, what), rate_of_all)
+            yield _Exclusion(task, outcome, what, getattr(outcome, what), rate_of_all)
 
 
-def _p_value(loss: _Loss) -> float | None:
+def _p_value(exclusion: _Exclusion) -> float | None:
     """Return Fisher's p-value that a group loses as many images as the others; None if alone."""
-    lost = loss.rate.count
-    remaining = loss.rate.total - lost
-    others_lost = loss.whole.count - lost
-    others_remaining = (loss.whole.total - loss.whole.count) - remaining
-    if not others_lost + others_remaining:
+    n_excluded = exclusion.rate.count
+    remaining = exclusion.rate.total - n_excluded
+    n_others_excluded = exclusion.whole.count - n_excluded
+    others_remaining = (exclusion.whole.total - exclusion.whole.count) - remaining
+    if not n_others_excluded + others_remaining:
         return None
-    table = [(lost, remaining), [others_lost, others_remaining]]
+    table = [(n_excluded, remaining), [n_others_excluded, others_remaining]]
     return float(fisher_exact(table).pvalue)
 
 
-def _group(loss: _Loss, p: float | None) -> GroupExclusions:
-    rate = loss.rate
+def _group(exclusion: _Exclusion, p: float | None) -> GroupExclusions:
+    rate = exclusion.rate
     state: State = "clear" if p is not None and p < ALPHA else "not_clear"
     return GroupExclusions(
-        name=loss.outcome.group or "all prompts",
-        what=loss.what,
+        name=exclusion.outcome.group or "all prompts",
+        what=exclusion.what,
         rate=rate,
-        prompts=loss.outcome.n_prompts,
+        prompts=exclusion.outcome.n_prompts,
         mark=IntervalMark(rate.share, rate.ci_low, rate.ci_high, state, None),
-        more=rate.count * loss.whole.total > loss.whole.count * rate.total,
+        more=rate.count * exclusion.whole.total > exclusion.whole.count * rate.total,
     )
 
 

@@ -36,7 +36,7 @@ def export(
                     f"{images.root} holds no images that could be exported.",
                     "The run's own command with --generate-only generates them again.",
                 )
-            with suppress(OSError):  # there is none
+            with suppress(OSError):  # the folder does not exist
                 target.rmdir()
             made.replace(target)
         finally:
@@ -63,7 +63,7 @@ def _write(
         rows.append(
             {
                 "file_name": attempt.file,
-                # Half a surrogate pair has no UTF-8, which Arrow wants.
+                # Arrow requires UTF-8, which half a surrogate pair does not have.
                 "prompt": attempt.prompt.encode("utf-8", "backslashreplace").decode(),
                 "index": attempt.index,
                 "seed": attempt.seed,

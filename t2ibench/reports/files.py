@@ -18,7 +18,7 @@ from t2ibench.results.schema import Results
 from t2ibench.store.files import write_text
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
-from t2ibench.tasks.run_tasks import kept_specs
+from t2ibench.tasks.run_tasks import stored_specs
 
 PAGE = "report.html"
 TEXT = "results.md"
@@ -64,7 +64,7 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
 
     With a target the page goes there, and the folder's own files stay as they are.
     """
-    # Drawing takes libraries that no other command needs.
+    # Imported here: no other command needs the libraries that draw.
     from t2ibench.reports.figures.files import write_figure
     from t2ibench.reports.html.run_page import run_page
 
@@ -114,13 +114,13 @@ def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
     if folder is None:
         return specs_of(hashes, [])
     further: list[Path] = []
-    # Of results alone, the shipped tasks will do.
+    # Without a run folder, the shipped tasks are enough.
     with contextlib.suppress(T2IBenchError):
         further = [Path(path) for path in open_run(folder).record.include_path]
-    kept_by_hash = kept_specs(folder)
-    kept_tasks = {
-        name: kept_by_hash[task_hash]
+    stored_by_hash = stored_specs(folder)
+    stored_tasks = {
+        name: stored_by_hash[task_hash]
         for name, task_hash in hashes.items()
-        if task_hash in kept_by_hash
+        if task_hash in stored_by_hash
     }
-    return specs_of(hashes, further) | kept_tasks
+    return specs_of(hashes, further) | stored_tasks

@@ -198,13 +198,13 @@ def _bar(task: TaskView, width: int, size: int) -> Line:
         and mark.state != "no_score"
     ):
         interval = f"{written(mark.low, 2):>5} to {written(mark.high, 2):>5}"
-        # A number with a unit may leave no room for it.
+        # A number with a unit may leave no room for the interval.
         if len(" ".join([*parts, interval])) <= width:
             parts.append(interval)
     return _cut(" ".join(parts), width).rstrip(), mark.state
 
 
-def untold(run: RunView, width: int = 80) -> list[str]:
+def inconclusive(run: RunView, width: int = 80) -> list[str]:
     """Return a line for each inconclusive test with the reason."""
     tasks = [task for task in run.tasks if STATES[task.mark.state].unsure]
     longest = min(_NAME - 1, max((len(task.id) for task in tasks), default=0))

@@ -134,10 +134,10 @@ def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
         for reader, scores in result.by_encoder.items()
         for name, control in scores.controls.items()
     ]
-    blind = result.controls.get(UNTRAINED)
+    untrained = result.controls.get(UNTRAINED)
     return [
         *by_reader,
-        *([("their mean", UNTRAINED, blind)] if blind is not None else []),
+        *([("their mean", UNTRAINED, untrained)] if untrained is not None else []),
     ]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 LINES = 50
-_UNTOLD = 4  # undecided tests that are listed where there are more
+_MOST_INCONCLUSIVE = 4  # undecided tests that are listed where there are more
 _EMPTY: overview.Line = ("", None)
 _OF_WORDS = "Words alone: they describe the text encoder, not the model"
 
@@ -75,14 +75,14 @@ def _wrapped(text: str, width: int, state: State | None = None) -> list[overview
 
 def _below(run: RunView, width: int, folder: Path | None) -> list[overview.Line]:
     lines: list[overview.Line] = []
-    untold = overview.untold(run, width)
-    if untold:
-        hidden = len(untold) - _UNTOLD
+    inconclusive = overview.inconclusive(run, width)
+    if inconclusive:
+        hidden = len(inconclusive) - _MOST_INCONCLUSIVE
         title = f"{STATES['cannot_tell'].word.capitalize()}, and why:"
         lines = [_EMPTY, (title, None)]
-        lines += [
-            (line, "cannot_tell") for line in untold[: _UNTOLD if hidden > 1 else None]
-        ]
+        # A line "and 1 more" would take as much room as the test that it hides.
+        listed = inconclusive[:_MOST_INCONCLUSIVE] if hidden > 1 else inconclusive
+        lines += [(line, "cannot_tell") for line in listed]
         lines += (
             [(f" and {hidden} more in results.md", "cannot_tell")] if hidden > 1 else []
         )
@@ -151,7 +151,7 @@ def print_results(
     width = min(width or shutil.get_terminal_size().columns, 80)
     console = Console(width=width, emoji=False, highlight=False)
     run = run_view(results, specs)
-    # Captured, because rich ends the process where a reader has enough.
+    # Captured, because rich ends the process when the reader of a pipe closes it.
     with console.capture() as captured:
         for line in screen(run, max(width, 60), folder):
             console.print(line, crop=False, overflow="ignore")

@@ -271,8 +271,8 @@ def is_complete(tasks: Iterable[TaskResult], allow_missing: bool = False) -> boo
 
 
 def _lacks(task: TaskResult) -> bool:
-    lost = task.excluded.get("failed", 0) + task.excluded.get("missing", 0)
-    return bool(lost) or any(question.incomplete for question in task.questions)
+    n_missing = task.excluded.get("failed", 0) + task.excluded.get("missing", 0)
+    return bool(n_missing) or any(question.incomplete for question in task.questions)
 
 
 class ImageFindings(TypedDict, total=False):

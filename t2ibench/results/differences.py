@@ -12,7 +12,7 @@ from t2ibench.results.schema import GeneratorInfo
 
 _WIDTH = 60  # characters of a value in a message
 _SHOWN = 4  # differences in a message
-_ABSENT = "not set"
+_NOT_SET = "not set"
 _CHECKSUM = 8  # characters that tell two checksums apart
 # A path whose content decides images: setting to what a message calls that content.
 _CONTENTS = {"lora": "lora's content", "hook_sha256": "hook's content"}
@@ -162,7 +162,7 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _value(value: Any) -> str:
     if value is None:
-        return _ABSENT
+        return _NOT_SET
     text = (
         value
         if isinstance(value, str)

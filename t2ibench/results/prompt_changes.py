@@ -243,13 +243,14 @@ def _share(row: ShownRow, group: str) -> float:
 
 def _score(row: ShownRow, group: str, level: float) -> Score:
     """Return a class's share for a prompt, with an interval that covers missing answers."""
-    hits, lost = row.counted.counts.get(group, 0.0), row.counted.unanswered
+    hits, unanswered = row.counted.counts.get(group, 0.0), row.counted.unanswered
     total = sum(row.counted.counts.values())
     share = clustered_proportion([hits], [total])
     low, high = share.interval(level)
-    if lost:
+    if unanswered:
         ends = [
-            clustered_proportion([most], [total + lost]) for most in (hits, hits + lost)
+            clustered_proportion([most], [total + unanswered])
+            for most in (hits, hits + unanswered)
         ]
         low, high = BoundedProportion(share.value, *ends).interval(level)
     return Score(value=share.value, ci_low=low, ci_high=high)
@@ -266,19 +267,21 @@ def _p(first: ShownRow, second: ShownRow, group: str) -> float:
             row.counted.counts.get(group, 0.0),
             sum(row.counted.counts.values()),
         )
-        lost = row.counted.unanswered
-        tables.append((hits, total - hits, lost))
+        unanswered = row.counted.unanswered
+        tables.append((hits, total - hits, unanswered))
         every = sum(tables[-1])
-        ends.append((hits / every, (hits + lost) / every))
+        ends.append((hits / every, (hits + unanswered) / every))
     if ends[0][0] <= ends[1][1] and ends[1][0] <= ends[0][1]:
         counts = [(hits, miss) for hits, miss, _ in tables]
-        if any(lost for *_, lost in tables):
+        if any(unanswered for *_, unanswered in tables):
             return 1.0
     else:
         higher = ends[0][0] > ends[1][1]
         counts = [
-            (hits, miss + lost) if (number == 0) == higher else (hits + lost, miss)
-            for number, (hits, miss, lost) in enumerate(tables)
+            (hits, miss + unanswered)
+            if (number == 0) == higher
+            else (hits + unanswered, miss)
+            for number, (hits, miss, unanswered) in enumerate(tables)
         ]
     rounded = [[round(number) for number in row] for row in counts]
     return float(fisher_exact(rounded).pvalue)

@@ -43,14 +43,18 @@ class RunFolder:
         self.record = self.record.model_copy(update=changes)
         self.save()
 
-    def reread(self) -> None:
+    def reload(self) -> None:
         """Reload the fields that other commands have stored; damaged fields keep their values."""
         rows = self.database.read_checked("run")
         stored = {
             key: of_text(value) for key, value in rows if key in RunRecord.model_fields
         }
-        lost = self.database.damaged.pop("run", None) or "generator" not in stored
-        names = RunRecord.model_fields if lost and self.database.exists() else ()
+        is_incomplete = (
+            self.database.damaged.pop("run", None) or "generator" not in stored
+        )
+        names = (
+            RunRecord.model_fields if is_incomplete and self.database.exists() else ()
+        )
         self.damaged = [name for name in names if name not in stored]
         earlier = self.record.model_dump(mode="json")
         try:
@@ -121,10 +125,10 @@ def open_run(path: Path) -> RunFolder:
             f"'{folder.path}' is not a run folder: it has no {NAME}.",
             "Give a folder that `t2ibench run` made, such as runs/toyland.",
         )
-    folder.reread()
+    folder.reload()
     if folder.damaged:
-        again = "Run the original command again; images and evidence are kept."
-        raise BrokenRecordError(f"{folder.lacks}.", again)
+        hint = "Run the original command again; images and evidence are kept."
+        raise BrokenRecordError(f"{folder.lacks}.", hint)
     return folder
 
 
@@ -208,7 +212,7 @@ def run_folder(
 def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
     _refuse_older(path)
     folder = RunFolder(path)
-    folder.reread()
+    folder.reload()
     if folder.damaged:
         warnings.append(f"{folder.lacks}, which is begun anew.")
     return folder

@@ -86,7 +86,7 @@ class Difference:
         return self.p_differ_holm if self.is_square else None
 
 
-def told_in_words(difference: Difference, first: str, second: str) -> str:
+def verdict_text(difference: Difference, first: str, second: str) -> str:
     """Return the verdict of a difference in words, such as which of two runs leans less."""
     return {
         "first": f"{first} leans less",

@@ -13,7 +13,7 @@ from t2ibench.store.schema import of_text, to_text
 
 # A judge whose name begins so says who answered. What was answered is in its fingerprint.
 ANSWERS_BY, LABELS_BY = "answers by ", "labels by "
-ANSWERS_IN = "answers:"  # a file, of which nobody says who answered
+ANSWERS_IN = "answers:"  # a file that does not say who answered
 
 
 def by_people(judges: Iterable[str], encoders: Iterable[str] = ()) -> bool:
@@ -95,7 +95,7 @@ def read_questions(database: Database) -> dict[int, tuple[str, tuple[str, ...]]]
             asked = of_text(question), tuple(json.loads(text))
             if question_id(*asked) == number:
                 questions[number] = asked
-        except (ValueError, TypeError, RecursionError):  # somebody else wrote it
+        except (ValueError, TypeError, RecursionError):  # another program wrote it
             continue
     # what is answered is looked up without them
     database.damaged.pop("questions", None)

@@ -12,7 +12,7 @@ from t2ibench.store.files import temporary_beside
 from t2ibench.store.schema import APPLICATION, TABLES, VERSION
 
 _PAGE = 16384  # bytes; the rows of a batch of embeddings fill many
-_WAIT = 60  # seconds for somebody else's short transaction
+_WAIT = 60  # seconds to wait for another process's transaction
 _NETWORK = {
     "nfs",
     "nfs4",
@@ -69,9 +69,9 @@ def create_database(path: Path) -> None:
             try:
                 path.hardlink_to(temporary)
             except FileExistsError:
-                if path.is_symlink():  # that leads nowhere
+                if path.is_symlink():  # its target is missing
                     temporary.replace(path)
-            except OSError:  # a disk without such links
+            except OSError:  # a disk without hard links
                 temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)

@@ -158,7 +158,7 @@ class Database:
         with self.lock, self._errors():
             connection = self._open(create=True)
             assert connection is not None
-            if connection.in_transaction:  # the outer one stores it
+            if connection.in_transaction:  # the outer transaction commits it
                 yield
                 return
             connection.execute("BEGIN IMMEDIATE")

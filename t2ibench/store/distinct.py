@@ -20,7 +20,7 @@ _REASON = "the same picture as an earlier image of the prompt"
 class _Prompt:
     attempts: list[Attempt | None] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
-    # by their brightness
+    # brightness to hashes, so that few are compared
     perceptual_hashes: dict[int, list[Float32Array]] = field(default_factory=dict)
 
 

@@ -169,7 +169,7 @@ class EvidenceStore:
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_held": {}}  # another process reads them itself
+        return {**self.__dict__, "_held": {}}  # another process reads them from disk
 
     def _hold(self, part: int, rows: _Rows) -> None:
         with self.database.lock:

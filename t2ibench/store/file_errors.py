@@ -101,7 +101,7 @@ def reading(path: Path, hint: str | None = None) -> Iterator[None]:
     """Context that converts errors on reading a user's file into one clear line."""
     where = shown(path, _WIDTH)
     with suppress(OSError, ValueError):
-        # It could be read for ever; pipes of a shell are none.
+        # A device could be read without end; pipes of a shell are no devices.
         if path.is_char_device() or path.is_block_device():
             raise T2IBenchError(
                 f"{where} cannot be read: it is no ordinary file.", hint

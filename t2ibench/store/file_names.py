@@ -117,7 +117,7 @@ class FileFinder:
         for candidate in _ends(name):
             path = self._below(candidate)
             if path is not None:
-                # Two paths of another machine with one end: which of them it is cannot be told.
+                # Two paths of another machine end alike, so the file may be either.
                 return path if self._by_end.setdefault(path, name) == name else None
         return None
 

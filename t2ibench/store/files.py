@@ -17,7 +17,7 @@ from typing import BinaryIO
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.file_errors import disk_errors
 
-UNWRITABLE = "backslashreplace"  # what is done with half of a surrogate pair
+UNWRITABLE = "backslashreplace"  # how half a surrogate pair is written
 _counter = itertools.count()
 # Of a temporary file: the host and the process that write it, and a number.
 _HOST = re.sub(r"[^A-Za-z0-9]+", "-", platform.node())[:40] or "host"
@@ -45,7 +45,7 @@ def sync(file: BinaryIO) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Flush the entries of a folder to the disk, as far as the file system supports it."""
-    if os.name == "nt":  # folders cannot be opened there
+    if os.name == "nt":  # Windows cannot open folders
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -94,7 +94,7 @@ def write_atomically(
             if durable:
                 sync_folder(path.parent)
         except BaseException:
-            with contextlib.suppress(OSError):  # what went wrong first is what is said
+            with contextlib.suppress(OSError):  # the first error is the one to report
                 temporary.unlink(missing_ok=True)
             raise
 
@@ -127,7 +127,7 @@ def remove_abandoned(folder: Path) -> int:
         if match is None:
             continue
         path = Path(root, name)
-        # its writer has finished it, or somebody else removed it
+        # Its writer has renamed it, or another process removed it.
         with suppress(OSError):
             dead = match[1] == _HOST and not is_running(int(match[2]))
             if dead or time.time() - path.stat().st_mtime > _ABANDONED:
@@ -138,13 +138,13 @@ def remove_abandoned(folder: Path) -> int:
 
 def is_running(process: int) -> bool:
     """Return whether a process of this machine is running."""
-    if os.name == "nt":  # there, signal 0 would end it
+    if os.name == "nt":  # on Windows, signal 0 would end the process
         return True
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except OSError:  # it is somebody else's
+    except OSError:  # it is another user's process
         return True
     return True
 

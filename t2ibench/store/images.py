@@ -31,7 +31,8 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 _NAME = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{62}(\.[a-z]{3,4})")
 
 
-@dataclass(slots=True)  # not frozen: a million are read in seconds
+# Not frozen: a run may have a million records, and frozen ones are slower to make.
+@dataclass(slots=True)
 class Attempt:
     """An attempt to generate one image, with its outcome.
 
@@ -81,7 +82,7 @@ _values = attrgetter(*(attribute.name for attribute in fields(Attempt)))
 def file_key(fingerprint: str, key: ImageKey) -> str:
     """Return the SHA-256 of an image's inputs: generator fingerprint, index and prompt."""
     text = f"{fingerprint}\0{key.index}\0{_text_of(key)}"
-    # A row that somebody else wrote may hold half a surrogate pair.
+    # A row that another program wrote may hold half a surrogate pair.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -110,19 +111,19 @@ def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
     return file is None or (match is not None and match[2] in SUFFIXES)
 
 
-def absent_files(root: Path, files: Iterable[str]) -> set[str]:
+def missing_files(root: Path, files: Iterable[str]) -> set[str]:
     """Return which image files are missing, from one listing of each folder for speed."""
     by_folder: dict[str, list[str]] = {}
     for file in files:
         by_folder.setdefault(file[:2], []).append(file)
-    absent: set[str] = set()
+    missing: set[str] = set()
     for folder, wanted in by_folder.items():
         try:
             names = set(os.listdir(root / folder))  # noqa: PTH208  # names alone, no paths
         except (OSError, ValueError):  # ValueError: a name that no folder can have
             names = set()
-        absent.update(file for file in wanted if file[3:] not in names)
-    return absent
+        missing.update(file for file in wanted if file[3:] not in names)
+    return missing
 
 
 def in_order(attempts: Iterable[Attempt]) -> list[Attempt]:
@@ -232,14 +233,14 @@ class ImageStore:
         self.fingerprint = fingerprint
         self._model = ("generator", "", fingerprint)
         self._generator = content_id(*self._model)
-        self._named: set[int] = set()  # prompts whose rows are there
-        self._absent: set[str] | None = None
+        self._named: set[int] = set()  # ids of prompts whose texts are stored
+        self._missing: set[str] | None = None
         self.refresh()
 
     @uncollected()
     def refresh(self) -> None:
         """Reload the stored attempts at images; a generated image counts before failed attempts."""
-        self._absent = None
+        self._missing = None
         self._perceptual_hashes: EvidenceStore | None = None
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
         prompts = self.database.texts(texts, self._generator)
@@ -296,14 +297,14 @@ class ImageStore:
         """Return whether an image's file exists; always True for an attempt without an image."""
         if attempt.file is None:
             return attempt.status != "ok"
-        if self._absent is None:
+        if self._missing is None:
             files = (row.file for row in self._rows.values() if row.file is not None)
-            self._absent = absent_files(self.root, files)
-        return attempt.file not in self._absent
+            self._missing = missing_files(self.root, files)
+        return attempt.file not in self._missing
 
     def attempts(self) -> list[Attempt]:
         """Return the records of images whose files exist, ordered by prompt and index."""
-        self._absent = None  # look again
+        self._missing = None  # files may have been removed since
         attempts = filter(self.has_file, self.all_attempts())
         return in_order(attempts)
 
@@ -337,7 +338,7 @@ class ImageStore:
         """Write the file of an image; `record` must be called to register it."""
         name = file_key(self.fingerprint, key)
         file = f"{name[:2]}/{name}{suffix}"
-        # Not durable: after a loss of power the hash in its row tells that the file is damaged.
+        # Not durable: after a loss of power the hash in its row shows that the file is damaged.
         write_bytes(self.root / file, data, durable=False)
         digest = hashlib.sha256(data).hexdigest()
         return Attempt(key, seed, "ok", file=file, sha256=digest)
@@ -391,7 +392,7 @@ class ImageStore:
                 seen = np.stack([perceptual_hashes[key] for key in unseen])
                 self.perceptual_hashes.add("images", unseen, seen, dtype="float16")
         self._rows |= new
-        if self._absent is not None:
-            self._absent -= {
+        if self._missing is not None:
+            self._missing -= {
                 attempt.file for attempt in new.values() if attempt.file is not None
             }

@@ -16,7 +16,7 @@ from typing import Protocol
 from t2ibench.errors import first_line, shown
 
 FOLDER = ".locks"
-QUIET = 1.0  # seconds that a wait may take before it is spoken of
+QUIET = 1.0  # seconds of a wait, after which it is reported
 
 
 class Notices(Protocol):
@@ -59,7 +59,7 @@ def locked(folder: Path, notices: Notices | None = None) -> Iterator[None]:
         ValueError,
         NotImplementedError,
     ) as error:  # ValueError: no name of a file
-        # else writing into it says so itself
+        # writing to the file reports what is wrong
         if notices is not None and folder.is_dir():
             why = getattr(error, "strerror", None) or first_line(error)
             notices.warn(
@@ -69,7 +69,7 @@ def locked(folder: Path, notices: Notices | None = None) -> Iterator[None]:
         yield
         return
     outermost = lock.lock_counter == 1
-    with contextlib.suppress(OSError):  # the note is for people alone
+    with contextlib.suppress(OSError):  # the note is information for people
         if outermost:
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
             who = f"process {os.getpid()} on {socket.gethostname()}, which has held it since {now}"

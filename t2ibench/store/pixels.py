@@ -139,10 +139,10 @@ def brightness(row: Float32Array) -> int:
 
 def looks_like_one(row: Float32Array, others: Float32Array) -> bool:
     """Return whether a perceptual hash matches any of others, shape (n, 265), up to re-encoding."""
-    apart = (
+    differences = (
         abs(others - row)[:, :_CELLS].max(axis=1, initial=0.0) * math.sqrt(_CELLS) * 255
     )
-    return bool((apart <= _LEVELS).any())
+    return bool((differences <= _LEVELS).any())
 
 
 def thumbnail(source: bytes | Path, size: int, quality: int = 85) -> bytes:

@@ -32,7 +32,7 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
     with closing(connect(new, "mode=rw")) as target:
         for table in TABLES:
             target.execute("BEGIN")
-            # From both ends: a page that cannot be read ends each.
+            # Rows are read from both ends: each scan stops at the unreadable page.
             first = _copy(path, target, table, "ASC")
             copied[table] = first + _copy(path, target, table, "DESC")
             target.execute("COMMIT")

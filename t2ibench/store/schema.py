@@ -16,7 +16,7 @@ from typing import Any
 
 APPLICATION = 0x54324942
 VERSION = 1
-# A database of a stranger has to have these tables, letter by letter.
+# An untrusted database must have exactly these tables.
 _SQL = """\
 CREATE TABLE run(  -- what the run was made with: a field and its value as JSON
   key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID
@@ -123,5 +123,5 @@ def of_text(value: str | bytes) -> str:
         return value
     try:
         return value.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:  # somebody else wrote it
+    except UnicodeDecodeError:  # another program wrote it
         return value.decode("utf-8", "replace")

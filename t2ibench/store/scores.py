@@ -46,7 +46,7 @@ class ScoreStore:
                 )
                 if crc == _checksum(task, inputs, score):
                     scores[task] = score
-            except (TypeError, AttributeError):  # somebody else wrote something else
+            except (TypeError, AttributeError):  # another program wrote it
                 continue
         return scores
 

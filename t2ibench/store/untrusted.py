@@ -9,7 +9,7 @@ from itertools import count
 from t2ibench.store.schema import TABLES
 
 _LARGEST = 64 * 2**20  # bytes of one value
-_STEPS = 200_000_000  # of SQLite's machine, over all questions together
+_STEPS = 200_000_000  # of SQLite's virtual machine, over all queries
 _STEPS_A_CALL = 1_000_000
 _HARMLESS = {
     sqlite3.SQLITE_SELECT,

@@ -13,14 +13,14 @@ from t2ibench.tasks.loader import LoadedTask, library_for, load_file, raise_erro
 FOLDER = "tasks"
 
 
-def kept_file(run: Path, task: str) -> Path:
+def stored_file(run: Path, task: str) -> Path:
     """Return the file in which a run stores a task."""
     return run / FOLDER / f"{task}.yaml"
 
 
-def kept_task(task: LoadedTask, run: Path) -> LoadedTask | None:
+def stored_task(task: LoadedTask, run: Path) -> LoadedTask | None:
     """Return the copy of a task that a run stores with its captions; None if it stores none."""
-    file = kept_file(run, task.id)
+    file = stored_file(run, task.id)
     if not file.is_file():
         return None
     stored, problems = load_file(file, file.parent, library_for([]))
@@ -38,15 +38,15 @@ def kept_task(task: LoadedTask, run: Path) -> LoadedTask | None:
     return replace(stored, group=task.group)
 
 
-def with_kept(tasks: Iterable[LoadedTask], run: Path) -> list[LoadedTask]:
+def with_stored(tasks: Iterable[LoadedTask], run: Path) -> list[LoadedTask]:
     """Tasks, with the captions that a run stores for those that wait for captions."""
     return [
-        task if task.spec.awaits is None else kept_task(task, run) or task
+        task if task.spec.awaits is None else stored_task(task, run) or task
         for task in tasks
     ]
 
 
-def kept_specs(run: Path) -> dict[str, BaseTask]:
+def stored_specs(run: Path) -> dict[str, BaseTask]:
     """Return the tasks that a run stores, by their hashes."""
     specs: dict[str, BaseTask] = {}
     for file in sorted((run / FOLDER).glob("*.yaml")):

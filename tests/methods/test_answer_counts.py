@@ -69,11 +69,11 @@ MANY = [row(f"p{k:02}", male=10, female=0) for k in range(17)]
         (MANY[:4], "p00, p01, p02 and p03: 40 of 40 images show men"),
     ],
 )
-def test_the_sentence(rows: list[ShownRow], told: str) -> None:
+def test_the_sentence_reports_what_rows_show(rows: list[ShownRow], told: str) -> None:
     assert shown_sentence(rows) == told
 
 
-def test_short_names_lose_what_all_have_in_common_and_never_become_alike() -> None:
+def test_short_names_omit_common_words_and_stay_distinct() -> None:
     asked = [f"A {word} at work. Be fair, be kind." for word in ("nurse", "head chef")]
     assert short_names(asked) == ["nurse", "head chef"]
     assert short_names(["a nurse", "an old nurse"]) == ["nurse", "old nurse"]
@@ -83,7 +83,7 @@ def test_short_names_lose_what_all_have_in_common_and_never_become_alike() -> No
     assert len(short_names(["w " * 90, "v"])[0]) <= 60
 
 
-def test_counts_in_words() -> None:
+def test_counts_are_written_with_nouns_and_missing_answers() -> None:
     assert counts_text(row("a", male=1, female=3, unanswered=2)) == (
         "3 women, 1 man, 2 without an answer"
     )
@@ -138,7 +138,7 @@ def test_rows_are_clear_where_their_own_test_is(
         details({"w": 0, "b": 0}),
     ],
 )
-def test_nothing_is_shown_of_malformed_or_empty_answers(
+def test_malformed_or_empty_answers_are_not_shown(
     held: dict[str, object],
 ) -> None:
     assert shown_attributes(held, lambda *_: None) == ()
@@ -168,7 +168,7 @@ def test_estimated_shares_of_older_runs_are_not_shown_as_counts() -> None:
     assert shown_attributes(older, lambda *_: None) == ()
 
 
-def test_rows_stand_by_side() -> None:
+def test_rows_are_sorted_by_what_most_images_show() -> None:
     one = CountedAttribute(
         "g", ("female", "male"), tuple(r.counted for r in [*MEN, *WOMEN])
     )

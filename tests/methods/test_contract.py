@@ -193,7 +193,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("method", "message"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_method_is_found_out(method: Method, message: str) -> None:
+def test_a_method_that_breaks_the_contract_is_reported(
+    method: Method, message: str
+) -> None:
     assert message in "\n".join(check_method(method, TASK, SETTINGS))
 
 

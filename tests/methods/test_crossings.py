@@ -92,7 +92,7 @@ def test_a_planted_interaction_is_found_and_named() -> None:
 
 
 @pytest.mark.nightly
-def test_nothing_is_found_where_nothing_is_planted() -> None:
+def test_no_interaction_is_claimed_where_none_is_planted() -> None:
     task = crossed_task(["gender", "skin", "age"])
     rng = np.random.default_rng(5)
     rejected: list[list[bool]] = []
@@ -111,7 +111,7 @@ def test_nothing_is_found_where_nothing_is_planted() -> None:
     assert abs(np.mean(excess)) < 0.004 and abs(np.mean(values)) < 0.003
 
 
-def test_of_three_every_two_are_tested_and_corrected_together() -> None:
+def test_every_pair_of_three_axes_is_tested_with_a_common_correction() -> None:
     task = crossed_task(["gender", "skin", "age"])
     result = score(task, evidence(np.random.default_rng(4), together=0.9), SETTINGS)
     found = p_values(result)
@@ -123,7 +123,7 @@ def test_of_three_every_two_are_tested_and_corrected_together() -> None:
     assert result.details["crossings"][0]["tests"][0]["p_holm"] == pytest.approx(0.003)
 
 
-def test_a_task_without_crossings_is_what_it_was() -> None:
+def test_a_task_without_crossings_has_the_same_headline() -> None:
     plain, crossed = crossed_task(), crossed_task(["gender", "skin"])
     assert "crossings" not in plain.model_dump()
     found = evidence(np.random.default_rng(0))
@@ -145,7 +145,7 @@ def test_a_task_without_crossings_is_what_it_was() -> None:
         (["gender", "skin"], {"stimuli": ("cook",)}, "the same captions"),
     ],
 )
-def test_crossings_are_checked(
+def test_mistakes_in_crossings_are_reported(
     crossing: list[str], second: dict[str, Any], message: str
 ) -> None:
     task = crossed_task(crossing)

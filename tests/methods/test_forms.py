@@ -48,7 +48,7 @@ def contrast(first: str, second: str) -> str:
     return f"forms:{first}-{second}"
 
 
-def test_planted_contrasts_come_back() -> None:
+def test_planted_contrasts_of_forms_are_recovered() -> None:
     """In the mean of ten data sets, and in all of them within the interval but for chance."""
     results = [score(TASK, drawn(seed=seed), QUICK) for seed in range(10)]
     for pair in CONTRASTS:
@@ -72,7 +72,7 @@ def test_planted_contrasts_come_back() -> None:
     assert all(result.details["forms_holm"][most] < 0.05 for result in results)
 
 
-def test_a_contrast_is_the_difference_of_two_forms_leans() -> None:
+def test_a_contrast_is_the_difference_between_the_leans_of_two_forms() -> None:
     result = score(TASK, drawn(), QUICK)
     means = {form: result.scores[f"form:{form}"].value for form in FORMS}
     for first, second in CONTRASTS:
@@ -86,7 +86,7 @@ def test_a_contrast_is_the_difference_of_two_forms_leans() -> None:
     assert rows.mean() == pytest.approx(value, abs=0.05)
 
 
-def test_the_same_images_in_two_forms_have_no_contrast() -> None:
+def test_the_contrast_of_two_forms_with_the_same_images_is_zero() -> None:
     evidence = drawn()
     images = dict(evidence.embeddings)
     for name in TASK.concept.names:
@@ -102,7 +102,7 @@ def test_the_same_images_in_two_forms_have_no_contrast() -> None:
     assert result.scores[contrast("masculine", "feminine")].p < 0.05
 
 
-def test_guided_images_that_do_not_obey_make_no_contrast() -> None:
+def test_guided_images_that_ignore_their_group_cause_no_contrast() -> None:
     """Two in five images that are asked for men show anybody: all leans move, contrasts do not."""
     space = Space(strength=0.3, ignored=(0.4, 0.0))
     task = forms_task(8, 60, 8)
@@ -165,7 +165,7 @@ def test_without_a_neutral_form_the_headline_is_about_the_first() -> None:
     assert make_task(stimuli=list("abc")).concept.headline_form is None
 
 
-def test_the_result_in_words() -> None:
+def test_the_description_compares_the_forms() -> None:
     result = score(TASK, drawn(), QUICK)
     text = describe(TASK, result)
     value = result.scores[contrast("masculine", "neutral")].value
@@ -180,7 +180,7 @@ def test_the_result_in_words() -> None:
     assert "No two forms differ beyond chance, over 8 jobs." in describe(TASK, alike)
 
 
-def test_holm_is_over_all_contrasts_and_follows_from_the_mean_over_encoders() -> None:
+def test_holm_corrects_all_contrasts_of_the_mean_over_encoders() -> None:
     results = [score(TASK, drawn(seed=seed), QUICK) for seed in (0, 1)]
     mean = combine(TASK, results, QUICK)
     names = [contrast(*pair) for pair in CONTRASTS]
@@ -193,7 +193,7 @@ def test_holm_is_over_all_contrasts_and_follows_from_the_mean_over_encoders() ->
     assert mean.details["forms_holm"] != results[0].details["forms_holm"]
 
 
-def test_a_stimulus_that_lacks_a_form_is_left_out_of_the_contrasts_alone() -> None:
+def test_a_stimulus_without_a_form_is_excluded_from_contrasts_alone() -> None:
     evidence = drawn()
     images = dict(evidence.embeddings)
     (prompt,) = neutral_prompts(TASK, "job3", "masculine")
@@ -213,7 +213,7 @@ def test_a_stimulus_that_lacks_a_form_is_left_out_of_the_contrasts_alone() -> No
     assert "over 7 jobs" in describe(TASK, result)
 
 
-def test_two_stimuli_say_nothing_about_others() -> None:
+def test_two_stimuli_give_no_contrast() -> None:
     task = forms_task(2, 10, 5)
     result = score(task, drawn(FormWorld(task, space=STRONG)), QUICK)
     for pair in CONTRASTS:
@@ -293,7 +293,7 @@ def problems(folder: Path, text: str) -> list[tuple[int | None, str]]:
     return [(problem.line, problem.message) for problem in load(folder, text)[1]]
 
 
-def test_a_task_file_with_forms(tmp_path: Path) -> None:
+def test_a_task_file_with_forms_is_loaded(tmp_path: Path) -> None:
     assert problems(tmp_path, FORMED) == []
     task, _ = load(tmp_path, FORMED)
     assert task is not None and isinstance(task.spec, OccupationsTask)
@@ -335,7 +335,7 @@ def test_a_task_file_with_forms(tmp_path: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_forms(
+def test_a_mistake_in_forms_is_reported(
     tmp_path: Path, edit: tuple[str, str], line: int, message: str
 ) -> None:
     reported = problems(tmp_path, spoil(FORMED, edit))
@@ -356,7 +356,7 @@ def test_a_stimulus_without_forms_is_its_name(tmp_path: Path) -> None:
     }
 
 
-def test_the_examples_of_the_pages(tmp_path: Path) -> None:
+def test_the_examples_in_the_documentation_are_valid_tasks(tmp_path: Path) -> None:
     """The task files that docs and CONTRIBUTING.md print in part are valid."""
     root = Path(__file__).parents[2]
     page = (root / "docs/methods/occupations.md").read_text(encoding="utf-8")
@@ -379,7 +379,9 @@ SHIPPED = [task for name, task in build_index()[0].tasks.items() if "_forms_" in
 
 
 @pytest.mark.parametrize("task", SHIPPED, ids=lambda task: task.id)
-def test_a_shipped_task_of_forms(task: Any) -> None:
+def test_a_shipped_task_of_forms_has_twelve_occupations_in_three_forms(
+    task: Any,
+) -> None:
     spec = task.spec
     assert spec.extended and spec.concept.forms == ("masculine", "feminine", "neutral")
     assert len(spec.concept.names) == 12 and spec.prompts.languages
@@ -392,7 +394,7 @@ def test_a_shipped_task_of_forms(task: Any) -> None:
     assert len(few) == 6 and tuple(few) == spec.concept.names[:6]
 
 
-def test_articles_of_the_shipped_forms() -> None:
+def test_shipped_forms_begin_with_the_right_article() -> None:
     """A masculine form has the masculine article, the others the feminine stimulus."""
     articles = {"german": ("ein ", "eine "), "spanish": ("un ", "una ")}
     for task in SHIPPED:
@@ -405,7 +407,7 @@ def test_articles_of_the_shipped_forms() -> None:
                 assert stimulus.forms[form].endswith(f" {stimulus.text_with(group)}")
 
 
-def test_the_shipped_sentences_of_one_occupation() -> None:
+def test_the_shipped_prompts_of_one_occupation_are_as_listed() -> None:
     german, spanish = (task.spec for task in SHIPPED)
     assert group_prompts(german, "physician", german.groups[1]) == [
         "Foto: eine Frau, die als Ärztin arbeitet",
@@ -427,7 +429,7 @@ PLANTED = {"masculine": 0.15, "feminine": 0.9, "neutral": 0.5}  # shares of wome
 
 
 @pytest.mark.slow
-def test_forms_that_are_planted_in_toyland_come_back() -> None:
+def test_forms_that_are_planted_in_toyland_are_recovered() -> None:
     """Each form is an occupation of toyland's, with a share of women and clothes of its own.
 
     Its images are not quite between those of the groups, who wear other clothes: a contrast of 1.5

@@ -107,7 +107,7 @@ def test_spread_holds_the_covariance_of_combinations(
 
 
 @given(influences(), influences(), VALUES)
-def test_a_combined_influence_moves_as_its_parts_do(
+def test_a_combined_influence_is_the_weighted_sum_of_its_parts(
     first: Influence, second: Influence, weight: float
 ) -> None:
     combined = Influence.combined([(1.0, first), (weight, second)])
@@ -129,7 +129,7 @@ def test_degrees_of_freedom_are_those_of_the_joint_influence(
     assert df == pytest.approx(influence.df, nan_ok=True)
 
 
-def test_floors_are_shared_by_equal_influences_alone() -> None:
+def test_only_equal_influences_share_their_variance_floor() -> None:
     plain = Influence.of_mean("a nurse", [0, 1], [1.0, 1.0])
     low = plain.with_floor(0.01)
     high = plain.with_floor(0.04)
@@ -139,7 +139,7 @@ def test_floors_are_shared_by_equal_influences_alone() -> None:
     assert variance == pytest.approx(0.04)
 
 
-def test_nothing_varies_without_units() -> None:
+def test_without_units_there_is_no_variance() -> None:
     constant = Influence.none()
     nurse = Influence.of_mean("a nurse", [0, 1], [1.0, 3.0])
     assert constant.covariance(nurse) == 0.0

@@ -52,7 +52,7 @@ def answers(
         (0.7, {}, "do not use", "use"),
     ],
 )
-def test_planted_errors_get_the_verdict_of_the_rule(
+def test_planted_judge_errors_get_the_verdict_of_their_rule(
     right: float, options: dict[str, float], often: str, never: str
 ) -> None:
     """Fifteen checks of 300 images: a bad judge is never called fit."""
@@ -82,7 +82,7 @@ def test_a_check_does_not_depend_on_the_order_of_images() -> None:
     )
 
 
-def test_a_judge_that_answers_nothing_has_no_errors_and_no_use() -> None:
+def test_a_judge_that_answers_nothing_is_not_to_be_used() -> None:
     rows = [
         LabelledAnswer("female", "unknown", "p", {}),
         LabelledAnswer("male", "unknown", "q", {}),
@@ -96,7 +96,9 @@ def test_a_judge_that_answers_nothing_has_no_errors_and_no_use() -> None:
     assert found.model_dump_json()  # no number that JSON does not have
 
 
-def test_four_folders_stand_for_others_and_their_differences_count() -> None:
+def test_four_folders_allow_inference_about_others_and_their_differences_widen_it() -> (
+    None
+):
     """A judge that is right in .99 of some models' images and .8 of another's."""
     rng = np.random.default_rng(6)
     rows = [

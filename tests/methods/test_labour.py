@@ -67,7 +67,7 @@ KNOWN_A = {"cook": 0.3, "guard": 0.1, "nurse": 0.2, "tailor": 0.5}
 KNOWN_B = {"cook": 0.4, "guard": 0.6, "nurse": 0.7, "tailor": 0.3}
 
 
-def test_each_group_is_compared_for_itself() -> None:
+def test_each_group_is_compared_with_its_own_reference() -> None:
     references = [reference("a", KNOWN_A), reference("b", KNOWN_B)]
     task = judged_task(list(JOBS), "abc", references=references)
     result = score(task, answers(task, JOBS), SETTINGS)
@@ -82,7 +82,7 @@ def test_each_group_is_compared_for_itself() -> None:
     assert {"amplification_slope:a", "amplification_slope:b"} <= set(result.scores)
 
 
-def test_one_reference_keeps_its_names_and_its_numbers() -> None:
+def test_a_list_of_one_reference_equals_a_single_reference() -> None:
     one = judged_task(list(JOBS), "abc", reference=reference("a", KNOWN_A))
     listed = judged_task(list(JOBS), "abc", references=[reference("a", KNOWN_A)])
     found = [

@@ -126,7 +126,9 @@ def test_english_with_foreign_words_is_english(text: str) -> None:
         ([], False),
     ],
 )
-def test_words(words: list[str], foreign: bool) -> None:
+def test_words_of_another_language_are_detected(
+    words: list[str], foreign: bool
+) -> None:
     assert (foreign_words(words) is not None) == foreign
 
 

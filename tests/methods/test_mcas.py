@@ -59,7 +59,7 @@ def combined(task: McasTask, evidence: Evidence) -> Any:
     return combine(task, [score(task, evidence, SETTINGS)], SETTINGS)
 
 
-def test_hand_case() -> None:
+def test_scores_agree_with_a_case_worked_by_hand() -> None:
     result = combined(hand_task(), HAND)
     expected = {
         "image_to_image_association": 0.36,
@@ -75,7 +75,7 @@ def test_hand_case() -> None:
     assert (result.n_images, result.n_prompts) == (6, 3)
 
 
-def test_attribute_images_that_a_judge_does_not_see_theirs_in_are_left_out() -> None:
+def test_attribute_images_without_their_attribute_are_excluded() -> None:
     """A man's prompt that gives a woman's image every second time moves the axis."""
     question = "Who is it?"
     men, women = ("a man", "a boy", "an old man"), ("a woman", "a girl", "an old woman")
@@ -121,7 +121,7 @@ def test_attribute_images_that_a_judge_does_not_see_theirs_in_are_left_out() -> 
         assert before.scores[papers].value == after.scores[papers].value
 
 
-def test_table_4_from_table_3() -> None:
+def test_table_4_of_the_paper_follows_from_its_table_3() -> None:
     def table(alphas: dict[str, str]) -> dict[str, Any]:
         pairs = [
             (float(x), side) for side, text in alphas.items() for x in text.split()
@@ -207,7 +207,7 @@ def planted(
     return hand_task(**{**parts, **changes}), HandEvidence(images, texts)
 
 
-def test_the_lean_of_a_mixture_is_two_p_minus_one() -> None:
+def test_the_lean_of_a_mixture_is_twice_its_share_minus_one() -> None:
     """Three of four images of A0 are those of A, one of four of B0: leans of .5 and -.5."""
     task = hand_task(
         attributes={side: attribute(side, 3, 3) for side in "AB"},
@@ -262,7 +262,7 @@ def test_a_planted_bias_is_found_and_described_with_its_sign(
     }
 
 
-def test_the_sign_is_that_of_the_attributes_and_the_order_of_targets_is_none() -> None:
+def test_the_sign_follows_the_attributes_and_not_the_order_of_targets() -> None:
     task, evidence = planted(0.4)
     found = score(task, evidence, SETTINGS).headline
     a, b = task.attributes.A, task.attributes.B
@@ -276,7 +276,7 @@ def test_the_sign_is_that_of_the_attributes_and_the_order_of_targets_is_none() -
         assert other.p == pytest.approx(found.p)
 
 
-def test_what_all_targets_of_a_category_share_does_not_count() -> None:
+def test_a_lean_that_all_targets_of_a_category_share_cancels() -> None:
     """A category whose images are all more like A's, one with three targets of A and one of B."""
     task, evidence = planted(0.0)
     categories = dict.fromkeys(["A0", "A1", "A2", "B0"], "brawny")
@@ -297,7 +297,7 @@ def test_what_all_targets_of_a_category_share_does_not_count() -> None:
     assert score(task, shifted, SETTINGS).headline.value > before + 0.1
 
 
-def test_scenes_along_the_axis_are_a_difference_of_these_targets_only() -> None:
+def test_differences_of_scenes_are_about_these_targets_alone() -> None:
     """Fair targets whose scenes differ along the axis: no evidence about others of their kind."""
     task, evidence = planted(0.0)
     (a, b) = (
@@ -321,7 +321,7 @@ def test_scenes_along_the_axis_are_a_difference_of_these_targets_only() -> None:
     assert found.p == found.inference["prompt_population"].p > 0.05
 
 
-def test_an_attribute_that_the_encoder_does_not_see_is_inconclusive() -> None:
+def test_an_attribute_that_the_encoder_does_not_distinguish_is_inconclusive() -> None:
     task, evidence = planted(0.5, gender=0.0)
     result = score(task, evidence, SETTINGS)
     assert result.headline.value is None
@@ -409,7 +409,7 @@ def test_attributes_of_different_numbers_of_prompts_are_not_paired() -> None:
     assert {"attribute prompts of A", "attribute prompts of B"} < strata
 
 
-def test_an_attribute_prompt_without_images_takes_its_partner_with_it() -> None:
+def test_an_attribute_prompt_without_images_excludes_its_pair() -> None:
     task, evidence = planted(0.5)
     result = score(task, evidence.without("A prompt 2", filtered=8), SETTINGS)
     assert any("A prompt 2" in text and "partners" in text for text in result.warnings)

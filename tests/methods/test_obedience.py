@@ -45,7 +45,7 @@ def make_evidence(
     )
 
 
-def test_images_that_a_judge_does_not_see_the_group_in_are_left_out() -> None:
+def test_guided_images_without_their_group_are_excluded() -> None:
     """Prompts for men are ignored in 60 %, so 30 % of their images show women."""
     space = Space(strength=0.2, ignored=(0.6, 0.0))
     plain, judged = make_task(), make_task(QUESTION)
@@ -66,7 +66,7 @@ def test_images_that_a_judge_does_not_see_the_group_in_are_left_out() -> None:
     assert "breakdown" in blind.controls and "breakdown" not in seeing.controls
 
 
-def test_without_a_question_the_encoders_reading_warns() -> None:
+def test_without_a_question_unequal_obedience_is_a_warning() -> None:
     task = make_task()
     unequal = score(task, make_evidence(task, Space(0.3, ignored=(0.6, 0.0))), SETTINGS)
     assert any("not obeyed equally often" in text for text in unequal.warnings)
@@ -75,7 +75,7 @@ def test_without_a_question_the_encoders_reading_warns() -> None:
     assert not any("obeyed" in text for text in equal.warnings)
 
 
-def test_few_that_obey_decide_nothing() -> None:
+def test_too_few_obedient_images_make_a_task_inconclusive() -> None:
     task = make_task(QUESTION, m=10)
     evidence = make_evidence(task, Space(0.3, ignored=(1.0, 0.0)), errors=0.1)
     result = score(task, evidence, SETTINGS)
@@ -83,7 +83,7 @@ def test_few_that_obey_decide_nothing() -> None:
     assert result.controls["obedience"].contradicts in result.inconclusive
 
 
-def test_a_stimulus_with_a_single_image_that_obeys_is_left_out() -> None:
+def test_a_stimulus_with_a_single_obedient_image_is_excluded() -> None:
     task = make_task(QUESTION)
     evidence = make_evidence(task, Space(0.3))
     about = ("a photo of a male job3", QUESTION, ("male", "female"))
@@ -95,7 +95,7 @@ def test_a_stimulus_with_a_single_image_that_obeys_is_left_out() -> None:
     assert told in " ".join(result.warnings)
 
 
-def test_a_judge_who_says_nothing_leaves_nothing_out() -> None:
+def test_a_judge_that_answers_unknown_excludes_no_image() -> None:
     task, plain = make_task(QUESTION), make_task()
     evidence = make_evidence(plain, Space(0.3))
     asked = needs(task, SETTINGS).checks
@@ -106,7 +106,7 @@ def test_a_judge_who_says_nothing_leaves_nothing_out() -> None:
     assert found.controls["obedience"] == expected.controls["obedience"]
 
 
-def test_what_unequal_obedience_would_explain_is_no_claim() -> None:
+def test_a_lean_that_unequal_obedience_would_explain_is_inconclusive() -> None:
     """The same small lean everywhere may be ignored prompts; leans of both signs may not."""
     task = make_task(n=100, m=40)
     space = Space(0.3)
@@ -141,7 +141,9 @@ def test_images_that_vary_twice_as_much_do_not_make_a_lean() -> None:
     assert small.headline.value is None and small.by[0].scores["lean"].value is None
 
 
-def test_a_mixture_has_less_in_common_but_is_no_longer() -> None:
+def test_the_squared_length_that_images_have_in_common_is_the_same_for_a_mixture() -> (
+    None
+):
     """Two images of A and of B hold the scene as images of A do, which share more."""
     scene, step = np.array([2.0, 0.0]), np.array([0.0, 1.0])
     zeros = np.zeros(4, np.int64)
@@ -177,7 +179,7 @@ def _prompts(spreads: list[float], n: int, seed: int = 0) -> PromptImages:
     return PromptImages(rows, clusters, names, np.tile(np.arange(n), len(spreads)))
 
 
-def test_spread_is_kept_where_it_differs_by_more_than_noise() -> None:
+def test_spread_differs_between_prompts_only_beyond_noise() -> None:
     """What five images of a prompt seem to have less in common than others is mostly noise."""
     (few,), (many,) = (
         CommonSquares.of([_prompts([0.8] * 20, n)]).along() for n in (5, 200)

@@ -84,7 +84,7 @@ def crossed(task: OccupationsTask, found: WorldEvidence) -> Crossing:
     return crossing_scores(task, ImageCollector(found), SETTINGS)
 
 
-def test_what_goes_together_is_found_with_its_size() -> None:
+def test_a_planted_interaction_is_recovered_with_its_size() -> None:
     task = crossed_task()
     found, excess = evidence(task, np.random.default_rng(0), 0.8)
     result = score(task, found, SETTINGS)
@@ -106,7 +106,9 @@ def test_what_goes_together_is_found_with_its_size() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("together", [0.0, 0.5])
-def test_zero_is_zero_and_the_interval_covers(together: float) -> None:
+def test_an_interaction_is_estimated_without_bias_and_its_interval_covers_it(
+    together: float,
+) -> None:
     """The attributes' directions are not orthogonal, which alone must not look like an excess."""
     rng = np.random.default_rng(int(10 * together))
     found = []
@@ -121,7 +123,7 @@ def test_zero_is_zero_and_the_interval_covers(together: float) -> None:
     assert rejects <= 0.13 if together == 0 else rejects > 0.4
 
 
-def test_three_attributes() -> None:
+def test_only_the_planted_pair_of_three_crossed_attributes_interacts() -> None:
     task = crossed_task(gender=GENDER, age=AGE, skin=SKIN)
     assert (
         task.combinations[0].words == ("dark old female",)
@@ -138,7 +140,7 @@ def test_three_attributes() -> None:
     assert len([row for row in crossing.rows if "excess" in row.scores]) == 8
 
 
-def test_combinations_that_the_encoder_cannot_tell_decide_nothing() -> None:
+def test_combinations_that_the_encoder_does_not_distinguish_are_inconclusive() -> None:
     task = crossed_task()
     rng = np.random.default_rng(2)
     prompts = needs(task, SETTINGS).images_by_prompt
@@ -151,7 +153,7 @@ def test_combinations_that_the_encoder_cannot_tell_decide_nothing() -> None:
     assert estimate.reason is not None and "too alike" in estimate.reason
 
 
-def test_crossings_are_checked() -> None:
+def test_mistakes_in_crossings_are_reported() -> None:
     one = [finding.message for finding in check(crossed_task(gender=GENDER))]
     assert "give two or three attributes to cross" in one
     twice = [

@@ -66,7 +66,7 @@ def make_evidence(
     return HandEvidence(images, texts)
 
 
-def test_share_of_each_stimulus_comes_back() -> None:
+def test_planted_shares_of_stimuli_are_recovered() -> None:
     task = make_task()
     result = score(task, make_evidence(task, UNEQUAL, seed=1), SETTINGS)
     rows = {item.name: item.scores for item in result.by}
@@ -90,7 +90,7 @@ def test_share_of_each_stimulus_comes_back() -> None:
     )
 
 
-def test_a_lean_by_hand() -> None:
+def test_a_lean_agrees_with_a_case_worked_by_hand() -> None:
     """Both directions are those of (1, -1): clerk is measured along cook's and cook along clerk's.
 
     In units of that direction, clerk: y = (3 - 1) / 4, a = 1, b = -1, so N = 1 and D = 2; cook:
@@ -127,7 +127,7 @@ def test_a_lean_by_hand() -> None:
     assert further == pytest.approx({"clerk": 0.25, "cook": 0.0})
 
 
-def test_an_invisible_attribute_decides_nothing() -> None:
+def test_an_invisible_attribute_makes_a_task_inconclusive() -> None:
     task = make_task(images_per_prompt=10)
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.9))
     rng = np.random.default_rng(1)
@@ -185,7 +185,7 @@ def test_other_directions_contradict_a_difference_that_is_not_the_attribute() ->
     assert "differ from the others in more than that" in result.inconclusive
 
 
-def test_what_images_vary_in_beside_the_attribute_contradicts_nothing() -> None:
+def test_variation_in_other_than_the_attribute_does_not_contradict_a_lean() -> None:
     """Along it leans get far, but by chance."""
     contradicted = 0
     for seed in range(10):
@@ -205,7 +205,7 @@ def test_what_images_vary_in_beside_the_attribute_contradicts_nothing() -> None:
     assert contradicted <= 1
 
 
-def test_halves_that_disagree_contradict() -> None:
+def test_halves_that_disagree_are_inconclusive() -> None:
     task = make_task()
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
     odd = {}
@@ -218,7 +218,7 @@ def test_halves_that_disagree_contradict() -> None:
     assert "even and with odd numbers disagree" in result.inconclusive
 
 
-def test_a_single_stimulus_has_no_direction_to_be_measured_along() -> None:
+def test_a_single_stimulus_gives_no_headline() -> None:
     task = make_task(concept={"name": "jobs", "stimuli": ["nurse"]})
     result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.5)), SETTINGS)
     assert result.headline.value is None and result.reason is None
@@ -326,7 +326,7 @@ def test_three_groups_are_compared_in_pairs() -> None:
     assert "to women rather than men" not in text
 
 
-def test_leans_follow_the_reference() -> None:
+def test_leans_that_mirror_the_reference_correlate_with_it() -> None:
     shares = {"nurse": 0.1, "clerk": 0.4, "chief": 0.9, "cook": 0.6}
     reference = {
         "name": "labour",

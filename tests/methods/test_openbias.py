@@ -69,7 +69,7 @@ def value(result: Any, name: str) -> float:
     return float(result.by[0].scores[name].value)
 
 
-def test_severities_by_hand() -> None:
+def test_severities_agree_with_cases_worked_by_hand() -> None:
     result = scored(a="male*7 female*3", b="male*1 female*9")
     assert value(result, "severity") == pytest.approx((0.1187 + 0.5310) / 2, abs=1e-4)
     # Shares .7 and .1 average to .4.
@@ -136,7 +136,7 @@ def test_two_questions_have_two_intervals() -> None:
     )
 
 
-def test_biases_of_the_same_images_count_their_images_once() -> None:
+def test_biases_of_the_same_images_are_not_independent_evidence() -> None:
     """Four questions with one answer are one question: same test, same interval."""
     answers = drawn(0.7, 3)
     plain = scored(**answers).headline
@@ -151,7 +151,7 @@ def test_biases_of_the_same_images_count_their_images_once() -> None:
     assert many.p == pytest.approx(plain.p, abs=0.03)
 
 
-def test_an_answer_that_never_varies_is_left_out_where_there_are_many() -> None:
+def test_questions_whose_answer_never_varies_are_excluded() -> None:
     captions = list(many := drawn(0.8, 12))
     cake = bias(captions, "wedding fruit", name="type", about="cake")
     alone = scored(cake, **dict.fromkeys(captions, "wedding*10"))
@@ -263,7 +263,7 @@ def test_each_of_several_captions_has_a_row() -> None:
     assert {row.tested_with for row in result.by} == {"", "captions"}
 
 
-def test_questions_are_kept_apart_by_classes() -> None:
+def test_questions_with_other_classes_are_separate() -> None:
     spec = task(
         bias(["a"]), bias(["a"], about="child"), bias(["a"], name="race", classes="x y")
     )
@@ -277,7 +277,7 @@ def test_questions_are_kept_apart_by_classes() -> None:
     ]
 
 
-def test_templates_give_delta_by_stimulus() -> None:
+def test_templates_give_the_relative_deviation_of_each_stimulus() -> None:
     shares = {"nurse": 0.9, "cook": 0.4, "guard": 0.2}
     templates = ["{A stimulus}.", "A person who is {a stimulus}."]
     spec, _ = worded(shares, {}, templates=templates)
@@ -476,7 +476,7 @@ def test_an_image_counts_once_over_all_biases() -> None:
         ),
     ],
 )
-def test_described(
+def test_the_description_reports_what_images_show(
     biases: list[dict[str, Any]], answers: dict[str, str], says: str
 ) -> None:
     found = score(task(*biases), evidence(**answers), QUICK)
@@ -524,7 +524,7 @@ def refused() -> tuple[dict[str, str], OpenBiasTask, Any]:
     return answers, spec, score(spec, evidence(**answers), QUICK)
 
 
-def test_a_lean_that_hangs_on_unknown_answers_is_not_claimed(refused: Any) -> None:
+def test_a_lean_that_unknown_answers_could_undo_is_not_claimed(refused: Any) -> None:
     _, spec, result = refused
     unanswered, p = result.details["unanswered"], result.headline.p
     assert p > 0.05 > unanswered["p_like_the_rest"]
@@ -590,7 +590,7 @@ class Labelling(HandEvidence):
         return self.given.get(prompt, {})
 
 
-def test_labels_of_unknown_images_stand_for_the_rest_of_them() -> None:
+def test_labels_of_some_unknown_images_represent_the_others() -> None:
     # 160 of 400 answers are unknown; people say that 6 of the 8 they labelled show men.
     answers = {f"c{k}": "male*10 female*14 unknown*16" for k in range(10)}
     spec = task(bias(list(answers)), images_per_prompt=40)

@@ -15,7 +15,7 @@ SETS = 200
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("name", "images", "share"), CELLS)
-def test_intervals_cover_and_even_shares_are_seldom_rejected(
+def test_intervals_cover_and_even_shares_are_rejected_at_the_nominal_level(
     name: str, images: int, share: float
 ) -> None:
     errors, hard, one_sided = CROWDS[name]
@@ -29,7 +29,9 @@ def test_intervals_cover_and_even_shares_are_seldom_rejected(
 
 
 @pytest.mark.slow
-def test_a_majority_of_people_who_err_is_seen_to_read_less_than_there_is() -> None:
+def test_a_majority_of_people_who_err_underestimates_a_bias_within_its_interval() -> (
+    None
+):
     """.9 is read as .73 by three people who err in 30 %; the interval still holds .9."""
     found = simulated(World((0.3, 0.3, 0.3), 0.9, 40), 12)
     assert found["row bias"].mean < -0.12

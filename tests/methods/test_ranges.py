@@ -31,7 +31,7 @@ from t2ibench.results.builder import headline_record
         ("amplification", (0.1, 1.9), 1.0, (0.1, 1.9)),
     ],
 )
-def test_scores(
+def test_score_intervals_stay_within_the_range_of_the_score(
     name: str,
     interval: tuple[float, float],
     value: float,
@@ -41,11 +41,11 @@ def test_scores(
     assert score_within_range(name, estimate).interval == pytest.approx(expected)
 
 
-def test_an_interval_that_lies_beyond_the_range_becomes_its_end() -> None:
+def test_an_interval_beyond_the_range_becomes_the_end_of_the_range() -> None:
     assert clipped((1.1, 1.3), (-1.0, 1.0), None) == (1.0, 1.0)
 
 
-def test_headlines_by_their_scale() -> None:
+def test_headlines_stay_within_the_range_of_their_scale() -> None:
     answer = Inference(ci_low=-1.2, ci_high=1.42, p=0.2, df=9.0)
 
     def ends(scale: str, value: float) -> tuple[float | None, float | None]:

@@ -87,7 +87,7 @@ def test_a_variance_that_is_large_already_stays() -> None:
     assert (10 * float(variance[0]), float(df[0])) == pytest.approx((3.0, 9.0))
 
 
-def test_images_without_an_attribute_may_vary_more_in_all_things() -> None:
+def test_neutral_images_may_vary_more_in_everything() -> None:
     """Across the axis they vary four times as much as guided ones, so within groups too."""
     axis = np.array([2.0, 0.0])
     neutral = [(images([0.0, 0.0], [2.0, -2.0]), axis)]

@@ -83,7 +83,7 @@ def test_sets_that_lean_alike_do_not_differ(share: float) -> None:
 
 
 @pytest.mark.nightly
-def test_planted_differences_come_back() -> None:
+def test_planted_differences_of_sets_are_recovered() -> None:
     leans = (0.6, 0.0, 0.0, -0.6)
     found = results(make_task(4), [((1 + x) / 2, (1 - x) / 2) for x in leans], 25)
     for first, second, truth in ((0, 3, 0.6), (0, 1, 0.3), (1, 2, 0.0)):
@@ -108,7 +108,7 @@ def test_three_groups_are_compared_pair_by_pair() -> None:
     assert np.mean(apart) >= 0.8
 
 
-def test_two_sets_by_hand() -> None:
+def test_two_sets_agree_with_a_case_worked_by_hand() -> None:
     """From the leans of the rows alone, where the encoder sees the groups equally well."""
     task = make_task(2)
     found = score(task, make_evidence(task, [(0.8, 0.2), (0.4, 0.6)], 0), QUICK)
@@ -120,7 +120,7 @@ def test_two_sets_by_hand() -> None:
     assert low < pair.value < high
 
 
-def test_of_several_encoders_the_means_are_compared() -> None:
+def test_sets_are_compared_by_their_mean_over_encoders() -> None:
     task = make_task(3)
     found = results(task, [(0.8, 0.2), (0.4, 0.6), (0.5, 0.5)], 2)
     mean = combine(task, found, QUICK)
@@ -156,7 +156,7 @@ def test_sets_are_checked(sets: list[str], said: str) -> None:
     assert any(said in finding.message for finding in method_of(task).check(task))
 
 
-def test_a_task_without_sets_is_as_before() -> None:
+def test_a_task_without_sets_is_stored_without_the_key() -> None:
     assert "sets" not in make_task(2, sets=[]).model_dump()
     found = make_task(2)
     assert OccupationsTask.model_validate(found.model_dump()) == found

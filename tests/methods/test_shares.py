@@ -17,7 +17,7 @@ def ends(hits: int, total: int) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("total", [2, 5, 10, 50])
-def test_it_covers_without_any_simulation(total: int) -> None:
+def test_exact_coverage_of_the_interval_is_near_its_level(total: int) -> None:
     """Coverage is a sum over all outcomes; a bootstrap of the share found has .34 at two images."""
     shares = np.linspace(0.01, 0.99, 99)
     low, high = np.array([ends(hits, total) for hits in range(total + 1)]).T
@@ -28,7 +28,7 @@ def test_it_covers_without_any_simulation(total: int) -> None:
     assert covered.min() > 0.83
 
 
-def test_none_of_five_is_not_never() -> None:
+def test_an_interval_of_none_of_five_excludes_only_large_shares() -> None:
     low, high = ends(0, 5)
     assert low == 0.0 and 0.3 < high < 0.5
     assert ends(5, 5) == pytest.approx((1 - high, 1.0), abs=0.01)

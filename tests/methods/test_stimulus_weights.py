@@ -41,7 +41,7 @@ def pair_of(visible: list[float], like_a: list[int], of: int = 20) -> Any:
     return SimpleNamespace(leans=leans, unclear=None, pair=SimpleNamespace(suffix=""))
 
 
-def test_visible_stimuli_count_for_more() -> None:
+def test_stimuli_whose_groups_are_more_visible_weigh_more() -> None:
     """D is 6, 2 and 2, so the weights are 36, 4 and 4 of 44: 44² / (36² + 4² + 4²) stimuli."""
     pair = pair_of([3.0, 1.0, 1.0], [10, 18, 2])
     weights = StimulusWeights.of([pair])
@@ -67,7 +67,7 @@ def test_an_unweighted_lean_stands_beside_the_headline() -> None:
     assert difference.p is not None and difference.p < 0.001
 
 
-def test_stimuli_that_are_equally_visible_count_alike() -> None:
+def test_stimuli_that_are_equally_visible_have_equal_weights() -> None:
     scores = weight_scores([pair_of([1.0] * 4, [10, 18, 2, 10])], 0.95)
     assert scores["effective_stimuli"].value == pytest.approx(4.0)
     assert scores["mean_square_weighting"].value == pytest.approx(0.0)
@@ -87,7 +87,7 @@ def result_of(pair: Any, **changes: Any) -> MethodResult:
     return MethodResult(**{**fields, **changes})
 
 
-def test_a_sentence_names_the_few_that_decide() -> None:
+def test_the_description_names_the_few_stimuli_that_dominate() -> None:
     result = result_of(pair_of([3.0, 1.0, 1.0], [10, 18, 2]))
     assert of_weights("jobs", result) == (
         " Few of the 3 jobs decide: nurse has 82 % of the weight."
@@ -97,7 +97,7 @@ def test_a_sentence_names_the_few_that_decide() -> None:
     assert of_weights("jobs", alike) == ""
 
 
-def test_nothing_is_said_of_weights_where_nothing_is_measured() -> None:
+def test_weights_are_not_described_where_there_is_no_score() -> None:
     pair = pair_of([3.0, 1.0, 1.0], [10, 18, 2])
     assert of_weights("jobs", result_of(pair, inconclusive="it failed")) == ""
     assert (

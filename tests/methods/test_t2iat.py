@@ -92,7 +92,7 @@ def direct(evidence: HandEvidence, *, of_concept: bool = False) -> list[np.ndarr
     return [np.array(values) for values in found]
 
 
-def test_equals_the_direct_computation() -> None:
+def test_the_association_equals_the_direct_computation() -> None:
     task = make_task()
     evidence = make_evidence(task, 0.4)
     x, y = direct(evidence)
@@ -152,7 +152,7 @@ def test_a_stimulus_without_images_is_named_and_left_out() -> None:
     assert "1 stimuli of the other concept" in result.warnings[1]
 
 
-def test_nothing_of_a_concept_is_no_score_and_never_a_zero() -> None:
+def test_a_concept_without_images_gives_no_score_and_never_zero() -> None:
     task = make_task()
     evidence = make_evidence(task, 0.4)
     insects = [
@@ -163,7 +163,7 @@ def test_nothing_of_a_concept_is_no_score_and_never_a_zero() -> None:
     assert "insects" in (result.reason or "")
 
 
-def test_cross_is_all_words() -> None:
+def test_cross_pairing_has_a_guided_prompt_for_every_word() -> None:
     assert needs(make_task(pairing="cross"), SETTINGS).n_prompts == 8 + 8 * 6
 
 
@@ -238,7 +238,7 @@ def test_the_headline_is_half_the_difference_of_the_leans_by_hand() -> None:
     assert result.scores["amplification"].value == pytest.approx(0.0)
 
 
-def test_what_both_concepts_lean_by_cancels() -> None:
+def test_a_lean_that_both_concepts_share_cancels() -> None:
     """Both lean by .6, and the attribute is three times as visible in flowers as in insects."""
     task = make_task(images_per_prompt=40, guided_images_per_prompt=10)
     rng = np.random.default_rng(2)
@@ -280,7 +280,7 @@ def test_runs_are_paired_by_stimulus() -> None:
     assert fewer.influence.unit.tolist() == [1, 2, 3, 1, 2, 3]
 
 
-def test_an_invisible_attribute_decides_nothing() -> None:
+def test_an_invisible_attribute_makes_a_task_inconclusive() -> None:
     task = make_task()
     rng = np.random.default_rng(5)
     evidence = make_evidence(task, 0.4)
@@ -294,7 +294,7 @@ def test_an_invisible_attribute_decides_nothing() -> None:
     assert result.scores["differential_association"].value is not None
 
 
-def test_one_stimulus_a_concept_is_about_these_prompts_only() -> None:
+def test_one_stimulus_a_concept_allows_inference_about_these_prompts_alone() -> None:
     task = make_task(concepts=concepts(["rose"], ["ant"]))
     result = score(task, make_evidence(task, 1.5), SETTINGS)
     assert result.headline.question == "fixed_prompts"
@@ -327,7 +327,7 @@ def test_single_images_have_leans_but_no_intervals_of_their_own() -> None:
         ["a photo of poppy, agony", "a photo of lily, peace", "a photo of ant"],
     ],
 )
-def test_words_of_different_strength_do_not_lean_where_prompts_have_no_image(
+def test_missing_images_of_words_of_unequal_strength_make_no_lean(
     pairing: str, missing: list[str]
 ) -> None:
     """Neutral images halfway, so no lean; 'joy' is seen three times as clearly as 'love'."""

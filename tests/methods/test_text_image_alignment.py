@@ -56,7 +56,7 @@ def test_cosines_are_those_of_the_embeddings() -> None:
     assert (none, len(diversities)) == ([], 2)
 
 
-def test_prompts_of_one_stimulus_are_one_unit() -> None:
+def test_prompts_of_one_stimulus_are_resampled_as_one_unit() -> None:
     """Three wordings of two stimuli that do not vary within: as two prompts."""
     values = {"u": 0.3, "v": 0.1}
     wordings = [
@@ -73,7 +73,7 @@ def test_prompts_of_one_stimulus_are_one_unit() -> None:
     assert mean_cosine([one("a", 0.2, 0.4)], 0.95).question == "fixed_prompts"
 
 
-def test_a_run_and_itself_differ_by_0() -> None:
+def test_a_run_compared_with_itself_differs_by_zero() -> None:
     prompts = [one("a", 0.2, 0.4), one("b", 0.1, 0.3)]
     same = paired_difference(prompts, prompts, 0.95)
     assert same is not None and (same.value, same.low, same.high, same.p) == (

@@ -77,9 +77,7 @@ ON_IMAGES = ["mcas", "occupations", "t2iat"]  # their headline reads no text
 
 @pytest.mark.parametrize("some", [False, True])
 @pytest.mark.parametrize("name", METHODS.names())
-def test_no_method_makes_a_number_of_a_text_without_a_vector(
-    name: str, some: bool
-) -> None:
+def test_no_method_scores_a_text_without_a_vector(name: str, some: bool) -> None:
     result = scored(
         name, (lambda text: len(text) % 3 == 0) if some else (lambda _: True)
     )
@@ -117,7 +115,7 @@ def test_headlines_of_images_need_no_texts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["occupations", "t2iat"])
-def test_what_words_alone_say_is_unknown_where_one_stimulus_has_no_text(
+def test_the_control_of_words_alone_is_unknown_where_a_stimulus_has_no_text_vector(
     name: str,
 ) -> None:
     needs = METHODS.get(name).needs(shipped()[name], SETTINGS)
@@ -147,7 +145,7 @@ def test_vibex_needs_the_texts_of_its_anchors_and_leaves_concepts_out() -> None:
     assert any(forward[0].name in warning for warning in result.warnings)
 
 
-def test_obedience_counts_what_is_known() -> None:
+def test_obedience_excludes_images_without_a_vector() -> None:
     nan = np.full((1, 2), np.nan)
     a, b = np.eye(2)[:1], np.eye(2)[1:]
     assert adherence(a, b, a, b) == (Seen(1, 1), Seen(1, 1))

@@ -61,7 +61,7 @@ def scored(spec: TibetTask | None = None, **counts: dict[str, int]) -> Any:
     return score(spec or task(), evidence(**counts), QUICK)
 
 
-def test_cas_and_mad_by_hand() -> None:
+def test_published_scores_agree_with_a_case_worked_by_hand() -> None:
     found = scored(**SPLIT)
     scores = found.by[0].scores
     # Histograms .75/.25 against 1/0 and 0/1: overlaps .75/1.25 and .25/1.75.
@@ -82,7 +82,7 @@ def test_cas_and_mad_by_hand() -> None:
     assert found.n_images == 60 and found.n_prompts == 3
 
 
-def test_shares_by_hand() -> None:
+def test_shares_agree_with_a_case_worked_by_hand() -> None:
     found = scored(**SPLIT)
     scores = found.by[0].scores
     # Three of four images show what all of one counterfactual's show: lean 2 (.75) - 1.
@@ -117,7 +117,7 @@ def test_shares_by_hand() -> None:
     assert "adherence" not in found.controls
 
 
-def test_shares_of_three_by_hand() -> None:
+def test_shares_of_three_counterfactuals_agree_with_a_case_worked_by_hand() -> None:
     # The third counterfactual is answered like the first in half of its images: with shares
     # (.5, .1, .4), .7 of the prompt's answers are 'cook', .1 'waiter' and .2 'maid'.
     found = scored(
@@ -154,7 +154,7 @@ def test_axes_with_the_same_images_are_one_test() -> None:
     assert three.fair == pytest.approx(once.fair)
 
 
-def test_parts_of_unlike_axes_average_to_the_headline() -> None:
+def test_parts_of_axes_of_unequal_size_average_to_the_headline() -> None:
     cfs = [{"name": name, "prompt": f"a {name}"} for name in ("cook", "waiter", "maid")]
     three = {"name": "job", "questions": ["What?"], "counterfactuals": cfs}
     axes = [chef_axis(("male", "female")), three]
@@ -186,7 +186,7 @@ def test_parts_of_unlike_axes_average_to_the_headline() -> None:
     assert np.mean(squares) == pytest.approx(found.headline.value)
 
 
-def test_counterfactuals_that_are_alike_decide_nothing() -> None:
+def test_counterfactuals_that_look_alike_are_inconclusive() -> None:
     found = scored(chef={"cook": 15, "waiter": 5}, male_chef=HALF, female_chef=HALF)
     reason = "the answers do not tell 'male' from 'female'"
     assert found.headline.value is None and found.headline.reason == reason
@@ -201,14 +201,14 @@ def test_counterfactuals_that_are_alike_decide_nothing() -> None:
     assert scored(chef=HALF, male_chef=same, female_chef=same).inconclusive == reason
 
 
-def test_one_of_three_like_a_mixture_of_the_others_decides_nothing() -> None:
+def test_a_counterfactual_like_a_mixture_of_the_others_is_inconclusive() -> None:
     kinds = {"a_chef": {"cook": 20}, "b_chef": {"waiter": 20}, "c_chef": HALF}
     mixed = scored(task(("a", "b", "c")), chef={"cook": 14, "waiter": 6}, **kinds)
     reason = "the answers do not tell each counterfactual from a mixture of the others"
     assert mixed.inconclusive == reason
 
 
-def test_few_equal_answers_are_not_yet_two_kinds() -> None:
+def test_few_answers_do_not_distinguish_two_counterfactuals() -> None:
     def ratio(n: int) -> float:
         return separation(
             [np.array([[1.0, 0.0]] * n), np.array([[0.0, 1.0]] * n)]
@@ -222,7 +222,7 @@ def test_few_equal_answers_are_not_yet_two_kinds() -> None:
     assert three.inconclusive and four.headline.value == pytest.approx(1.0)
 
 
-def test_a_row_that_decides_nothing_is_left_out() -> None:
+def test_an_inconclusive_row_is_excluded() -> None:
     found = scored(two_prompts(), **SPLIT, **BLIND)
     assert found.inconclusive is None
     assert found.headline.value == pytest.approx(2 * (230 / 380 - 0.5))
@@ -248,7 +248,7 @@ def test_a_row_without_images_is_warned_of_by_itself() -> None:
     ]
 
 
-def test_prompts_like_these() -> None:
+def test_inference_about_prompts_like_these_needs_two_prompts() -> None:
     found = scored(two_prompts(), **SPLIT, **NURSES)
     like = found.headline.inference["prompt_population"]
     assert like.df == 1.0 and like.ci_low < found.headline.value < like.ci_high
@@ -288,7 +288,7 @@ def test_images_are_compared_by_their_embeddings_too() -> None:
     assert found["clip_association_score:male"].value == pytest.approx(0.6)
 
 
-def test_several_judges() -> None:
+def test_results_of_several_judges_are_averaged() -> None:
     first = scored(two_prompts(), **SPLIT, **NURSES)
     same = combine(two_prompts(), [first, first], QUICK)
     assert same.headline.value == pytest.approx(first.headline.value)
@@ -313,7 +313,7 @@ def test_judges_that_decide_different_rows_have_no_headline() -> None:
     assert both.scores["mean_absolute_deviation"].value is not None
 
 
-def test_what_has_no_mad() -> None:
+def test_the_reason_is_given_where_the_mean_absolute_deviation_is_undefined() -> None:
     found = scored(task(("male",)), chef={"cook": 9}, male_chef={"cook": 9})
     assert "one counterfactual" in found.by[0].scores["mean_absolute_deviation"].reason
     assert found.by[0].scores["concept_association_score:male"].value == pytest.approx(
@@ -327,7 +327,7 @@ def test_what_has_no_mad() -> None:
     assert "shares no concept" in found.by[0].scores["mean_absolute_deviation"].reason
 
 
-def test_questions() -> None:
+def test_questions_are_given_or_made_from_the_axis() -> None:
     spec = task(caption_question="Describe it.")
     assert all_questions(spec, spec.prompts[0]) == ["Who?", "Describe it."]
     axis = spec.prompts[0].axes[0].model_copy(update={"questions": ()})
@@ -339,7 +339,7 @@ def test_questions() -> None:
     assert all(need.classes == () for need in found.questions)
 
 
-def test_explanations() -> None:
+def test_details_name_the_concepts_that_explain_a_row() -> None:
     people = {"chef": {"tall man": 12, "woman": 8}, "male_chef": {"male": 20}}
     found = scored(**people, female_chef={"lady": 20})
     (detail,) = found.details["prompts"]
@@ -420,7 +420,7 @@ def test_the_shipped_table_and_wordnet() -> None:
         ),
     ],
 )
-def test_described(
+def test_the_description_reports_what_the_answers_show(
     spec: TibetTask, counts: dict[str, dict[str, int]], says: str
 ) -> None:
     assert describe(spec, scored(spec, **counts)) == says
@@ -435,7 +435,7 @@ def ignored(men: int) -> dict[str, dict[str, int]]:
     }
 
 
-def test_an_ignored_counterfactual_makes_no_lean() -> None:
+def test_a_counterfactual_that_images_ignore_causes_no_lean() -> None:
     found = scored(task(images_per_prompt=40), **ignored(20))
     scores = found.by[0].scores
     # Without the 12 images an even prompt is even; with them it is (.5 - .35) / .35 more of men.
@@ -458,7 +458,7 @@ def test_an_ignored_counterfactual_makes_no_lean() -> None:
     assert found.by[0].scores["lean"].reason == reason and found.headline.value is None
 
 
-def test_a_lean_that_hangs_on_obedience_is_not_claimed() -> None:
+def test_a_lean_that_disobedience_could_explain_is_not_claimed() -> None:
     spec = task(images_per_prompt=40)
     found = scored(spec, **ignored(12))
     assert found.by[0].scores["lean"].value == pytest.approx(-0.4)

@@ -53,7 +53,7 @@ def evidence(**answers: dict[str, int]) -> HandEvidence:
 SEEN = {"boy": {"male": 10}, "girl": {"female": 10}, "child": {"male": 10}}
 
 
-def test_boys_are_not_said_to_look_like_nonbinary_people() -> None:
+def test_a_version_that_the_judge_seldom_names_leaves_the_axis_without_a_lean() -> None:
     result = score(boys(), evidence(**SEEN), QUICK)
     reason = f"the judge answered 'nonbinary' for 0 of 10 images of '{CHILD}', fewer than half"
     scores = result.by[0].scores
@@ -68,7 +68,7 @@ def test_boys_are_not_said_to_look_like_nonbinary_people() -> None:
     assert scores["mean_absolute_deviation"].value == pytest.approx(1.0)
 
 
-def test_answers_that_no_counterfactual_is_named_by_leave_a_row_undefined() -> None:
+def test_a_row_is_undefined_where_no_answer_names_a_counterfactual() -> None:
     obeyed = {"girl": {"female": 10}, "child": {"nonbinary": 10}}
     result = score(boys(), evidence(boy={"male": 10}, **obeyed), QUICK)
     assert result.by[0].scores["lean"].reason == (
@@ -81,7 +81,7 @@ def test_answers_that_no_counterfactual_is_named_by_leave_a_row_undefined() -> N
         assert (result.by[0].scores["lean"].value is None) == undefined
 
 
-def test_half_of_the_images_have_to_be_answered_with_the_name_or_a_synonym() -> None:
+def test_at_least_half_of_the_answers_must_be_the_name_or_a_synonym() -> None:
     for n_named, undefined in ((5, False), (4, True)):
         child = {"nonbinary": n_named, "shrub": 10 - n_named}
         half = {"boy": {"woman": 5, "nonbinary": 5}, "girl": {"lady": 10}}
@@ -89,14 +89,14 @@ def test_half_of_the_images_have_to_be_answered_with_the_name_or_a_synonym() -> 
         assert (result.by[0].scores["lean"].value is None) == undefined
 
 
-def test_other_answers_that_say_as_much_as_a_name() -> None:
+def test_answers_that_name_a_version_in_other_words_count() -> None:
     # The paper's question about gender: male, female, other.
     answers = {"boy": {"female": 5, "other": 5}, "girl": {"female": 10}}
     result = score(boys(), evidence(child={"other": 10}, **answers), QUICK)
     assert result.by[0].scores["lean"].value == pytest.approx(0.0)
 
 
-def test_a_judge_that_uses_no_name_still_tells_versions_apart() -> None:
+def test_a_judge_that_uses_no_name_still_distinguishes_versions() -> None:
     answers = {"boy": {"cap": 10}, "girl": {"dress": 10}, "child": {"cap": 10}}
     result = score(boys(), evidence(**answers), QUICK)
     assert result.by[0].scores["lean"].value == pytest.approx(-1.0)
@@ -106,7 +106,7 @@ def test_a_judge_that_uses_no_name_still_tells_versions_apart() -> None:
     )
 
 
-def test_answers_that_name_the_version_are_said_by_their_counts_alone() -> None:
+def test_answers_that_name_the_version_are_described_by_their_counts_alone() -> None:
     axis = {
         "name": "gender",
         "questions": ["Who?"],
@@ -135,7 +135,7 @@ def test_answers_that_name_the_version_are_said_by_their_counts_alone() -> None:
     )
 
 
-def test_a_named_axis_has_the_published_scores_and_no_lean() -> None:
+def test_an_axis_that_the_prompt_names_has_the_published_scores_and_no_lean() -> None:
     answers = {
         "boy": {"cap": 8, "dress": 2},
         "girl": {"dress": 10},
@@ -155,7 +155,7 @@ def test_a_named_axis_has_the_published_scores_and_no_lean() -> None:
             assert result.by[0].scores[name].p == plain.by[0].scores[name].p
 
 
-def test_named_axes_are_in_no_mean_and_no_warning() -> None:
+def test_axes_that_the_prompt_names_are_in_no_mean_and_no_warning() -> None:
     spec = boys(named=True)
     nurse = {
         "prompt": "a nurse",
@@ -212,7 +212,9 @@ def test_check_refuses_a_prompt_that_names_a_group() -> None:
         ("a man at a library", "place", None),
     ],
 )
-def test_words_that_name_a_group(prompt: str, axis: str, words: str | None) -> None:
+def test_the_word_of_a_prompt_that_names_a_group_is_reported(
+    prompt: str, axis: str, words: str | None
+) -> None:
     assert (
         naming_words(prompt, axis, ["German", "East Asian"]) == words or words is None
     )
@@ -247,7 +249,9 @@ def test_answers_in_many_words_are_counted_by_the_most_frequent() -> None:
     }
 
 
-def test_an_adult_is_young_beside_an_old_one_and_counted_as_an_adult() -> None:
+def test_an_adult_reads_as_young_beside_an_old_version_and_is_counted_as_an_adult() -> (
+    None
+):
     axis = {
         "name": "age",
         "questions": ["Who?"],
@@ -294,7 +298,7 @@ def test_an_adult_is_young_beside_an_old_one_and_counted_as_an_adult() -> None:
         ),
     ],
 )
-def test_of_three_versions_a_side_is_named_only_where_it_stands_out(
+def test_of_three_versions_one_is_named_only_where_images_resemble_it_clearly(
     counts: dict[str, int], says: str
 ) -> None:
     names = ("male", "female", "nonbinary")

@@ -61,7 +61,7 @@ def test_intervals_agree_with_the_test() -> None:
             assert (value > even_shares_test([axis], 0.0, 0.95).critical) == rejects
 
 
-def test_one_answer_that_is_no_count_changes_little() -> None:
+def test_a_single_deviating_answer_changes_a_p_value_little() -> None:
     """An answer that is unlike the others ends the exact test; the F test is near it."""
     for n_male in (16, 15, 14, 12):
         noisy = row(n_male, 16, n_other=1)
@@ -73,7 +73,7 @@ def test_one_answer_that_is_no_count_changes_little() -> None:
 
 @pytest.mark.parametrize("n_rows", [11, 38])
 @pytest.mark.parametrize("n_images", [10, 12, 16, 20, 48])
-def test_a_fair_model_has_a_clear_row_in_five_percent_at_most(
+def test_a_fair_model_has_a_clear_row_in_at_most_five_percent_of_runs(
     n_images: int, n_rows: int
 ) -> None:
     """Holm's first step rejects none of the rows of a fair model with .95."""

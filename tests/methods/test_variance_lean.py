@@ -48,7 +48,7 @@ def leans_of(*neutral: list[list[float]]) -> Leans:
     return Leans.along(names, wordings, directions)
 
 
-def test_both_estimates_by_hand() -> None:
+def test_both_estimates_agree_with_a_case_worked_by_hand() -> None:
     """D = 2, and 1/3 is the variance of A's images along (1, 0), so U = 1/6 and D² - U = 23/6.
 
     The mixture: N = 0, S = 5/3, V = 5/3 + 1/6 = 11/6. Those aside: N = 3, S = 1/3, V = 1/2. All
@@ -71,14 +71,14 @@ def test_both_estimates_by_hand() -> None:
     assert lean.without_scale == pytest.approx(20 / 36)
 
 
-def test_what_varies_more_in_everything_is_no_mixture() -> None:
+def test_images_that_vary_more_in_every_direction_are_no_mixture() -> None:
     """Twice as far across, so ρ = 4, and S = 2 is less than ρ G = 8/3: 1 + 4 (2/3) / (23/3)."""
     wide = [[[x, 2 * y] for x, y in rows] for rows in (MIXTURE, ASIDE)]
     lean = VarianceLean.of(leans_of(*wide))
     assert lean.by_variances == pytest.approx(31 / 23)
 
 
-def test_single_images_and_images_that_are_all_alike_say_nothing() -> None:
+def test_single_or_identical_images_give_no_estimate() -> None:
     assert VarianceLean.of(leans_of([[0.0, 1.0]], [[0.0, 1.0]])) is None
     assert VarianceLean.of(leans_of([[0.0, 1.0]] * 4, [[0.0, 1.0]] * 4)) is None
 
@@ -86,7 +86,7 @@ def test_single_images_and_images_that_are_all_alike_say_nothing() -> None:
 AGREEING = VarianceLean(0.25, 0.2, 0.05, 0.05, 19, np.full(20, 0.2))
 
 
-def test_what_the_control_says() -> None:
+def test_the_control_reports_how_the_estimates_differ() -> None:
     agrees = variance_control(AGREEING, beyond_chance=True)
     assert agrees.contradicts is None and agrees.value == 0.2
     # .2 ± 2.093 · .05
@@ -207,7 +207,7 @@ def read_t2iat(
     return score(task, evidence, SETTINGS)
 
 
-def test_framing_that_concepts_share_leaves_a_t2iat_its_headline_alone() -> None:
+def test_framing_that_concepts_share_leaves_a_t2iat_only_its_headline() -> None:
     result = read_t2iat(40, guided=(1.0, 1.0), lean=0.5)
     assert result.inconclusive is None
     assert result.headline.value == pytest.approx(0.5, abs=0.15)

@@ -104,7 +104,7 @@ def verdicts_of(found: Any) -> dict[str, str]:
     return {row["concept"]: row["verdict"] for row in found.details["verdicts"]}
 
 
-def test_effects_by_hand() -> None:
+def test_effects_agree_with_a_case_worked_by_hand() -> None:
     images = np.array([[0.8, 0.6], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0]])
     labels = np.array([0, 0, 1, 1])
     texts, reference = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [0.6, 0.8]])
@@ -121,7 +121,7 @@ def test_effects_by_hand() -> None:
     )
 
 
-def test_what_the_anchors_texts_say_is_taken_out() -> None:
+def test_the_directions_of_the_anchors_texts_are_removed_from_images() -> None:
     rng = np.random.default_rng(1)
     images, anchors = unit(rng.normal(size=(20, DIM))), unit(rng.normal(size=(3, DIM)))
     rest = beyond_words(images, anchors)
@@ -150,7 +150,7 @@ def test_a_planted_concept_is_found_and_another_is_not(planted: Any, fair: Any) 
     assert fair.headline.p is None or fair.headline.p > 0.05
 
 
-def test_published_scores_stay_beside(planted: Any) -> None:
+def test_published_scores_are_reported_beside_the_headline(planted: Any) -> None:
     hair, standing = rows(planted)["long hair"], rows(planted)["standing"]
     distance, other = (row["kolmogorov_smirnov_distance"] for row in (hair, standing))
     assert (
@@ -169,7 +169,7 @@ def test_published_scores_stay_beside(planted: Any) -> None:
     assert not hair["similarity_difference"].as_published
 
 
-def test_a_lean_of_the_word_alone_is_not_the_pictures() -> None:
+def test_a_lean_of_the_word_alone_is_not_taken_for_one_of_the_images() -> None:
     found = score(task(), evidence(0.0, words=0.5), QUICK)
     standing = rows(found)["standing"]
     assert standing["kolmogorov_smirnov_distance"].value == 1.0
@@ -183,7 +183,7 @@ def test_a_lean_of_the_word_alone_is_not_the_pictures() -> None:
     assert found.headline.p is None or found.headline.p > 0.05
 
 
-def test_an_inverse_query(fair: Any) -> None:
+def test_an_inverse_query_agrees_with_a_case_worked_by_hand(fair: Any) -> None:
     person = rows(fair)["person"]
     # All 12 images are nearest men's, and every anchor image its own: with q = 0 and
     # sensitivity = specificity = 30.5 / 31, the share of women is (61 / 62 - 1) / (61 / 31 - 1).
@@ -214,7 +214,7 @@ def test_shares_are_corrected_for_the_wrong_side() -> None:
     )
 
 
-def test_pictures_that_lie_elsewhere_have_no_share() -> None:
+def test_images_that_a_scene_moves_towards_an_anchor_have_no_share() -> None:
     """A scene that moves every image a third of the way to one anchor: no share is given."""
     rng = np.random.default_rng(4)
     images = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 40, axis=0) + 0.1 * rng.normal(
@@ -235,7 +235,7 @@ def test_pictures_that_lie_elsewhere_have_no_share() -> None:
     assert moved.reason == ELSEWHERE and moved.side() is None
 
 
-def test_word_against_pictures_is_inconclusive() -> None:
+def test_a_word_that_contradicts_its_images_is_inconclusive() -> None:
     both_ways = verdict(Reading(0.01, 0, 0.01, 1), ["women", "men"])
     assert (both_ways.outcome, both_ways.side) == ("inconclusive", None)
     concepts = [
@@ -254,7 +254,7 @@ def test_word_against_pictures_is_inconclusive() -> None:
     )
 
 
-def test_an_intersection_of_one_anchor() -> None:
+def test_an_intersection_that_one_anchor_shows_is_found_in_that_anchor() -> None:
     rng = np.random.default_rng(8)
     women = unit(WOMAN + HAIR + STANDING + 0.1 * rng.normal(size=(30, DIM)))
     found = score(task(), evidence(1.0).with_images({"image of women": women}), QUICK)
@@ -263,7 +263,7 @@ def test_an_intersection_of_one_anchor() -> None:
     assert row["difference"].p == pytest.approx(1 / 1000)
 
 
-def test_three_anchors() -> None:
+def test_three_anchors_are_compared() -> None:
     found = score(task(3), evidence(1.0, 3), QUICK)
     hair = rows(found)["long hair"]
     assert (
@@ -281,7 +281,7 @@ def test_three_anchors() -> None:
     assert sum(person[f"share:{n}"].value for n in PROMPTS) == pytest.approx(1.0)
 
 
-def test_needs_and_what_is_missing() -> None:
+def test_needs_are_counted_and_missing_images_give_no_score() -> None:
     found = needs(task(), QUICK)
     assert (found.n_images, found.n_prompts) == (72, 3)
     asked = {"image of women", "image of men", "long hair", "standing", "a person"}
@@ -296,7 +296,7 @@ def test_needs_and_what_is_missing() -> None:
     assert describe(task(), lacking) == "No score: no image of: women."
 
 
-def test_a_reference_in_a_template() -> None:
+def test_reference_words_are_filled_into_a_template() -> None:
     spec = task(
         reference={"words": ["oak", "egg"], "template": "picture that shows {a word}"}
     )
@@ -317,7 +317,7 @@ def test_a_reference_in_a_template() -> None:
         task(reference="everyday_wrods")
 
 
-def test_excess_by_hand() -> None:
+def test_the_excess_agrees_with_a_case_worked_by_hand() -> None:
     found = score(task(), evidence(0.3), QUICK)
     parts = found.squares.concepts, found.squares.reference
     v, w = (max(part.mean(), 0.0) for part in parts)
@@ -398,7 +398,7 @@ def test_two_encoders_have_to_agree(planted: Any) -> None:
     assert mixed["person"]["share:men"].interval is not None
 
 
-def test_alike_anchors_have_no_headline() -> None:
+def test_anchors_that_look_alike_give_no_headline() -> None:
     rng = np.random.default_rng(3)
     alike = {
         p: unit(WOMAN + 0.2 * rng.normal(size=(30, DIM))) for p in PROMPTS.values()

@@ -116,7 +116,7 @@ def collapsed(words: int, clusters: int, seed: int = 0) -> dict[str, np.ndarray]
     }
 
 
-def test_near_duplicates_are_hardly_more_evidence_than_one_word() -> None:
+def test_near_duplicate_words_add_hardly_any_evidence() -> None:
     result = scored(collapsed(24, 6), targets=WIDE)
     s = np.array([item.scores["association"].value for item in result.by])
     assert result.headline.value == pytest.approx(cliffs_delta(s[:24], s[24:]))
@@ -145,7 +145,7 @@ def test_two_clusters_a_side_are_too_few_however_many_words_they_have() -> None:
     assert result.reason is None
 
 
-def test_how_alike_related_words_are_is_learnt_from_everyday_words() -> None:
+def test_the_similarity_of_related_words_is_estimated_from_everyday_words() -> None:
     """Cosines of .5 mean little where everyday words show that they do, and much where not."""
     everyday = [f"everyday {k}" for k in range(400)]
     words = [*(f"{side}{k}" for side in "XY" for k in range(24)), *everyday]
@@ -168,7 +168,7 @@ def test_how_alike_related_words_are_is_learnt_from_everyday_words() -> None:
     assert 1.6 * effective[1] < effective[0], effective
 
 
-def test_attributes_that_look_alike_are_no_test() -> None:
+def test_attributes_that_the_encoder_does_not_distinguish_are_inconclusive() -> None:
     texts = make_texts()
     rng = np.random.default_rng(5)
     texts |= {word: unit(rng.normal(size=20)) for word in SETS["A"] + SETS["B"]}
@@ -179,7 +179,7 @@ def test_attributes_that_look_alike_are_no_test() -> None:
     assert result.scores["effect_size"].value is not None
 
 
-def test_a_difference_along_every_direction_is_not_one_of_the_attributes() -> None:
+def test_a_difference_along_every_direction_is_inconclusive() -> None:
     """X and Y differ in another way than A and B; the test over target words rejects often."""
     contradicted = rejected = 0
     for seed in range(16):
@@ -205,7 +205,7 @@ def test_a_difference_along_every_direction_is_not_one_of_the_attributes() -> No
     assert contradicted >= rejected - 2
 
 
-def test_one_sided() -> None:
+def test_one_sided_p_values_are_halves_of_the_two_sided_one() -> None:
     texts = make_texts(bias=0.15)
     both, greater, less = (
         scored(texts, alternative=side).scores["differential_association"].p
@@ -215,7 +215,7 @@ def test_one_sided() -> None:
     assert greater + less == pytest.approx(1.0, abs=0.001)
 
 
-def test_missing_words_are_dropped_counted_and_bounded() -> None:
+def test_missing_words_are_excluded_counted_and_limited() -> None:
     texts = make_texts()
     texts["X0"] = np.full(20, np.nan)
     result = scored(texts)
@@ -242,7 +242,7 @@ def test_templates_are_averaged() -> None:
     assert result.scores["effect_size"].value == pytest.approx(expected)
 
 
-def test_no_variation_is_no_effect_size() -> None:
+def test_the_effect_size_is_undefined_without_variation() -> None:
     texts = {word: np.array([1.0, 0.0]) for words in SETS.values() for word in words}
     size = scored(texts).scores["effect_size"]
     assert (size.value, size.p) == (None, None) and "do not vary" in size.reason
@@ -293,6 +293,8 @@ def test_encoders_are_taken_to_err_together() -> None:
          " X3, X4, X5, X6, X7. `allow_missing` in the task file sets how many may be lacking."),
     ],
 )  # fmt: skip
-def test_described(bias: float, alternative: str, says: str) -> None:
+def test_the_description_reports_the_direction_of_a_clear_result(
+    bias: float, alternative: str, says: str
+) -> None:
     result = scored(make_texts(bias=bias), alternative=alternative)
     assert describe(make_task(alternative=alternative), result) == says

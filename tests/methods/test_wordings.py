@@ -46,7 +46,7 @@ def tea(folder: Path, prompts: str) -> T2iatTask:
     return task.spec
 
 
-def test_one_template_asks_what_a_neutral_and_a_guided_prompt_ask(
+def test_one_template_makes_the_prompts_of_a_neutral_and_guided_pair(
     tmp_path: Path,
 ) -> None:
     old, new, both = (tea(tmp_path, prompts) for prompts in (OLD, TEMPLATES, BOTH))
@@ -55,7 +55,7 @@ def test_one_template_asks_what_a_neutral_and_a_guided_prompt_ask(
     assert T2iatTask.model_validate(both.model_dump()) == both
 
 
-def test_another_language_says_the_words_its_own_way(tmp_path: Path) -> None:
+def test_a_wording_in_another_language_uses_its_own_words(tmp_path: Path) -> None:
     first = next(stimuli_of(tea(tmp_path, BOTH), Settings()))
     assert first.neutral == ["a cup of oolong", "eine Tasse Oolongtee"]
     assert first.guided("B") == [
@@ -68,7 +68,7 @@ def test_another_language_says_the_words_its_own_way(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("images", "each"), [("each", 10), ("divided", 5)])
-def test_images_are_of_each_wording_or_divided(
+def test_a_number_of_images_is_for_each_wording_or_divided_among_them(
     tmp_path: Path, images: str, each: int
 ) -> None:
     task = tea(tmp_path, BOTH.replace("images: each", f"images: {images}"))
@@ -105,12 +105,14 @@ def test_images_are_of_each_wording_or_divided(
         (TEMPLATES.replace("guided:", "giuded:"), "giuded"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, prompts: str, says: str) -> None:
+def test_a_mistake_in_wordings_is_reported(
+    tmp_path: Path, prompts: str, says: str
+) -> None:
     _, problems = load(tmp_path, spoil(TEA, (OLD, prompts)))
     assert any(says in str(problem) for problem in problems), problems
 
 
-def test_two_wordings_do_not_show_how_others_would_differ() -> None:
+def test_two_wordings_give_no_variance_between_wordings() -> None:
     numbers = np.arange(4)
     top, bottom = (
         np.array([[1.0, 9.0], [2.0, 8.0], [0.0, 9.0], [1.0, 7.0]]),
@@ -124,7 +126,7 @@ def test_two_wordings_do_not_show_how_others_would_differ() -> None:
     )
 
 
-def test_wordings_that_differ_are_found_and_widen_the_interval() -> None:
+def test_wordings_that_differ_are_detected_and_widen_the_interval() -> None:
     task = task_in_wordings(5, 8, 10, 5)
     sample = WordingWorld(task, 0.2, 0.4).draw(np.random.default_rng(3))
     result = score(task, sample.evidence, FEW)
@@ -157,7 +159,7 @@ def test_wordings_that_differ_are_found_and_widen_the_interval() -> None:
     assert "does not move with the wording beyond chance" in report["sentence"]
 
 
-def test_two_wordings_are_reported_and_the_interval_is_about_them_alone() -> None:
+def test_the_interval_of_two_wordings_is_about_these_two_alone() -> None:
     task = task_in_wordings(2, 4, 6, 4)
     sample = WordingWorld(task, 0.3, 0.3).draw(np.random.default_rng(2))
     result = score(task, sample.evidence, FEW)

@@ -13,7 +13,7 @@ from t2ibench.proposals.captions import read_captions, usable
 from t2ibench.proposals.pools import Source, fill, task_text
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
-from t2ibench.tasks.run_tasks import kept_file, kept_task
+from t2ibench.tasks.run_tasks import stored_file, stored_task
 from tests.proposals.pool_files import captions, coco, karpathy, parquet, token
 
 TEXTS = captions()
@@ -27,7 +27,7 @@ def task() -> LoadedTask:
 
 def filled(task: LoadedTask, source: Source, folder: Path) -> LoadedTask:
     assert task.spec.awaits is not None
-    return fill(task, task.spec.awaits, source, kept_file(folder, task.id))
+    return fill(task, task.spec.awaits, source, stored_file(folder, task.id))
 
 
 def asked_about(task: LoadedTask) -> dict[str, set[str]]:
@@ -90,7 +90,7 @@ def test_a_run_stores_the_same_filled_task(task: LoadedTask, tmp_path: Path) -> 
     assert (
         json.loads(made.spec.model_dump_json())["pool"]["drawn"]["source"] == "a.token"
     )
-    kept = kept_task(task, tmp_path)
+    kept = stored_task(task, tmp_path)
     assert kept is not None and kept.spec == made.spec
     assert (kept.hash, kept.group) == (made.hash, task.group)
     assert task_text(kept.spec) == task_text(made.spec)
@@ -98,7 +98,7 @@ def test_a_run_stores_the_same_filled_task(task: LoadedTask, tmp_path: Path) -> 
     with pytest.raises(
         T2IBenchError, match="is not the task openbias_flickr30k with its captions"
     ):
-        kept_task(task, tmp_path)
+        stored_task(task, tmp_path)
 
 
 def test_captions_are_chosen_by_seed(task: LoadedTask, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("rows")
 @pytest.mark.parametrize("make", [hand.mean_lean, hand.mean_square])
-def test_a_run_and_itself_differ_by_exactly_nothing(make: Any) -> None:
+def test_a_run_compared_with_itself_differs_by_exactly_zero(make: Any) -> None:
     run = make(A)
     found = compare(
         *[hand.results(t=hand.record(run))] * 2, *[hand.pairs({"t": run})] * 2
@@ -79,7 +79,7 @@ def test_the_difference_of_paired_images_by_hand() -> None:
     assert one.p == pytest.approx(max(differ, less))
 
 
-def test_units_of_one_run_only_count_by_themselves() -> None:
+def test_units_that_one_run_alone_has_are_independent() -> None:
     first = Influence.of_mean("a", [0, 1, 2], [0.0, 1.0, 2.0])
     second = Influence.of_mean("a", [1, 2, 5], [1.0, 2.0, 0.0])
     variance, _ = JointInfluence([first, second]).variance([1.0, -1.0])
@@ -87,7 +87,7 @@ def test_units_of_one_run_only_count_by_themselves() -> None:
     assert variance == pytest.approx(expected)
 
 
-def test_floors_of_two_runs_do_not_cancel() -> None:
+def test_variance_floors_of_two_runs_do_not_cancel() -> None:
     one = Influence.of_mean("a", [0, 1], [1.0, 1.0]).with_floor(0.04)
     other = Influence.of_mean("a", [0, 1], [1.0, 1.0]).with_floor(0.01)
     assert one.unit[-1] == FLOOR
@@ -95,7 +95,7 @@ def test_floors_of_two_runs_do_not_cancel() -> None:
     assert JointInfluence([one, one]).variance([1.0, -1.0])[0] == 0.0
 
 
-def test_items_that_lean_otherwise_differ_though_neither_run_leans_less() -> None:
+def test_opposite_leans_of_items_differ_though_neither_run_leans_less() -> None:
     rng = np.random.default_rng(1)
     shares = {
         "x": (0.85, 0.15),
@@ -129,7 +129,7 @@ def test_the_test_of_items_by_hand() -> None:
     assert contrast.p_items == pytest.approx(stats.f.sf(squares / total, h, h2))
 
 
-def test_the_order_of_the_runs_is_nothing() -> None:
+def test_swapping_the_runs_swaps_the_verdict() -> None:
     rng = np.random.default_rng(2)
     runs = [
         hand.mean_square({p: binary(rng, s, 30) for p in ("x", "y", "z")})
@@ -141,7 +141,7 @@ def test_the_order_of_the_runs_is_nothing() -> None:
     assert (one.low, one.high) == pytest.approx((-(other.high or 0), -(other.low or 0)))
 
 
-def test_which_leans_less() -> None:
+def test_the_verdict_names_the_run_that_leans_less() -> None:
     rng = np.random.default_rng(3)
     shares = {"much": 0.95, "little": 0.6, "none": 0.5, "other way": 0.05}
     runs = {
@@ -167,7 +167,7 @@ def test_which_leans_less() -> None:
         ((0.25, 0.05, 0.45), (-0.5, -0.6, -0.4), 0.25),
     ],
 )
-def test_a_change_of_leans_is_one_of_magnitudes(
+def test_a_change_of_leans_is_a_change_of_their_magnitudes(
     first: Any, second: Any, change: float
 ) -> None:
     (a, *first), (b, *second) = first, second
@@ -205,7 +205,7 @@ def test_a_mean_square_of_one_part_needs_its_items() -> None:
     )
 
 
-def test_rows_are_matched_by_name_and_other_numbers_of_images_are_told() -> None:
+def test_rows_are_matched_by_name_and_unequal_numbers_of_images_are_reported() -> None:
     parts = {p: [1.0, 1.0, -1.0, 1.0, 0.5] for p in ("x", "y", "z")}
     first, second = (
         hand.mean_square(parts),
@@ -259,7 +259,9 @@ def test_no_verdict_where_something_else_differs(
         ("toyland", "toyland", True),
     ],
 )
-def test_the_same_people_judged_both_runs(first: str, second: str, other: bool) -> None:
+def test_answers_of_the_same_people_count_as_the_same_judge(
+    first: str, second: str, other: bool
+) -> None:
     before = {"settings": hand.settings(judges={first: "0" * 64})}
     found = difference(
         *LEANS, before, settings=hand.settings(judges={second: "1" * 64})
@@ -276,7 +278,7 @@ def test_encoders_are_not_compared_with_themselves() -> None:
 
 
 @pytest.mark.usefixtures("rows")
-def test_rows_are_paired_where_their_name_is_their_own() -> None:
+def test_rows_are_paired_where_their_name_is_unique() -> None:
     records = [hand.record(run) for run in LEANS]
     pairs = [hand.pairs({"t": run}) for run in LEANS]
     found = compare(*[hand.results(t=one) for one in records], *pairs)
@@ -304,7 +306,7 @@ def test_without_influences_runs_are_unpaired() -> None:
     assert mixed.value is None and mixed.notes == ("another kind of headline",)
 
 
-def test_holm_is_over_the_headlines() -> None:
+def test_holm_corrects_over_all_headlines() -> None:
     runs = [dict.fromkeys(("t", "u"), run) for run in LEANS]
     both = [
         hand.results(**{name: hand.record(run) for name, run in one.items()})

@@ -145,7 +145,7 @@ def test_nothing_is_claimed_of_a_test_or_row_where_the_runs_do_not_differ() -> N
     assert {test.verdict for test in claimed} == {"tie"}
 
 
-def test_the_overall_test_needs_no_lean() -> None:
+def test_a_test_without_a_verdict_counts_in_the_overall_test() -> None:
     """A test that failed its own check has no verdict, and still tells two models apart."""
     without_lean = a_test(None, 0.01)
     tests = [without_lean, a_test(0.2, 0.2)]
@@ -155,7 +155,7 @@ def test_the_overall_test_needs_no_lean() -> None:
     assert overall_difference([a_test(None, None)]) is None
 
 
-def test_a_failed_check_leaves_the_test_of_a_difference() -> None:
+def test_a_failed_check_does_not_withdraw_the_test_of_a_difference() -> None:
     images = {"x": [1.0] * 11 + [-1.0], "y": [1.0] * 11 + [-1.0]}
     other = {"x": [-1.0] * 11 + [1.0], "y": [-1.0] * 11 + [1.0]}
     results = [hand.mean_lean(images), hand.mean_lean(other)]

@@ -56,13 +56,13 @@ WIDE = Headline(
         (WIDE.model_copy(update={"ci_high": 0.09}), None, "not_clear"),
     ],
 )
-def test_what_a_headline_shows(
+def test_a_headline_shows_the_state_that_its_test_gives(
     headline: Headline, inconclusive: str | None, state: str
 ) -> None:
     assert state_of(hand.task(headline=headline, inconclusive=inconclusive)) == state
 
 
-def test_what_is_shown_lies_within_the_range_of_the_quantity() -> None:
+def test_shown_numbers_lie_within_the_range_of_the_quantity() -> None:
     lean_mark = displayed(lean(1.07, 0.99))
     assert (lean_mark.value, lean_mark.high, lean_mark.cut) == (1.0, 1.0, True)
     assert lean_mark.low == pytest.approx(0.08)
@@ -98,7 +98,7 @@ def test_tasks_are_as_pages_show_them_and_rows_and_scores_have_a_line_each() -> 
     assert (head["state"], head["fair_low"]) == (state_of(lean), lean.headline.fair_low)
 
 
-def test_a_row_shows_something_where_its_score_is_tested() -> None:
+def test_a_row_is_drawn_where_its_score_is_tested() -> None:
     task = hand.record(hand.mean_lean({"a": [1.0, 1.0], "b": [1.0, -1.0], "c": [1.0]}))
     numbers = ({"p": 0.001}, {"p": 0.4}, {"p": None})
     by = [
@@ -220,5 +220,5 @@ def result(judges: list[str], labels: int = 0, **details: Any) -> TaskResult:
         (result(["answers:people.csv"]), "by=NAME says who answered"),
     ],
 )
-def test_what_is_said_of_a_judge(task: TaskResult, said: str) -> None:
+def test_a_judge_is_described_by_its_check(task: TaskResult, said: str) -> None:
     assert said in judges_said(task) and bool(said) == bool(judges_said(task))

@@ -109,7 +109,7 @@ def test_two_encoders_of_one_run_share_the_noise_of_their_images() -> None:
     assert pair.first.leans["chef"].value == pytest.approx(0.9)
 
 
-def test_one_method_is_no_pair_and_another_family_is() -> None:
+def test_two_tasks_of_one_method_are_no_pair_and_of_two_families_are() -> None:
     gender = task("occupations", rows(LEANS))
     same = {"core_occupations_gender": gender, "occupations_tibet": gender}
     assert agreements(measures(hand.results(**same), SPECS, {})) == []
@@ -124,7 +124,7 @@ def test_one_method_is_no_pair_and_another_family_is() -> None:
     assert "not known" in str(pair.agreement.reason)
 
 
-def test_another_attribute_is_beside_it_and_not_among_it() -> None:
+def test_another_attribute_is_listed_for_contrast_and_does_not_count() -> None:
     rng = np.random.default_rng(3)
     skin = task("occupations", rows(rng.normal(size=9)))
     run = of_two(LEANS + 0.01, core_occupations_skin=skin)
@@ -134,7 +134,7 @@ def test_another_attribute_is_beside_it_and_not_among_it() -> None:
     assert abs(pair.nearest_other.agreement.linear.value) < pair.agreement.linear.value
 
 
-def test_the_items_that_two_see_differently_are_named() -> None:
+def test_items_on_which_two_methods_disagree_are_named() -> None:
     moved = LEANS.copy()
     moved[3] = -0.8  # the clerk
     (pair,) = agreements(measures(of_two(moved), SPECS, {}))
@@ -170,7 +170,7 @@ def two_encoders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_run_says_how_its_encoders_agree(two_encoders: Path, cli: Cli) -> None:
+def test_agreement_of_a_runs_encoders_is_reported(two_encoders: Path, cli: Cli) -> None:
     """What is planted in the images, both see: with the noise gone, nothing is between them."""
     status, out, _ = cli("check", "agreement", two_encoders)
     assert (
@@ -188,7 +188,7 @@ def test_a_run_says_how_its_encoders_agree(two_encoders: Path, cli: Cli) -> None
 
 
 @pytest.mark.slow
-def test_what_cannot_be_compared_is_said_in_a_line(
+def test_methods_that_cannot_be_compared_are_reported_in_a_line(
     two_encoders: Path, cli: Cli, tmp_path: Path
 ) -> None:
     found = read_results(two_encoders)

@@ -84,11 +84,11 @@ def test_every_score_is_read_under_its_name_in_words(
         ("of a plug-in", "d", "d"),
     ],
 )
-def test_names_made_of_others(method: str, old: str, new: str) -> None:
+def test_composed_names_of_scores_are_migrated(method: str, old: str, new: str) -> None:
     assert score_name(method, old) == new
 
 
-def test_details_have_the_same_names(tmp_path: Path) -> None:
+def test_keys_of_details_are_migrated_like_scores(tmp_path: Path) -> None:
     old = {
         "by_stereotype": {"delta": {}, "tt": {}},
         "shares": {},
@@ -104,7 +104,7 @@ def test_details_have_the_same_names(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_nothing_that_is_no_result_is_taken_for_one(tmp_path: Path) -> None:
+def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
     for tasks in (3, {"x": None}, {"x": {"by": 3, "scores": [], "headline": []}}):
         data = {**json.loads(hand.results().to_json()), "schema": 2, "tasks": tasks}
         (tmp_path / "results.json").write_text(json.dumps(data))
@@ -121,7 +121,7 @@ def test_the_page_lists_every_name() -> None:
     assert listed == [(new, old) for old, new in known]
 
 
-def test_a_run_of_today_keeps_its_own_names(tmp_path: Path) -> None:
+def test_results_of_the_current_schema_are_not_renamed(tmp_path: Path) -> None:
     before = hand.results(x=a_task("vibex", ["m", "these"]))
     (tmp_path / "results.json").write_text(before.to_json())
     assert read_results(tmp_path) == before

@@ -33,7 +33,7 @@ TASKS = {
 }
 
 
-def test_it_round_trips(tmp_path: Path) -> None:
+def test_paired_samples_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert read_paired(tmp_path) == {}
     hand.store_pairs(tmp_path, TASKS)
     found = read_paired(tmp_path)
@@ -81,7 +81,9 @@ def test_floors_and_unknown_variances_are_kept() -> None:
 @pytest.mark.parametrize(
     "kind", ["short", "long", "no table", "bad table", "cut", "text"]
 )
-def test_damaged_ones_are_one_line(kind: str, tmp_path: Path) -> None:
+def test_damaged_paired_samples_are_an_error_of_one_line(
+    kind: str, tmp_path: Path
+) -> None:
     data = dump_paired(TASKS)
     tensors = dict(load(data))
     if kind == "short":

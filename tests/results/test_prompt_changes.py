@@ -54,7 +54,7 @@ PLAIN = {
 }
 
 
-def test_what_a_request_changed() -> None:
+def test_changes_by_a_request_are_described() -> None:
     asked = {
         "CEO": (7, 3, 0),
         "nurse": (10, 0, 0),
@@ -91,7 +91,7 @@ def test_p_values_are_those_of_fishers_exact_test_after_holm() -> None:
     assert all(one.p_holm == 1 and one.change.value == 0 for one in same.prompts)
 
 
-def test_images_without_an_answer_never_make_a_change() -> None:
+def test_images_without_an_answer_never_cause_a_claimed_change() -> None:
     found = compared(run({"CEO": (0, 10, 0)}), run({"CEO": (5, 0, 5)})).prompts[0]
     whole = compared(run({"CEO": (0, 10, 0)}), run({"CEO": (5, 5, 0)})).prompts[0]
     assert found.p_holm == whole.p_holm  # the five may all show men

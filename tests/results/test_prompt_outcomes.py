@@ -64,7 +64,7 @@ def test_shares_are_those_of_the_counts() -> None:
     )
 
 
-def test_nothing_is_said_of_a_model_that_treats_all_prompts_alike() -> None:
+def test_a_model_that_treats_all_prompts_alike_has_no_finding() -> None:
     assert prompt_outcomes({"a": 2}, {"a": "x"}, first, 0.95) == []
     assert prompt_outcomes({"a": 2}, {"a": "x"}, lambda p, n: [None] * n, 0.95) == []
     assert revised_line([]) is None

@@ -86,7 +86,7 @@ def test_the_mean_of_encoders_is_tested_on_the_mean_null() -> None:
     assert average([one, Estimate(None, reason="x")]).reason == "x"
 
 
-def test_adjustment_is_over_the_run_and_by_name() -> None:
+def test_p_values_are_corrected_over_the_run_by_score() -> None:
     found = adjusted_run({"a": task(0.01), "b": task(0.04), "c": task(None)})
     assert [one.headline.p_holm for one in found.values()] == pytest.approx(
         [0.02, 0.04, None]
@@ -100,7 +100,7 @@ def test_adjustment_is_over_the_run_and_by_name() -> None:
     )
 
 
-def test_the_file_round_trips_and_is_strict(tmp_path: Path) -> None:
+def test_a_file_is_read_as_written_and_unknown_keys_are_refused(tmp_path: Path) -> None:
     before = hand.results(b=task(0.5), a=task(None, reason="no images"))
     text = before.to_json()
     (tmp_path / "results.json").write_text(text)
@@ -135,7 +135,7 @@ _TASK = st.builds(
 
 @settings(max_examples=25)
 @given(tasks=st.dictionaries(_TEXT, _TASK, max_size=2))
-def test_any_results_round_trip(
+def test_any_results_are_read_as_they_were_written(
     tasks: dict[str, TaskResult], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     before = hand.results().model_copy(update={"tasks": tasks})

@@ -22,7 +22,7 @@ def record() -> RunRecord:
     return RunRecord(generator=generator)
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     noon = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
     entry = HistoryEntry(
         command="t2ibench", started=noon, finished=noon, generated={"ok": 2}
@@ -36,7 +36,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert open_run(tmp_path).record == written
 
 
-def test_a_folder_of_an_older_version_is_one_line(tmp_path: Path) -> None:
+def test_a_folder_of_an_older_version_is_an_error_of_one_line(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"schema": 2}')
     line = r"was made by an earlier t2ibench, which kept a run in many files\. Choose another"
     with pytest.raises(T2IBenchError, match=line):
@@ -45,7 +45,7 @@ def test_a_folder_of_an_older_version_is_one_line(tmp_path: Path) -> None:
         run_folder(tmp_path.parent, tmp_path.name, "a" * 64, plain=True)
 
 
-def test_a_value_of_another_form_is_one_line(tmp_path: Path) -> None:
+def test_a_value_of_another_type_is_an_error_of_one_line(tmp_path: Path) -> None:
     RunFolder(tmp_path, record()).save()
     Database(tmp_path).write("run", [("settings", '{"sed": 1}')])
     with pytest.raises(
@@ -64,7 +64,7 @@ def test_a_value_of_another_form_is_one_line(tmp_path: Path) -> None:
         ("DELETE FROM run", False),
     ],
 )
-def test_what_is_damaged_of_a_record_is_begun_anew(
+def test_a_damaged_record_is_restarted_with_its_readable_fields(
     statement: str, kept: bool, tmp_path: Path
 ) -> None:
     folder = RunFolder(tmp_path / "model", record().model_copy(update={"tasks": ["a"]}))

@@ -60,7 +60,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return root / "toyland", root / "off-topic"
 
 
-def test_results_say_it_overall_and_by_group(runs: tuple[Path, Path]) -> None:
+def test_results_report_alignment_overall_and_by_group(runs: tuple[Path, Path]) -> None:
     results = read_results(runs[0])
     assert results.tasks["weat_6_gender_career_family"].text_image_alignment == {}
     whole, *groups = results.tasks["t2iat_science_arts"].text_image_alignment["toyland"]
@@ -82,7 +82,7 @@ def test_results_say_it_overall_and_by_group(runs: tuple[Path, Path]) -> None:
         )
 
 
-def test_mean_of_the_embeddings_that_are_stored(runs: tuple[Path, Path]) -> None:
+def test_alignment_is_the_mean_over_stored_embeddings(runs: tuple[Path, Path]) -> None:
     """The cosine of image and prompt, from the store's own rows."""
     task = read_results(runs[0]).tasks["mcas_sports"]
     store = EvidenceStore(
@@ -103,7 +103,7 @@ def test_mean_of_the_embeddings_that_are_stored(runs: tuple[Path, Path]) -> None
     )
 
 
-def test_worse_images_are_said_beside_less_bias(
+def test_comparing_runs_reports_worse_alignment_beside_less_bias(
     runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["compare", *map(str, runs)]) == 0
@@ -131,7 +131,7 @@ def test_worse_images_are_said_beside_less_bias(
     assert sum(",text_image_alignment," in row for row in rows) == len(others) + 2
 
 
-def test_the_report_shows_it(runs: tuple[Path, Path]) -> None:
+def test_the_report_shows_text_image_alignment(runs: tuple[Path, Path]) -> None:
     page = (runs[0] / "report.html").read_text()
     assert 'id="prompts"' in page and "science, female" in page
 

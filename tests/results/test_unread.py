@@ -36,7 +36,7 @@ def test_texts_are_found_by_what_the_model_got() -> None:
     assert unread_prompts({"chef": 2}, lambda *_: [None, None], {"chef": [CLIP]}) == []
 
 
-def test_what_no_tower_read_is_named() -> None:
+def test_words_that_no_text_encoder_read_are_named() -> None:
     unread = [UnreadPrompt(prompt=name, towers=[CLIP]) for name in ("chef", "nurse")]
     assert unread_line(unread, 4) == (
         "the end of 2 of 4 prompts was not read (CLIP read the first 77 tokens): '…show a woman'"
@@ -44,7 +44,7 @@ def test_what_no_tower_read_is_named() -> None:
     assert unread_line([], 4) is None
 
 
-def test_what_one_tower_read_and_another_did_not() -> None:
+def test_words_that_one_text_encoder_alone_read_are_named() -> None:
     line = unread_line([UnreadPrompt(prompt="chef", towers=[CLIP, T5])], 3)
     assert line == (
         "not every text encoder read the end of 1 of 3 prompts (CLIP read the first 77 tokens, "
@@ -52,7 +52,7 @@ def test_what_one_tower_read_and_another_did_not() -> None:
     )
 
 
-def test_many_ends_and_long_ones_are_shortened() -> None:
+def test_many_or_long_unread_ends_are_shortened() -> None:
     towers = [
         CLIP.model_copy(update={"unread": f"{number} " + "x" * 300})
         for number in range(5)

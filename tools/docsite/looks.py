@@ -41,7 +41,7 @@ _FIGURE = """{% from "marks.html" import rail, scale %}
 <div class="t2ibench-inline marks"><div class="mrow"><span></span>{{ scale() }}</div>
 {%- for name, mark, ticks in examples %}
 <div class="mrow"><span>{{ name }}</span>
-{{ rail(mark, "Example: " ~ name, ticks=ticks, absent="no score") }}</div>
+{{ rail(mark, "Example: " ~ name, ticks=ticks, without_mark="no score") }}</div>
 {%- endfor %}</div>"""
 
 

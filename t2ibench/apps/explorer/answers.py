@@ -29,7 +29,7 @@ class Answers:
         self.collection = collection
         self._reference = Reference(collection)
         self.scores = Scores(collection)
-        # Now, so that the first question does not wait for it.
+        # Loaded now, so that the first question does not wait for it.
         score_texts(collection, Question([], first, self._reference.texts(first)))
 
     def images(self) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class Explorer:
                 )
                 return {"saved": True, **saved.model_dump()}
             except (OSError, ValueError):
-                # saving must not replace what it may still hold
+                # A save must not replace what the damaged file may still contain.
                 with contextlib.suppress(OSError):
                     set_aside(self._session)
         return {"saved": False, **Session(state=self._start).model_dump()}

@@ -59,7 +59,7 @@ class Guard:
         if not reason:
             status, reason = await self._passed_on(scope, receive, answer)
         if reason and not begun:
-            # What is still to come of a request that was refused is not read.
+            # The remaining body of a refused request is not read.
             headers = {"connection": "close"} if status in {403, 411, 413} else None
             reply = JSONResponse({"error": reason}, status_code=status, headers=headers)
             await reply(scope, receive, answer)
@@ -100,7 +100,7 @@ class Guard:
             return 400, " ".join(str(error).split())[:_LINE]
         except (
             Exception
-        ) as error:  # a defect is told in a line, and ends this request alone
+        ) as error:  # a bug is reported in a line and ends this request alone
             line = f"{type(error).__name__}: {first_line(error)}"
             _LOG.warning("%s %r failed with %s", scope["method"], scope["path"], line)
             return 500, line

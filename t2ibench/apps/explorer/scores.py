@@ -53,10 +53,12 @@ class Scores:
             folder = self._collection.source(run).run is None
             return {"tasks": [], "reason": _NONE if folder else _UNSCORED}
         tasks = [
-            _told(task, group.title) for group in view.groups for task in group.tasks
+            _task_record(task, group.title)
+            for group in view.groups
+            for task in group.tasks
         ]
         tasks += [
-            _told(task, "Text encoder: no images", text_only=True)
+            _task_record(task, "Text encoder: no images", text_only=True)
             for task in view.texts
         ]
         return {"tasks": tasks, "reason": "" if tasks else _UNSCORED}
@@ -82,7 +84,8 @@ class Scores:
             )
         )
         rows = [
-            _said_of(row, series, task) for _, row, series, task in matches[:MOST_ROWS]
+            _row_record(row, series, task)
+            for _, row, series, task in matches[:MOST_ROWS]
         ]
         return {"rows": rows}
 
@@ -144,7 +147,7 @@ def _read(folder: Path) -> RunView:
     return run_view(results, task_files(results, folder))
 
 
-def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]:
+def _task_record(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]:
     return {
         "id": task.id,
         "name": task.name,
@@ -178,7 +181,7 @@ def _within(some: list[str], words: list[str]) -> bool:
     )
 
 
-def _said_of(row: RowView, series: SeriesView, task: TaskView) -> dict[str, Any]:
+def _row_record(row: RowView, series: SeriesView, task: TaskView) -> dict[str, Any]:
     shown = series.series
     row_name = row.name if row.name in _rows(task) else None
     return {

@@ -31,7 +31,7 @@ from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_files
 from t2ibench.store.repair import mend
 
 _TEXTS = 64  # texts that are embedded at a time
-_KEPT = 50_000  # embeddings of texts that are kept in memory
+_MOST_TEXTS = 50_000  # embeddings of texts that are held in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Collection:
                 of_source, key=lambda index: places[pictures[index].sha256]
             ):
                 rows[index] = source.evidence.get("images", pictures[index].sha256)
-        # An image that the encoder cannot embed is nowhere on the map.
+        # An image that the encoder cannot embed has no place on the map.
         seen = np.flatnonzero(np.isfinite(rows).all(axis=1))
         self.gallery = Gallery([pictures[index] for index in seen.tolist()], rows[seen])
         self._texts: dict[str, Float32Array] = {}
@@ -154,7 +154,7 @@ class Collection:
         distinct = list(dict.fromkeys(texts))
         embedded: dict[str, Float32Array] = {}
         with self._lock:
-            if len(self._texts) > _KEPT:
+            if len(self._texts) > _MOST_TEXTS:
                 self._texts.clear()
             for text in distinct:
                 if text in self._texts:
@@ -164,7 +164,7 @@ class Collection:
                         "texts", text_key(text)
                     )
         todo = [text for text in distinct if text not in embedded]
-        # A few at a time: between them, other questions get their turn.
+        # A few at a time, so that other requests get the lock in between.
         for start in range(0, len(todo), _TEXTS):
             part = todo[start : start + _TEXTS]
             with self._lock:
@@ -172,9 +172,9 @@ class Collection:
                 self._texts.update(new)
             embedded.update(new)
         rows = np.stack([embedded[text] for text in texts])
-        lacking = ~np.isfinite(rows).all(axis=1)
-        if lacking.any() and not may_lack:
-            text = texts[int(np.argmax(lacking))]
+        without_vector = ~np.isfinite(rows).all(axis=1)
+        if without_vector.any() and not may_lack:
+            text = texts[int(np.argmax(without_vector))]
             raise T2IBenchError(
                 f"The encoder '{self.encoder.name}' has no vector of the text '{shown(text)}'.",
                 "Ask for another text, or explore with another --encoder.",

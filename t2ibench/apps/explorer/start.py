@@ -84,7 +84,7 @@ def _of_tasks(collection: Collection, present: Container[str]) -> dict[str, str]
 def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseTask]]:
     """Return the tasks of the first run that the explorer can show."""
     from t2ibench.tasks.index import load_tasks
-    from t2ibench.tasks.run_tasks import with_kept
+    from t2ibench.tasks.run_tasks import with_stored
 
     run = collection.sources[0].run
     if run is None or not run.record.tasks:
@@ -96,7 +96,7 @@ def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseT
         return []
     return [
         (load_target(target), task.spec)
-        for task in with_kept(tasks, run.path)
+        for task in with_stored(tasks, run.path)
         if (target := method_of(task.spec).explores) is not None
     ]
 
@@ -120,4 +120,4 @@ def split(prompts: Sequence[str]) -> tuple[str, str, list[str]]:
         tree = _tree(root, relation, labels)
         if [tree.text([node.id]) for node in tree.nodes[1:]] == list(prompts):
             return root, relation, labels
-    return "", PROPERTY, list(prompts)  # a property of nothing is its own text
+    return "", PROPERTY, list(prompts)  # without a subject, a property is its own text

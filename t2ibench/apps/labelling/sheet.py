@@ -22,8 +22,8 @@ from t2ibench.store.pixels import UnreadableImageError, thumbnail
 SHEET = "sheet.csv"
 PAGE = "label.html"
 # what is asked about; 'unknown' is there, but cannot be told
-ABSENT = "not in the picture"
-NO_CLASS = (UNKNOWN, ABSENT)  # answers to every question
+NOT_SHOWN = "not in the picture"
+NO_CLASS = (UNKNOWN, NOT_SHOWN)  # answers to every question
 COLUMNS = ("id", "file", "question", "classes", "answer")
 _SIDE = 1024  # pixels of the longest side: as much as a person needs to answer
 _STATIC = Path(__file__).parent / "static"
@@ -72,7 +72,7 @@ def page(rows: Sequence[Mapping[str, object]]) -> str:
         "\n".join(str(row["id"]) for row in rows).encode()
     ).hexdigest()
     data = json.dumps(
-        {"sheet": digest[:16], "unknown": UNKNOWN, "absent": ABSENT, "rows": rows},
+        {"sheet": digest[:16], "unknown": UNKNOWN, "notShown": NOT_SHOWN, "rows": rows},
         ensure_ascii=True,
     ).replace("<", "\\u003c")
     policy = (

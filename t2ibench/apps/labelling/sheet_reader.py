@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from t2ibench.apps.labelling.sample import Item
-from t2ibench.apps.labelling.sheet import ABSENT, COLUMNS, NO_CLASS
+from t2ibench.apps.labelling.sheet import COLUMNS, NO_CLASS, NOT_SHOWN
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.judges.class_words import class_named
@@ -19,7 +19,7 @@ from t2ibench.store.people_tables.reader import Table, read_table
 # An identifier that no spreadsheet has changed: it contains a letter, and is not such as '12e34'.
 _INTACT = re.compile(r"(?!\d+e\d+$)(?=.*[a-z])q?[0-9a-f]{16}")
 _LINES = 6  # different answers, or people, in a message
-NOBODY = "1"  # who answered, where nobody says it
+NOBODY = "1"  # the labeller's name where a sheet has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _option(answer: str, item: Item, beside: Collection[str]) -> str | None:
     """Return the class, 'unknown' or 'not in the picture' that a cell means; None if neither."""
     plain = " ".join(answer.split()).casefold().removeprefix("'")
     if plain in NO_CLASS:
-        return ABSENT if plain == ABSENT else UNKNOWN
+        return NOT_SHOWN if plain == NOT_SHOWN else UNKNOWN
     return class_named(answer, item.classes, beside) or class_named(
         plain, item.classes, beside
     )

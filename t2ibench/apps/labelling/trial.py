@@ -27,7 +27,7 @@ from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table, read_table
 from t2ibench.store.pixels import UnreadableImageError, read_image
 
-_AGAIN = 40  # questions that are asked twice
+_ASKED_TWICE = 40  # questions that are asked twice
 _EXAMPLE = "'file,gender' with rows such as 'nurse 1.jpg,female'"
 _NOT_ASKED_WORDS = "id prompt index sha256 labeller file filename image path unnamed:0"
 _NOT_ASKED = frozenset(_NOT_ASKED_WORDS.split())
@@ -55,13 +55,13 @@ class Known:
 class Trial:
     """Result of a judge's trial: its error rates, and whether repeated questions agree.
 
-    `asked_again` questions were asked a second time, in another order and one by one, of which
-    `same_again` were answered alike; `reasons` count the questions that were not answered.
+    `asked_twice` questions were asked a second time, in another order and one by one, of which
+    `answered_alike` were answered alike; `reasons` count the questions that were not answered.
     """
 
     check: JudgeCheck
-    asked_again: int
-    same_again: int
+    asked_twice: int
+    answered_alike: int
     reasons: dict[str, int] = field(default_factory=dict)
 
 
@@ -210,7 +210,8 @@ def try_judge(
     for question, answer in zip(questions, answers, strict=True):
         key = (question.attribute, question.query.question, question.query.classes)
         rows = checked[key]
-        if answer.answer is not None:  # what was not answered for an error is left out
+        # A question that failed with an error is excluded.
+        if answer.answer is not None:
             name = in_its_classes(answer, question.query.classes).answer
             answered = name if name in question.query.classes else UNKNOWN
             rows.append(
@@ -219,11 +220,12 @@ def try_judge(
                 )
             )
     # Some are asked a second time, one by one and backwards.
-    again = range(0, len(queries), max(1, len(queries) // _AGAIN))[:_AGAIN][::-1]
+    step = max(1, len(queries) // _ASKED_TWICE)
+    repeated = range(0, len(queries), step)[:_ASKED_TWICE][::-1]
     with failing(f"The judge '{shown(judge.name)}' failed with"):
         same = sum(
             judge.answer([queries[number]])[0].answer == answers[number].answer
-            for number in again
+            for number in repeated
         )
     return Trial(
         JudgeCheck(
@@ -235,7 +237,7 @@ def try_judge(
                 check_attribute(*key, rows) for key, rows in checked.items()
             ),
         ),
-        len(again),
+        len(repeated),
         same,
         dict(reasons.most_common()),
     )

@@ -50,7 +50,7 @@ def read_board(
             entry = _admit(folder, judge(folder))
         except (
             Exception
-        ) as error:  # whatever a stranger's files can do, the others are shown
+        ) as error:  # untrusted files may raise anything; the other entries are shown
             kind = (
                 "" if isinstance(error, T2IBenchError) else f"{type(error).__name__}: "
             )
@@ -64,11 +64,11 @@ def read_board(
         tell(f"[{number}/{len(folders)}] {entry.id}: {entry.verdict.level}")
     names_by_id: dict[str, str] = {}
     for entry in sorted(board.entries, key=_claim):
-        twin = names.twin(entry.manifest.name, names_by_id)
-        if twin is None:
+        lookalike = names.lookalike(entry.manifest.name, names_by_id)
+        if lookalike is None:
             names_by_id[entry.id] = entry.manifest.name
         else:
-            leave_out(entry.id, f"its name looks like that of {twin}")
+            leave_out(entry.id, f"its name looks like that of {lookalike}")
     board.entries = sorted(
         (entry for entry in board.entries if entry.id in names_by_id),
         key=lambda entry: entry.id,
@@ -106,13 +106,13 @@ def _admit(folder: Path, verdict: Verdict) -> Entry:
     )
 
 
-def twins(name: str, folders: Iterable[Path]) -> str | None:
+def lookalike_problem(name: str, folders: Iterable[Path]) -> str | None:
     """Return a message if the name can be confused with that of a submission, else None."""
     names_by_folder: dict[str, str] = {}
     for folder in folders:
         with suppress(T2IBenchError):
             names_by_folder[folder.name] = read_manifest(folder).name
-    other = names.twin(name, names_by_folder)
+    other = names.lookalike(name, names_by_folder)
     return other and (
         f"the name '{names.visible(name)}' looks like that of {names.visible(other)}, "
         f"'{names.visible(names_by_folder[other])}'"
@@ -125,14 +125,16 @@ def folder_problems(root: Path) -> Iterator[str]:
     for number, folder in enumerate(folders):
         if not _FOLDER.fullmatch(folder.name):
             yield f"{names.visible(str(folder))}: its name may only hold letters, digits, . _ and -"
-        with suppress(T2IBenchError):  # verifying it says so
-            if problem := twins(read_manifest(folder).name, folders[:number]):
+        with suppress(T2IBenchError):  # verifying the submission reports it
+            if problem := lookalike_problem(
+                read_manifest(folder).name, folders[:number]
+            ):
                 yield f"{folder}: {problem}"
 
 
 def _measure(entries: Sequence[Entry]) -> None:
     """Compute each model's scores by family, and its departures from the tasks' definitions."""
-    # No model is ranked by what few models ran.
+    # A family that few models ran does not rank them.
     extended = {
         name for name, task in build_index()[0].tasks.items() if task.spec.extended
     }
@@ -146,7 +148,7 @@ def _measure(entries: Sequence[Entry]) -> None:
     }
     sizes = _family_sizes(tasks_of_entries.values())
     for entry in entries:
-        # Who ran extended tests alone is compared with those who ran the same ones.
+        # Models that ran extended tests alone are compared with those that ran the same ones.
         tasks = tasks_of_entries[entry.id] or entry.results.tasks
         sizes_of_entry = _family_sizes([tasks])
         all_sizes = (

@@ -39,7 +39,7 @@ _FREE = frozenset(
         "workers",
     }
 )
-_AGAIN = 5.0  # seconds after which a deadline is repeated to code that did not heed it
+_REPEAT_SECONDS = 5.0  # after which a deadline is repeated to code that did not heed it
 
 
 def plain_files(folder: Path) -> dict[str, Path]:
@@ -192,7 +192,7 @@ def deadline(seconds: float) -> Iterator[None]:
         raise TimeOver
 
     before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, min(seconds, 1e8), _AGAIN)
+    signal.setitimer(signal.ITIMER_REAL, min(seconds, 1e8), _REPEAT_SECONDS)
     try:
         yield
     finally:

@@ -24,11 +24,11 @@ from t2ibench.settings import (
 from t2ibench.store.answers import ANSWERS_BY, by_people
 from t2ibench.store.images import ImageStore
 
-# The submitter's word alone: what no verification can tell, and what only the model can.
-STATED = ("environment", "t2ibench", "revision", "settings", "effective_settings")
+# What only the submitter states: no verification, or only loading the model, can confirm it.
+UNCONFIRMED = ("environment", "t2ibench", "revision", "settings", "effective_settings")
 _LONGEST_COMMAND = 20_000  # characters
 _SHOWN = 5
-# Ten times and more of what was seen between processors and versions of numpy and scipy, and one
+# At least ten times the differences between processors and versions of numpy and scipy, and one
 # Monte Carlo draw that falls on the other side (leaderboard/README.md).
 _RELATIVE = 1e-6
 _ABSOLUTE = 1e-7
@@ -89,12 +89,12 @@ def command_problems(
     """Report contradictions between the command and the rest of the submission."""
     if command.model != manifest.model or command.model_args != manifest.model_args:
         yield "its command names another model, or other arguments, than submission.json"
-    for kind, named, stated in (
+    for kind, named, in_manifest in (
         ("encoder", command.encoder, manifest.encoders),
         ("judge", command.judge, manifest.judges),
     ):
         # A judge may get a longer name than was asked for, and a path becomes its last part.
-        if sorted(map(_kind, named)) != sorted(map(_kind, stated)):
+        if sorted(map(_kind, named)) != sorted(map(_kind, in_manifest)):
             yield f"its command names other {kind}s than submission.json"
     for field in Measurement.model_fields:
         in_command = getattr(command, field)
@@ -131,11 +131,11 @@ def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
 
 
 def model_problems(
-    stated: Mapping[str, Any], loaded: Mapping[str, Any]
+    claimed: Mapping[str, Any], loaded: Mapping[str, Any]
 ) -> Iterator[str]:
     """Report properties of a model that differ between the submission and the loaded model."""
     loaded = json.loads(json.dumps(dict(loaded)))
-    for key, value in stated.items():
+    for key, value in claimed.items():
         if key not in loaded or loaded[key] != value:
             yield f"it states {key} = {_short(value)}; the model has {_short(loaded.get(key))}"
 

@@ -10,7 +10,7 @@ from t2ibench.models.generators import ALIASES, GENERATORS
 _FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.,:/()+'&#%*=@~!-]{0,79}")
 _CLAIMS = re.compile(r"//|reproduced|recomputed|verified|self.?reported", re.IGNORECASE)
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
-_LOOKS = str.maketrans("01i!58", "olllsb")  # what looks like a letter
+_LOOKS = str.maketrans("01i!58", "olllsb")  # characters that look like letters
 
 
 def normalise(name: str) -> str:
@@ -100,7 +100,7 @@ def _borrowed(name: str, model: str) -> str | None:
     return None
 
 
-def twin(name: str, others: Mapping[str, str]) -> str | None:
+def lookalike(name: str, others: Mapping[str, str]) -> str | None:
     """Return the entry whose name can be confused with this one, or None."""
     mine = skeleton(name)
     return next((row for row, other in others.items() if skeleton(other) == mine), None)

@@ -150,8 +150,8 @@ def _checked(folder: RunFolder, name: str | None) -> GeneratorRecord:
     return generator
 
 
-def _incomplete(lacking: str) -> T2IBenchError:
-    return T2IBenchError(lacking, "Run the command again to complete the run.")
+def _incomplete(problem: str) -> T2IBenchError:
+    return T2IBenchError(problem, "Run the command again to complete the run.")
 
 
 def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
@@ -264,8 +264,8 @@ def _pack_embeddings(
     store: EvidenceStore, target: EvidenceStore, kind: Kind, wanted: set[str]
 ) -> None:
     keys = sorted(wanted)
-    if lacking := store.missing(kind, keys):
-        raise _incomplete(f"{len(lacking)} {kind} have no embedding by {store.name}.")
+    if missing := store.missing(kind, keys):
+        raise _incomplete(f"{len(missing)} {kind} have no embedding by {store.name}.")
     for start in range(0, len(keys), _PART):
         part = keys[start : start + _PART]
         target.add(

@@ -107,10 +107,10 @@ def model_view(model: Model) -> ModelView:
 
 def _ran(entry: Entry) -> str:
     """Return as text the model that a submission ran, marked as stated unless it was reproduced."""
-    if "model" in entry.verdict.stated:
+    if "model" in entry.verdict.unconfirmed:
         return "images from the submitter"
-    stated = "" if "reproduced" in entry.verdict.level else "stated: "
-    return f"{stated}--model {identity(entry)['ran']}"
+    qualifier = "" if "reproduced" in entry.verdict.level else "stated: "
+    return f"{qualifier}--model {identity(entry)['ran']}"
 
 
 def _rank(rank: Rank | None) -> RankView | None:
@@ -135,7 +135,7 @@ class CellView:
         ran: Whether the model ran it.
         mark: The root mean square lean; without a value where it is not known.
         spoken: All of it in a sentence.
-        absent: The text where there is no number.
+        without_number: The text where there is no number.
         value: The number.
         clear: Whether one of its tests is clear.
         counted: How many of its tests are clear.
@@ -147,7 +147,7 @@ class CellView:
     ran: bool
     mark: IntervalMark
     spoken: str = ""
-    absent: str = ""
+    without_number: str = ""
     value: str = ""
     clear: bool = False
     counted: str = ""
@@ -166,7 +166,7 @@ def _cell(family: str, cell: FamilyCell | None) -> CellView:
         ran=True,
         mark=mark,
         spoken=cell.sentence,
-        absent="failed its check" if cell.cell.inconclusive else "no number",
+        without_number="failed its check" if cell.cell.inconclusive else "no number",
         value="" if mark.value is None else plain(mark.value),
         clear=mark.state == "clear",
         counted=cell.counted,

@@ -34,7 +34,7 @@ from t2ibench.reports.html.cards import card_view, estimand, named_prompts
 from t2ibench.reports.html.marks import TaskRowView, forest_view, task_row_view
 from t2ibench.version import __version__
 
-_STATED = (
+_NOT_CHECKED = (
     "Stated by the submitter, not checked: do not run a command that you have not read"
 )
 
@@ -126,10 +126,10 @@ class Pages:
         entry = model.entry
         verdict = entry.verdict
         card = entry.manifest.card
-        checked, stated = provenance(entry)
+        checked, claimed = provenance(entry)
         origin = [
             ("checked", "Confirmed by generating images again", checked),
-            ("stated", _STATED, stated),
+            ("stated", _NOT_CHECKED, claimed),
         ]
         return self._render(
             "model.html",
@@ -139,7 +139,7 @@ class Pages:
             counts=model.run.shown_counts(),
             level=LEVELS.get(verdict.level, ""),
             verdict=verdict,
-            stated=", ".join(verdict.stated).replace("_", " "),
+            unconfirmed=", ".join(verdict.unconfirmed).replace("_", " "),
             departures=entry.departures,
             standings=self._standings(model),
             cards=self._cards(model),
@@ -153,7 +153,10 @@ class Pages:
         cards = []
         for task in model.tasks.values():
             card = card_view(
-                task, self._titles[task.result.method], is_open=True, says_lost=False
+                task,
+                self._titles[task.result.method],
+                is_open=True,
+                says_excluded=False,
             )
             html = templating.fragment("card.html", card=card)
             cards.append((task_row_view(task), html))

@@ -98,7 +98,7 @@ def _noise_of(influence: Influence) -> Float64Array:
         values = influence.value[mine]
         for block in np.unique(units // _BLOCK):
             inside = units // _BLOCK == block
-            # A floor has no data behind it: only an equal influence shares it.
+            # No data is behind a variance floor, so only an equal influence shares it.
             key = f"{stratum}\0{block}" + (
                 f"\0{whole}" if block == FLOOR // _BLOCK else ""
             )

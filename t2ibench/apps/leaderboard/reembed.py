@@ -56,19 +56,19 @@ def _parts(
             reasons.append(str(error))
     for name, evidence in stores.items():
         if name not in here:
-            verdict.lacking.append(
+            verdict.not_regenerated.append(
                 f"the {kind} {name} was not asked again: {'; '.join(reasons)}"
             )
         elif here[name].fingerprint != evidence.fingerprint:
             line = f"the {kind} {name} here is not the one that was used"
             # A model that is downloaded or in a folder may have another version on this machine.
-            problems = verdict.lacking if ":" in name else verdict.problems
+            problems = verdict.not_regenerated if ":" in name else verdict.problems
             problems.append(f"{line} (weights, settings or arguments)")
         else:
             yield here[name], evidence
 
 
-def embed_again(
+def check_embeddings(
     claims: Claims, images: Sequence[RegeneratedImage], verdict: Verdict
 ) -> None:
     """Recompute embeddings of texts and regenerated images with every encoder and its control."""
@@ -108,22 +108,25 @@ def _control(encoder: Encoder, claims: Claims, verdict: Verdict) -> Encoder | No
     """Return the randomly initialised control of an encoder, if the submission has one."""
     name = encoder.name
     able = isinstance(encoder, HasUntrained)
-    stated = claims.manifest.controls.get(name)
-    if (stated is None) == (able and claims.command.control_encoder == "random"):
-        has = "no control" if stated is None else "a control"
+    claimed = claims.manifest.controls.get(name)
+    if (claimed is None) == (able and claims.command.control_encoder == "random"):
+        has = "no control" if claimed is None else "a control"
         verdict.problems.append(
             f"it has {has} of random weights for {name}; its command says otherwise"
         )
-    elif stated is not None and isinstance(encoder, HasUntrained):
+    elif claimed is not None and isinstance(encoder, HasUntrained):
         with (
-            verdict.tolerant(f"the control {stated.name} cannot be made here"),
+            verdict.tolerant(f"the control {claimed.name} cannot be made here"),
             failing(f"The encoder '{name}' failed in untrained() with"),
         ):
             control = encoder.untrained()
-            if (control.name, control.fingerprint) == (stated.name, stated.fingerprint):
+            if (control.name, control.fingerprint) == (
+                claimed.name,
+                claimed.fingerprint,
+            ):
                 return control
-            verdict.lacking.append(
-                f"the control {stated.name} is of other versions of its libraries"
+            verdict.not_regenerated.append(
+                f"the control {claimed.name} is of other versions of its libraries"
             )
     return None
 
@@ -195,7 +198,7 @@ def _alike(first: Float32Array, other: Float32Array, least: float) -> bool:
     return bool(norm > 0 and float(left @ right) / norm >= least)
 
 
-def ask_again(
+def check_answers(
     claims: Claims, images: Sequence[RegeneratedImage], verdict: Verdict
 ) -> None:
     """Ask every judge again about the regenerated images, and compare the answers."""
@@ -250,20 +253,20 @@ def _compare_answers(
             if given is None:
                 continue
             claimed = store.get(regenerated.attempt.sha256 or "", question, classes)
-            stated = claimed.answer if claimed else None
-            if given == stated:
+            claimed_answer = claimed.answer if claimed else None
+            if given == claimed_answer:
                 same += 1
                 verdict.compared.add(regenerated.attempt.file_key)
             else:
                 surely = surely or regenerated.same_file
                 unlike.append(
                     f"asked '{question}' about {regenerated}, {judge.name} says '{given}'; "
-                    f"the submission says '{stated}'"
+                    f"the submission says '{claimed_answer}'"
                 )
     if surely or len(unlike) > (1 - _ANSWERS_ALIKE) * (same + len(unlike)):
         verdict.differ(unlike, "answers")
     elif same < asked:
-        verdict.lacking.append(
+        verdict.not_regenerated.append(
             f"of {asked} answers of {judge.name} {same} are the same and {len(unlike)} are others, "
             f"about images that this machine draws a little differently{_stop(reports)}"
         )

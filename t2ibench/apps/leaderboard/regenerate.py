@@ -51,7 +51,7 @@ LEVELS = {
 }
 REFUSED = "refused"
 _SHOWN = 5
-_TOLD_APART = Settings(images_per_prompt=2, guided_images_per_prompt=1)
+_DISTINCT_COUNTS = Settings(images_per_prompt=2, guided_images_per_prompt=1)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -73,13 +73,22 @@ class RegeneratedImage:
 
 @dataclass(slots=True)
 class Verdict:
-    """The outcome of verifying a submission: one of `LEVELS` or 'refused', a line for each problem.
+    """The outcome of verifying a submission.
 
-    Of what was made again, `parts` counts what is the same by kind of evidence, `lacking` says what
-    could not be made, `compared` holds the keys of images that were compared with anything, and
-    `seed` chose it. `stated` names what nothing here could tell, but for what is `confirmed`.
-    `results` and `paired`, by task id, are what the evidence gives here, which alone may be shown;
-    None and empty where nothing was recomputed.
+    Attributes:
+        level: One of `LEVELS`, or 'refused'.
+        problems: A line for each contradiction.
+        notes: Lines for the submitter and for the model's page.
+        tasks: How many tasks were recomputed.
+        parts: How many regenerated pieces of evidence are the same, by kind.
+        not_regenerated: What could not be regenerated here, with the reason.
+        compared: The keys of the regenerated images that were compared with anything.
+        unconfirmed: What the submitter states and nothing here confirms.
+        confirmed: What regenerating confirmed of it.
+        seed: Chose what was regenerated.
+        results: What the evidence gives here, which alone may be shown; None where nothing was
+            recomputed.
+        paired: By task id, what the evidence gives here for comparisons of models in pairs.
     """
 
     level: str
@@ -87,9 +96,9 @@ class Verdict:
     notes: list[str] = field(default_factory=list)
     tasks: int = 0
     parts: dict[str, int] = field(default_factory=dict)
-    lacking: list[str] = field(default_factory=list)
+    not_regenerated: list[str] = field(default_factory=list)
     compared: set[str] = field(default_factory=set)
-    stated: list[str] = field(default_factory=list)
+    unconfirmed: list[str] = field(default_factory=list)
     confirmed: set[str] = field(default_factory=set)
     seed: int | None = None
     results: Results | None = None
@@ -107,7 +116,7 @@ class Verdict:
         try:
             yield
         except T2IBenchError as error:
-            self.lacking.append(f"{what}: {error}")
+            self.not_regenerated.append(f"{what}: {error}")
 
     def count(self, part: str, number: int) -> None:
         """Add a number of checked items to a part of the verdict."""
@@ -159,7 +168,7 @@ def sample_for_audit(
         by_prompt[attempt.prompt].append(attempt)
     groups: list[list[Attempt]] = []
     for task in plan.tasks:
-        kinds = needs(task.spec, _TOLD_APART).images_by_prompt
+        kinds = needs(task.spec, _DISTINCT_COUNTS).images_by_prompt
         of_kind: dict[int, list[Attempt]] = defaultdict(list)
         for prompt, needed in sorted(plan.needs[task.id].images_by_prompt.items()):
             usable = [
@@ -199,8 +208,8 @@ def regenerate(
     chosen += sample_for_audit(without, claims.plan, count, rng)
     images = _generate(generator, chosen, verdict)
     if images and isinstance(generator, ReportsSettings):
-        stated = claims.results.model.effective_settings
-        verdict.problems += model_problems(stated, generator.effective_settings())
+        claimed = claims.results.model.effective_settings
+        verdict.problems += model_problems(claimed, generator.effective_settings())
         verdict.confirmed.add("effective_settings")
     if isinstance(generator, Releasable):
         generator.release()
@@ -212,13 +221,15 @@ def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
     manifest = claims.manifest
     results = claims.results
     if on_server(GENERATORS, manifest.model):
-        verdict.lacking.append(f"{manifest.model} is on a server, which is not called")
+        verdict.not_regenerated.append(
+            f"{manifest.model} is on a server, which is not called"
+        )
         return None
     if not can_regenerate(manifest.model):  # a stranger's path is never opened here
-        verdict.lacking.append("the images exist already, and were not sent")
+        verdict.not_regenerated.append("the images exist already, and were not sent")
         return None
     if rewriter := results.model.rewriter:
-        verdict.lacking.append(
+        verdict.not_regenerated.append(
             f"prompts were rewritten by {rewriter.name}, which is not asked again"
         )
         return None
@@ -239,7 +250,7 @@ def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
         if generator.revision != manifest.revision and _COMMIT.fullmatch(
             manifest.revision or ""
         ):
-            verdict.lacking.append(
+            verdict.not_regenerated.append(
                 f"the weights of {manifest.model} here are of revision {generator.revision}; it "
                 f"names {manifest.revision}"
             )
@@ -251,9 +262,9 @@ def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
             )
         return None
     verdict.confirmed |= {"revision", "settings"}
-    stated = {**results.model.settings, "revision": results.model.revision}
+    claimed = {**results.model.settings, "revision": results.model.revision}
     made_here = {**generator.settings, "revision": generator.revision}
-    verdict.problems += model_problems(stated, made_here)
+    verdict.problems += model_problems(claimed, made_here)
     return generator
 
 
@@ -283,11 +294,13 @@ def _generate(
                         f"made here, it is of {_quoted(outcome.revised_prompt)}"
                     )
                 elif outcome.status != attempt.status:
-                    stated = "there" if attempt.status == "ok" else attempt.status
+                    claimed_status = (
+                        "there" if attempt.status == "ok" else attempt.status
+                    )
                     here = f"when it is tried again it is {outcome.status}"
                     here += f" ({outcome.reason})" if outcome.reason else ""
                     here = "the model makes it" if outcome.status == "ok" else here
-                    unlike.append(f"{where} is called {stated}, and {here}")
+                    unlike.append(f"{where} is called {claimed_status}, and {here}")
                 elif outcome.data is None:
                     verdict.count("refused", 1)
                 else:
@@ -298,7 +311,9 @@ def _generate(
                     )
                     images.append(RegeneratedImage(attempt, image))
     if failed:
-        verdict.lacking.append(f"{len(failed)} images failed here, such as {failed[0]}")
+        verdict.not_regenerated.append(
+            f"{len(failed)} images failed here, such as {failed[0]}"
+        )
     verdict.differ(unlike, "images")
     return images
 

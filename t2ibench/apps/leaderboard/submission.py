@@ -68,9 +68,9 @@ class Card(BaseModel):
 
     def facts(self) -> list[tuple[str, str, str | None]]:
         """Return heading, text and link of each statement, as its page shows it."""
-        stated = self.model_dump(exclude={"url"}).items()
+        statements = self.model_dump(exclude={"url"}).items()
         facts = [
-            (name.capitalize(), text or "not stated", None) for name, text in stated
+            (name.capitalize(), text or "not stated", None) for name, text in statements
         ]
         return [*facts, ("Page", self.url or "not stated", self.url)]
 

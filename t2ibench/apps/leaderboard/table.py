@@ -335,7 +335,7 @@ def strata(entries: Sequence[Entry]) -> list[Stratum]:
     """Group models that were measured in the same way, and rank them within each group."""
     strata_so_far: list[Stratum] = []
     measurements = [(entry, _measured(entry)) for entry in entries]
-    # Who was measured in most ways says what a stratum is; the others join it.
+    # The entries that were measured in most ways define the strata; the others join them.
     measurements.sort(
         key=lambda measurement: (-len(measurement[1].tasks), measurement[0].id)
     )
@@ -374,7 +374,7 @@ def _rank(stratum: Stratum) -> None:
         if any(_shows(entry, name) for entry in entries)
     ]
     places = {name: family_ranks(entries, name) for name in stratum.families}
-    # One model alone in a family is first of one, which says nothing.
+    # A single model in a family would be first of one.
     compared = [name for name, ranked in places.items() if sum(map(bool, ranked)) > 1]
     for index, entry in enumerate(entries):
         entry.ranks = {}
@@ -399,12 +399,12 @@ def _why_unranked(entry: Entry, compared: Sequence[str]) -> str:
     """Return why a model has no rank over all families; "" if it has one."""
     if not compared:
         return "no other model was measured alike"
-    lacking = [name for name in compared if name not in entry.ranks]
-    absent = [name for name in lacking if name not in entry.families]
-    titles = ", ".join(METHODS.get(name).title for name in (absent or lacking))
-    if absent:
+    without_rank = [name for name in compared if name not in entry.ranks]
+    not_run = [name for name in without_rank if name not in entry.families]
+    titles = ", ".join(METHODS.get(name).title for name in (not_run or without_rank))
+    if not_run:
         return f"not run: {titles}"
-    return f"no rank in {titles}" if lacking else ""
+    return f"no rank in {titles}" if without_rank else ""
 
 
 def _overall_rank(entry: Entry, compared: Sequence[str], among: int) -> Rank:

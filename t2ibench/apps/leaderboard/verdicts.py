@@ -17,7 +17,15 @@ from t2ibench.store.files import write_text
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
 
-_KEPT = ("level", "notes", "parts", "lacking", "stated")
+# The key of a cached verdict's file to the attribute of the verdict. The keys stay as they are, so
+# that an older cache is still valid: it spares regenerating everything.
+_CACHED = {
+    "level": "level",
+    "notes": "notes",
+    "parts": "parts",
+    "lacking": "not_regenerated",
+    "stated": "unconfirmed",
+}
 
 
 class Verifier:
@@ -58,8 +66,9 @@ class Verifier:
         if stored.get("drawn", -1) < self._draw:
             return self.check(folder)
         verdict = verify(folder, 0, None, self._minutes)
-        for name in _KEPT if verdict.level != REFUSED else ():
-            setattr(verdict, name, stored[name])
+        if verdict.level != REFUSED:
+            for key, attribute in _CACHED.items():
+                setattr(verdict, attribute, stored[key])
         return verdict
 
     def check(self, folder: Path, seed: int | None = None) -> Verdict:
@@ -71,7 +80,8 @@ class Verifier:
                 file.unlink(missing_ok=True)
             elif self._draw and drawn >= _read(file).get("drawn", -1):
                 stored: dict[str, Any] = {
-                    name: getattr(verdict, name) for name in _KEPT
+                    key: getattr(verdict, attribute)
+                    for key, attribute in _CACHED.items()
                 }
                 write_text(file, json.dumps(stored | {"drawn": drawn}, indent=1) + "\n")
         return verdict
@@ -86,7 +96,7 @@ def _read(file: Path | None) -> dict[str, Any]:
     """Return a cached verdict as a dictionary, which is empty if it is damaged or missing."""
     with suppress(OSError, ValueError, RecursionError):
         stored = json.loads(file.read_text(encoding="utf-8")) if file else {}
-        if isinstance(stored, dict) and {"drawn", *_KEPT} <= stored.keys():
+        if isinstance(stored, dict) and {"drawn", *_CACHED} <= stored.keys():
             return stored
     return {}
 

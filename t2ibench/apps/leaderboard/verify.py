@@ -10,7 +10,7 @@ from pathlib import Path
 
 from t2ibench.apps.leaderboard import bounds, claims, names
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
-from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
+from t2ibench.apps.leaderboard.reembed import check_answers, check_embeddings
 from t2ibench.apps.leaderboard.regenerate import (
     REFUSED,
     Claims,
@@ -37,7 +37,7 @@ from t2ibench.version import __version__
 
 MINUTES = 60.0  # that a submission may take
 _MOST_LINES, _LONGEST_LINE = 20, 500  # of a verdict; characters
-# What one of a kind is called, and several.
+# Singular and plural of each kind of evidence.
 _PARTS = {
     "images": ("image", "images"),
     "texts": ("embedding of a text", "embeddings of texts"),
@@ -67,12 +67,13 @@ def verify(
         verdict.problems.append(
             f"it takes more than {minutes:g} minutes to check (--minutes)"
         )
-    except Exception as error:  # nothing in one submission ends the check of the others
+    except Exception as error:
+        # No error in one submission stops the check of the others.
         reason = f"{type(error).__name__}: {first_line(error)}"
         verdict.problems.append(f"{folder} cannot be read ({reason})")
     if verdict.problems:
         verdict.level = REFUSED
-    for name in ("problems", "notes", "lacking"):
+    for name in ("problems", "notes", "not_regenerated"):
         setattr(verdict, name, _bounded(getattr(verdict, name)))
     return verdict
 
@@ -142,8 +143,8 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
             "model": not can_regenerate(manifest.model),
             "rewritings": revised or results.model.rewriter is not None,
         }
-        verdict.stated = [
-            *claims.STATED,
+        verdict.unconfirmed = [
+            *claims.UNCONFIRMED,
             *(name for name, there in others.items() if there),
         ]
         stores = open_stores(
@@ -239,19 +240,19 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
     try:
         if len(submission.images):
             images = regenerate(submission, count, seed, verdict)
-        for again in (embed_again, ask_again):
+        for check in (check_embeddings, check_answers):
             if not verdict.problems:
-                again(submission, images, verdict)
+                check(submission, images, verdict)
         _count_images(images, verdict)
     except bounds.TimeOver:
-        verdict.lacking.append(
+        verdict.not_regenerated.append(
             "making it again took too long here; --minutes gives it more"
         )
     except (
         Exception
-    ) as error:  # of a model: it fails here, which is not the submission's fault
+    ) as error:  # a model that fails on this machine is not the submission's fault
         reason = f"{type(error).__name__}: {first_line(error)}"
-        verdict.lacking.append(f"making it again failed here with {reason}")
+        verdict.not_regenerated.append(f"making it again failed here with {reason}")
     if not verdict.problems:
         _conclude(verdict, seed)
 
@@ -261,7 +262,7 @@ def _count_images(images: Sequence[RegeneratedImage], verdict: Verdict) -> None:
     verdict.compared |= {image.attempt.file_key for image in images if image.same_file}
     verdict.count("images", len(verdict.compared))
     if len(verdict.compared) < len(images):
-        verdict.lacking.append(
+        verdict.not_regenerated.append(
             f"{len(images) - len(verdict.compared)} images were generated, and there was nothing "
             "here to compare them with"
         )
@@ -269,10 +270,12 @@ def _count_images(images: Sequence[RegeneratedImage], verdict: Verdict) -> None:
 
 def _conclude(verdict: Verdict, seed: int) -> None:
     """Set the level of a submission whose regenerated parts agree, and list those parts."""
-    if not verdict.lacking or verdict.parts.get("images"):
-        verdict.level = "partly reproduced" if verdict.lacking else "reproduced"
-    verdict.stated = [
-        statement for statement in verdict.stated if statement not in verdict.confirmed
+    if not verdict.not_regenerated or verdict.parts.get("images"):
+        verdict.level = "partly reproduced" if verdict.not_regenerated else "reproduced"
+    verdict.unconfirmed = [
+        statement
+        for statement in verdict.unconfirmed
+        if statement not in verdict.confirmed
     ]
     parts = [
         f"{verdict.parts[key]} {singular if verdict.parts[key] == 1 else several}"
@@ -287,4 +290,4 @@ def _conclude(verdict: Verdict, seed: int) -> None:
         verdict.notes.append(
             f"what was made again was chosen at random; --seed {seed} chooses it again"
         )
-    verdict.notes += [f"not made again: {line}" for line in verdict.lacking]
+    verdict.notes += [f"not made again: {line}" for line in verdict.not_regenerated]

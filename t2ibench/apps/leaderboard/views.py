@@ -253,7 +253,7 @@ def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str
     model = results.model
     library_warnings = [warning.text for warning in results.library_warnings]
     rewriter = model.rewriter and model.rewriter.model_dump(mode="json")
-    facts_stated = {
+    statements = {
         "model": manifest.model,
         "arguments": manifest.model_args,
         "fingerprint": manifest.fingerprint,
@@ -271,13 +271,15 @@ def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str
     }
     checked: set[str] = set()
     if entry.verdict.level in DRAWN_LEVELS:
-        checked = _DRAWN - {name.replace("_", " ") for name in entry.verdict.stated}
+        checked = _DRAWN - {
+            name.replace("_", " ") for name in entry.verdict.unconfirmed
+        }
     if entry.verdict.level == "reproduced":
         checked |= {
             "encoders",
             *(["judges"] if entry.verdict.parts.get("answers") else []),
         }
-    facts = [(name, _text(value)) for name, value in facts_stated.items()]
+    facts = [(name, _text(value)) for name, value in statements.items()]
     return (
         [fact for fact in facts if fact[0] in checked],
         [fact for fact in facts if fact[0] not in checked],

@@ -31,7 +31,7 @@ def differences(
     if missing:
         lines.append(f"Not measured here: {', '.join(missing)}.")
     for name, task in there.items():
-        lines += _lacking(name, task)
+        lines += _missing_parts(name, task)
     return [*lines, *paper.file.differs]
 
 
@@ -44,17 +44,17 @@ def _other_readers(paper: Paper, tasks: Collection[TaskResult]) -> Iterator[str]
             yield f"{named.capitalize()}: {', '.join(here)} here, {', '.join(wanted)} in the paper."
 
 
-def _lacking(name: str, task: TaskResult) -> Iterator[str]:
+def _missing_parts(name: str, task: TaskResult) -> Iterator[str]:
     """Yield sentences on a task's missing score, excluded images and prompts without images."""
     if task.reason:
         yield f"{name} has no score: {task.reason}."
-    if lost := sum(task.excluded.values()):
+    if n_excluded := sum(task.excluded.values()):
         reasons = [
             f"{count} {status}"
             for status, count in sorted(task.excluded.items())
             if count
         ]
-        yield f"{name} is without {lost} images ({', '.join(reasons)})."
+        yield f"{name} is without {n_excluded} images ({', '.join(reasons)})."
     if task.missing_prompts:
         yield f"{name} is without {len(task.missing_prompts)} of its prompts."
 
@@ -109,7 +109,7 @@ def _model(paper: Paper, results: Results) -> Iterator[str]:
     asked = model.settings
     used = model.effective_settings
     for name, value in preset.model_args.items():
-        # What was really used stands before what was asked for.
+        # What was really used takes precedence over what was asked for.
         used_values = [used[key] for key in _USED.get(name, (name,)) if key in used]
         used_values = used_values or ([asked[name]] if name in asked else [])
         here = list(dict.fromkeys(map(_plain, used_values)))

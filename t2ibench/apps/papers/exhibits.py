@@ -106,8 +106,8 @@ class Exhibit:
 
     def __repr__(self) -> str:
         """Return a short description for a prompt or a notebook."""
-        lacking = "" if self.complete else ", lacks numbers"
-        return f"<{self.label}: {self.title}, {len(self.rows)} rows{lacking}>"
+        note = "" if self.complete else ", lacks numbers"
+        return f"<{self.label}: {self.title}, {len(self.rows)} rows{note}>"
 
     @property
     def published(self) -> Mapping[str, Mapping[str, Value]]:

@@ -124,7 +124,7 @@ def _built(builder: Callable[[Exhibit], None], exhibit: Exhibit) -> bool:
         builder(exhibit)
     except T2IBenchError:
         raise
-    except Exception as error:  # a defect of one exhibit must not lose the others
+    except Exception as error:  # a bug in one exhibit must not lose the others
         exhibit.lines, exhibit.figure = [], None
         exhibit.remarks = [
             f"It could not be built: {type(error).__name__}: {first_line(error)}."

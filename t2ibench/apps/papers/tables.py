@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from t2ibench.reports.writers import Table
 
 NONE = "–"
-_LEAST_P = 0.001  # a table says no more than that of smaller ones, as papers do
+_LEAST_P = 0.001  # smaller p-values are written as below it, as in papers
 PAPER = "the paper"  # in place of a published model, where the number is of none
 
 

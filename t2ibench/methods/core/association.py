@@ -146,16 +146,16 @@ _MOST_DRAWS = 9999
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class SetDistance:
     """The distance between two sets of images of one stimulus, as a mean over its wordings.
 
     With the mean squared distances H_ab between an image of one set and one of the other, and H_a
     and H_b between two of one set:
 
-    beyond = H_ab - (H_a + H_b) / 2, and apart = beyond / H_ab
+    beyond = H_ab - (H_a + H_b) / 2, and value = beyond / H_ab
 
     'beyond' is the squared distance of the two sets' expectations, without bias at any number of
-    images: 0 where both sets are drawn alike, as two halves of one set are. 'apart' is its share
+    images: 0 where both sets are drawn alike, as two halves of one set are. 'value' is its share
     of the squared distance of an image of either set: 1 where the images of each are all the same.
     It is the fixation index F_ST with a distance for the differences of genes.
 
@@ -171,12 +171,14 @@ class Apart:
         return self.beyond / self.between if self.between > 0 else float("nan")
 
     @classmethod
-    def of(cls, pairs: Sequence[tuple[Float64Array, Float64Array]]) -> Apart | None:
+    def of(
+        cls, pairs: Sequence[tuple[Float64Array, Float64Array]]
+    ) -> SetDistance | None:
         """Return the distance between two sets of images; None where a set has a single image.
 
         Examples:
             >>> a, b = np.array([[1.0, 0.0]] * 3), np.array([[0.0, 1.0]] * 3)
-            >>> Apart.of([(a, b)]).value, Apart.of([(np.eye(2), np.eye(2))]).value
+            >>> SetDistance.of([(a, b)]).value, SetDistance.of([(np.eye(2), np.eye(2))]).value
             (1.0, -1.0)
         """
         if any(min(len(a), len(b)) < _FEWEST for a, b in pairs):
@@ -192,7 +194,7 @@ class Apart:
         return cls(float(beyond), float(distance))
 
 
-def apart_row(
+def row_distance(
     pairs: Sequence[tuple[Float64Array, Float64Array]],
     n_draws: int,
     rng: np.random.Generator,
@@ -201,14 +203,14 @@ def apart_row(
 
     The labels are shuffled within each wording.
     """
-    apart = Apart.of(pairs)
-    if apart is None:
+    distance = SetDistance.of(pairs)
+    if distance is None:
         return Estimate.undefined("a set has a single image")
     draws = min(n_draws, _MOST_DRAWS)
     null = np.mean([_shuffled(a, b, draws, rng) for a, b in pairs], axis=0)
     # The distances within and between sets trade off, so the sum that is left decides.
-    p = p_value(null, apart.beyond, "greater", exact=False)
-    return Estimate(apart.value, p=p, test="monte_carlo", alternative="greater")
+    p = p_value(null, distance.beyond, "greater", exact=False)
+    return Estimate(distance.value, p=p, test="monte_carlo", alternative="greater")
 
 
 def _shuffled(
@@ -236,16 +238,17 @@ def _shuffled(
     return beyond
 
 
-def apart_mean(
+def mean_distance(
     stimuli: Sequence[Sequence[tuple[Float64Array, Float64Array]]], level: float
 ) -> Estimate:
     """Return the mean distance between two sets of images over stimuli, as a ratio of means."""
-    measured = [apart for pairs in stimuli if (apart := Apart.of(pairs)) is not None]
+    distances = [SetDistance.of(pairs) for pairs in stimuli]
+    measured = [distance for distance in distances if distance is not None]
     if not measured:
         return Estimate.undefined("a set has a single image")
     at = np.arange(len(measured))
-    beyond = np.array([apart.beyond for apart in measured])
-    between = np.array([apart.between for apart in measured])
+    beyond = np.array([distance.beyond for distance in measured])
+    between = np.array([distance.between for distance in measured])
     return over_stimuli(beyond, between, [("stimuli", at, at)], level).estimate()
 
 

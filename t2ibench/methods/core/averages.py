@@ -27,9 +27,9 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
     """
     if len(estimates) == 1:
         return estimates[0]
-    lacking = [estimate for estimate in estimates if estimate.value is None]
-    if lacking:
-        return Estimate.undefined(lacking[0].reason or "an encoder has no value")
+    without_value = [estimate for estimate in estimates if estimate.value is None]
+    if without_value:
+        return Estimate.undefined(without_value[0].reason or "an encoder has no value")
     value = float(np.mean([estimate.value for estimate in estimates]))
     first = estimates[0]
     influences = [

@@ -235,11 +235,9 @@ def _guided(
         same_language = wording.language in (None, prompts.wordings[0].language)
         words = (*stimuli, *named, *attributes)
         given = wording.words or {}
-        lacking = [word for word in dict.fromkeys(words) if word not in given]
-        if lacking and not same_language:
-            message = (
-                f"the language '{wording.language}' has no words for {_some(lacking)}"
-            )
+        untranslated = [word for word in dict.fromkeys(words) if word not in given]
+        if untranslated and not same_language:
+            message = f"the language '{wording.language}' has no words for {_some(untranslated)}"
             yield Finding((*at, "words"), f"{message}; give them under 'words'")
         for word in given:
             if word not in words:

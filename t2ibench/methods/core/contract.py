@@ -242,7 +242,7 @@ def _check_scores(
     yield from _miscounts(scored, needs)
     result = method.combine(task, [scored], settings)
     yield from _bad_estimates(result)
-    yield from _scores_that_are_lacking(method, result)
+    yield from _missing_scores(method, result)
 
 
 def _intervals_without_the_value(headline: HeadlineEstimate) -> Iterator[str]:
@@ -268,9 +268,7 @@ def _miscounts(scored: MethodResult, needs: Needs) -> Iterator[str]:
         yield f"It excludes images although none is missing: {excluded}."
 
 
-def _scores_that_are_lacking(
-    method: Method[Any], result: MethodResult
-) -> Iterator[str]:
+def _missing_scores(method: Method[Any], result: MethodResult) -> Iterator[str]:
     """Yield the scores that a method declares and a result lacks."""
     if method.main_score is not None and method.main_score.name not in result.scores:
         yield f"Its main score '{method.main_score.name}' is not among its scores."
@@ -296,11 +294,11 @@ def _check_describe(
     method: Method[Any], task: BaseTask, settings: Settings
 ) -> Iterator[str]:
     result = method.combine(task, [_score(method, task, settings)], settings)
-    lacking = method.describe(task, MethodResult.undefined("there are no images"))
-    for text in (method.describe(task, result), lacking):
+    without_score = method.describe(task, MethodResult.undefined("there are no images"))
+    for text in (method.describe(task, result), without_score):
         if not text.strip() or "\n" in text or not text.endswith("."):
             yield f"Its description is not one sentence: {text!r}."
-    if not lacking.startswith("No score: "):
+    if not without_score.startswith("No score: "):
         yield "Its description of a result without a score does not begin with 'No score: '."
 
 

@@ -281,11 +281,11 @@ def _side(rows: Sequence[ShownRow]) -> str:
     images = sum(row.images for row in rows)
     unknown = sum(row.counted.unanswered for row in rows)
     who = shown_class(rows[0].most, rows[0].about)
-    lost = f", {_number(unknown)} without an answer" if unknown else ""
+    remark = f", {_number(unknown)} without an answer" if unknown else ""
     count = f"{_number(hits)} of {_number(images)} images"
     names = listed([row.short for row in rows], _NAMED)
     if hits + unknown == images:
-        return f"{names}: {count} show {who}{lost}"
+        return f"{names}: {count} show {who}{remark}"
     return f"{count} of {names} show {who}"
 
 
@@ -305,9 +305,9 @@ def counts_text(row: ShownRow) -> str:
         nouns = people(name, row.about)
         noun = _replaced(nouns, _ONE) if count == 1 else nouns
         counts.append(f"{_number(count)} {noun}")
-    lost = row.counted.unanswered
-    if lost:
-        counts.append(f"{_number(lost)} without an answer")
+    unanswered = row.counted.unanswered
+    if unanswered:
+        counts.append(f"{_number(unanswered)} without an answer")
     return ", ".join(counts) or "no answer"
 
 
@@ -324,10 +324,10 @@ def count_text(row: ShownRow) -> str:
         return counts_text(row)
     if row.most is None:
         return "no answer"
-    lost = row.counted.unanswered
+    unanswered = row.counted.unanswered
     count = f"{_number(row.hits)} of {_number(row.images)}"
-    if lost:
-        count += f", {_number(lost)} without an answer"
+    if unanswered:
+        count += f", {_number(unanswered)} without an answer"
     return f"{shown_class(row.most, row.about)} in {count}"
 
 

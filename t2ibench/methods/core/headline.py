@@ -180,9 +180,9 @@ def average_headlines(
     first = headlines[0]
     if len(headlines) == 1:
         return first
-    lacking = [headline for headline in headlines if headline.value is None]
-    if lacking:
-        reason = lacking[0].reason or "an encoder has no value"
+    without_value = [headline for headline in headlines if headline.value is None]
+    if without_value:
+        reason = without_value[0].reason or "an encoder has no value"
         return HeadlineEstimate.undefined(reason, first.scale)
     if not all(headline.parts for headline in headlines):
         inference = replace(

@@ -133,8 +133,12 @@ class ByGroup(_Part):
             (self.p_holm, self.apart),
             (self.p_answered_holm, self.apart_answered),
         )
-        clear = [apart for p, apart in tests if p is not None and p < _ALPHA]
-        far = [apart for apart in clear if apart is not None and apart > distance]
+        clear = [difference for p, difference in tests if p is not None and p < _ALPHA]
+        far = [
+            difference
+            for difference in clear
+            if difference is not None and difference > distance
+        ]
         return max(far, default=None)
 
 

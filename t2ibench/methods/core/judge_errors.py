@@ -148,9 +148,9 @@ def _by_group(
             of_class = [row for row in grouped if row.truth == truth]
             names = sorted({row.groups[by] for row in of_class})
             if len(names) > 1:
-                apart, apart_answered = _reads_apart(grouped, by, number, truth)
+                wrong, missing = _differences_between_groups(grouped, by, number, truth)
                 record = _in_groups(of_class, by, truth, names)
-                update = {"apart": apart, "apart_answered": apart_answered}
+                update = {"apart": wrong, "apart_answered": missing}
                 records.append(record.model_copy(update=update))
     tests = [p for record in records for p in (record.p, record.p_answered)]
     adjusted = [_rounded_p(p) for p in holm(tests)]
@@ -207,7 +207,7 @@ def _test(
     return _rounded_p(p if np.isfinite(p) else None)
 
 
-def _reads_apart(
+def _differences_between_groups(
     rows: Sequence[LabelledAnswer], by: str, number: Mapping[str, int], truth: str
 ) -> tuple[float | None, float | None]:
     """Return how far wrong and missing answers move measured shares apart between groups."""

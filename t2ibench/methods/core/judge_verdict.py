@@ -107,7 +107,7 @@ def _rule_3_very_unequal_groups(errors: Errors) -> Decision | None:
     unequal = errors.most_unequal
     if unequal is None or (unequal.clearly(NEAR) or 0.0) <= UNEQUAL:
         return None
-    reason = f"{_apart(unequal)}, and a correction for all would be wrong for each"
+    reason = f"{_difference_in_words(unequal)}, and a correction for all would be wrong for each"
     return Decision("do not use", reason)
 
 
@@ -126,7 +126,7 @@ def _rule_5_unequal_groups(errors: Errors) -> Decision | None:
     unequal = errors.most_unequal
     if unequal is None:
         return None
-    return Decision("use corrected", _apart(unequal))
+    return Decision("use corrected", _difference_in_words(unequal))
 
 
 def _rule_6_nothing_moves(errors: Errors) -> Decision | None:
@@ -163,7 +163,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def _apart(unequal: ByGroup) -> str:
+def _difference_in_words(unequal: ByGroup) -> str:
     return (
         f"its errors about '{unequal.truth}' differ by {unequal.by}: one share is read up to "
         f"{unequal.clearly(NEAR):.2f} apart"

@@ -110,7 +110,11 @@ def _n_images(wordings: Sequence[WordingImages], side: int) -> int:
 
 
 def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:
-    """Return N of even- less N of odd-numbered images; None where either are too few."""
+    """Return the leans' numerators by even-numbered images less those by odd-numbered ones.
+
+    Returns:
+        The differences, their variances and degrees of freedom; None where either are too few.
+    """
     tests = []
     for wordings, direction in zip(leans.images, leans.directions, strict=True):
         parts = []
@@ -140,22 +144,22 @@ def halves_control(value: float, p: float) -> Control:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """N, the unscaled leans, of half of the stimuli along directions that carry no meaning."""
+    """The unscaled leans of half of the stimuli along directions that carry no meaning."""
 
     at: IntArray  # positions of the stimuli
-    top: Float64Array  # N, shape (stimuli, s)
+    top: Float64Array  # the leans' numerators N, shape (stimuli, s)
     variance: Float64Array  # of N, shape (stimuli, s)
     weights: Float64Array  # of the directions, shape (s,); their sum is 1
 
 
 def other_directions(leans: Leans) -> list[Half]:
-    """Return the unscaled leans N along directions that carry no meaning, in halves of stimuli.
+    """Return the unscaled leans along directions that carry no meaning, in halves of stimuli.
 
     The directions are principal ones of the images with an attribute about the means of their
     prompts, orthogonal to the real direction and as long; those count most along which images vary
     as they do along the real one. Each half of the stimuli gives the directions and weights of the
-    other, so the mean of N² less its variance is unbiased whatever they are. None where images do
-    not vary.
+    other, so the mean of N² less the variance of an unscaled lean N is unbiased whatever they are.
+    None where images do not vary.
     """
     count = len(leans.names)
     real = differences(leans.images).mean(axis=0)
@@ -238,12 +242,10 @@ def _principal(
     return vectors[order], weights[order]
 
 
-def text_control(
-    value: float | None, scale: str, lacking: str | None = None
-) -> Control:
+def text_control(value: float | None, scale: str, reason: str | None = None) -> Control:
     """Return the control that scores the words alone, without any image."""
-    if value is None and lacking is not None:
-        return Control(f"What the words alone say is unknown: {lacking}.")
+    if value is None and reason is not None:
+        return Control(f"What the words alone say is unknown: {reason}.")
     if value is None:
         return Control("The texts with either attribute do not differ.")
     return Control(

@@ -109,13 +109,13 @@ class Leans:
 
     @property
     def top(self) -> Float64Array:
-        """N = 2 y - a - b of each stimulus, the numerator of its lean, shape (stimuli,)."""
+        """Numerators of the stimuli's leans: N = 2 y - a - b, shape (stimuli,)."""
         top: Float64Array = self.means @ TOP
         return top
 
     @property
     def bottom(self) -> Float64Array:
-        """D = a - b of each stimulus, the distance of A's images from B's, shape (stimuli,)."""
+        """Distances of the images with A from those with B: D = a - b, shape (stimuli,)."""
         bottom: Float64Array = self.means @ BOTTOM
         return bottom
 
@@ -132,7 +132,7 @@ class Leans:
 
     @property
     def top_variance(self) -> tuple[Float64Array, Float64Array]:
-        """Variance of N of each stimulus, wordings included, with its degrees of freedom."""
+        """Variances of the leans' numerators, wordings included, with their degrees of freedom."""
         if self.wordings is not None:
             totals: Float64Array = self.wordings.totals[0]
             return totals, np.full(len(totals), self.wordings.f_test[1])
@@ -141,7 +141,7 @@ class Leans:
 
     @property
     def top_variance_along(self) -> Float64Array:
-        """Variance of N of each stimulus, with half an image more at A and half a one at B."""
+        """Variances of the leans' numerators, with half an image more at A and half a one at B."""
         variance, _ = self.top_variance
         images, _ = self.pooled
         added = self._smoothed(images)[:, 0] - images[:, 0]
@@ -150,7 +150,7 @@ class Leans:
 
     @property
     def bottom_variance(self) -> Float64Array:
-        """Variance of D of each stimulus; that between stimuli where single images show none."""
+        """Variances of A's distances from B; that between stimuli where single images show none."""
         if self.wordings is not None:
             totals: Float64Array = self.wordings.totals[1]
             return totals
@@ -161,13 +161,16 @@ class Leans:
 
     @property
     def _true_variance(self) -> float:
-        """Variance T of D between stimuli without its noise U: max(0, var(D) - mean U)."""
+        """Variance of A's distance from B between stimuli, less its noise.
+
+        T = max(0, var(D) - mean U), with the variances U of D.
+        """
         noise = float(self.bottom_variance.mean())
         return max(float(self.bottom.var(ddof=1)) - noise, 0.0)
 
     @property
     def _shrinkage(self) -> float:
-        """Weight W = T / (T + mean U) of a stimulus's own D in its denominator."""
+        """Weight of a stimulus's own distance against the mean one: W = T / (T + mean U)."""
         noise = float(self.bottom_variance.mean())
         if not noise > 0:
             return 1.0
@@ -176,13 +179,13 @@ class Leans:
 
     @property
     def own_share(self) -> float:
-        """Weight of a stimulus's own D in the denominator of its lean."""
+        """Weight of a stimulus's own distance of A from B in the denominator of its lean."""
         weight = self._shrinkage
         return weight + (1 - weight) / len(self.names)
 
     @property
     def denominators(self) -> Float64Array:
-        """Denominator of each lean: the stimulus's D, shrunk to the mean D as far as D is noise.
+        """Denominator of each lean: its stimulus's distance, shrunk to the mean as far as noisy.
 
         w D_j + (1 - w) mean(D), w = T / (T + mean U), T = max(0, var(D) - mean U), with the
         variances U of D. The noise of A's images is in D_j and in N_j with opposite signs, so a
@@ -194,7 +197,7 @@ class Leans:
 
     @property
     def separation(self) -> float:
-        """Distance between A's and B's images as z: the sum of D over its standard error.
+        """Distance between A's and B's images as z: the sum over stimuli by its standard error.
 
         Every pair of stimuli is in the sum twice, which the 2 stands for.
         """
@@ -207,7 +210,7 @@ class Leans:
             return float(self.bottom[at].sum() / noise)
 
     def rows(self, level: float, at: npt.ArrayLike = 0.0) -> Ratio:
-        """Return the lean of each stimulus, over its shrunk D, with its interval and its test.
+        """Return the lean of each stimulus, over its shrunk distance, with its interval and test.
 
         The variance of y is no less than with half an image more at A and half a one at B: a few
         images that are all alike do not show that others would be. The p-value is the larger one
@@ -264,7 +267,7 @@ class Leans:
         variances_of_means: Float64Array,
         dfs_of_means: Float64Array,
     ) -> Ratio:
-        """Return each lean less a point, given the variances of its means y, a and b.
+        """Return each lean less a point, given the variances of its stimulus's means.
 
         What the other stimuli add to the denominator adds to its variance, and so does how far the
         true D may lie from the mean.
@@ -294,7 +297,7 @@ class Leans:
         return ratio(shifted, bottom, means, variances, dfs, level)
 
     def _smoothed(self, variances_of_means: Float64Array) -> Float64Array:
-        """Return variances of y, a and b, that of y with half an image more at A and at B."""
+        """Return variances of the means, the neutral with half an image more at A and at B."""
         n_images = np.array(
             [
                 sum(len(images.neutral) for images in wordings)
@@ -326,7 +329,10 @@ class Leans:
         *,
         wordings: bool = True,
     ) -> Ratio:
-        """Return (Σ w N - Σ l D) / Σ u D, with w, u and l as `top`, `bottom` and `less`."""
+        """Return a ratio of weighted sums of the leans' numerators and distances.
+
+        (Σ w N - Σ l D) / Σ u D, with w, u and l as `top`, `bottom` and `less`.
+        """
         w = np.asarray(top, np.float64)
         u = np.asarray(bottom, np.float64)
         subtracted = np.broadcast_to(np.asarray(less, np.float64), w.shape)
@@ -350,7 +356,10 @@ class Leans:
     def influence(
         self, number: int, top: float, bottom: float, *, wordings: bool = True
     ) -> Influence:
-        """Return how each image of one stimulus moves top · N - bottom · D."""
+        """Return how each image of a stimulus moves its weighted numerator less its distance.
+
+        The quantity is top · N - bottom · D.
+        """
         n_wordings = len(self.images[number])
         weights = (top * TOP - bottom * BOTTOM) / n_wordings
         parts = [
@@ -419,7 +428,7 @@ def _effective_numbers(images: Sequence[Sequence[WordingImages]]) -> Float64Arra
 
 
 def _covariances(variances: Float64Array) -> Float64Array:
-    """Return the covariance of N and D of each stimulus, from the variances of y, a and b."""
+    """Return the covariance of each lean's numerator and distance, from its means' variances."""
     top = variances @ TOP**2
     both = variances @ (TOP * BOTTOM)
     bottom = variances @ BOTTOM**2
@@ -429,7 +438,9 @@ def _covariances(variances: Float64Array) -> Float64Array:
 
 
 def _numerator_weights(count: int) -> Float64Array:
-    """Return the numerator of one stimulus's lean as weights of N and D, shape (stimuli, 2).
+    """Return the numerator of one stimulus's lean as weights of all stimuli's N and D.
+
+    Their shape is (stimuli, 2).
 
     What the wordings add is the same for every stimulus, so the first stands for any of them.
     """
@@ -439,7 +450,10 @@ def _numerator_weights(count: int) -> Float64Array:
 
 
 def _denominator_weights(count: int, shrinkage: float) -> Float64Array:
-    """Return the denominator of one stimulus's lean as weights of N and D, shape (stimuli, 2)."""
+    """Return the denominator of one stimulus's lean as weights of all stimuli's N and D.
+
+    Their shape is (stimuli, 2).
+    """
     weights = np.zeros((count, 2))
     weights[:, 1] = (1 - shrinkage) / count
     weights[0, 1] += shrinkage

@@ -28,7 +28,7 @@ class Conversation(Protocol):
         messages: Sequence[Message],
         read: Callable[[str], _T],
         tries: int,
-        again: str,
+        retry: str,
         /,
     ) -> _T:
         """Return what `read` makes of the next reply; ask again for one that it cannot read."""

@@ -90,8 +90,8 @@ def reach_null(
     """
     lower = np.asarray(low, np.float64)
     upper = np.asarray(high, np.float64)
-    is_kept = np.asarray(p, np.float64) >= 1 - level
+    is_not_rejected = np.asarray(p, np.float64) >= 1 - level
     return (
-        np.where(is_kept, np.minimum(lower, 0.0), lower),
-        np.where(is_kept, np.maximum(upper, 0.0), upper),
+        np.where(is_not_rejected, np.minimum(lower, 0.0), lower),
+        np.where(is_not_rejected, np.maximum(upper, 0.0), upper),
     )

@@ -44,11 +44,11 @@ def mean_vector(rows: Float64Array) -> Float64Array:
     return mean
 
 
-def lacking(count: int, total: int, what: str = "stimuli") -> str | None:
+def missing_vectors(count: int, total: int, what: str = "stimuli") -> str | None:
     """Return a clause that the encoder has no vectors of some texts; None where it has all.
 
     Examples:
-        >>> lacking(2, 8)
+        >>> missing_vectors(2, 8)
         'the encoder has no vectors of the texts of 2 of 8 stimuli'
     """
     if not count:

@@ -162,7 +162,7 @@ class _Sums:
         return cls(np.column_stack([squares, np.array(variances)]))
 
     def squares(self, sums: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Return R²_means and R²_variances of sums of shape (..., 6)."""
+        """Return the mean squared leans by means and by variances, of sums of shape (..., 6)."""
         top, bottom, neutral, guided, neutral_across, guided_across = np.moveaxis(
             sums, -1, 0
         )
@@ -174,7 +174,12 @@ class _Sums:
 def _mean_variances(
     wordings: list[WordingImages], direction: Float64Array
 ) -> list[float]:
-    """Return S, G, T and T' of one stimulus, each a mean over its wordings."""
+    """Return how images of one stimulus vary, each number a mean over its wordings.
+
+    Returns:
+        S and G, the variances of images without and with a group along the direction; T and T',
+        the same across it.
+    """
     by_side = np.array(
         [[_variances(side, direction) for side in images.sides] for images in wordings]
     )

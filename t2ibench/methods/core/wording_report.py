@@ -31,7 +31,7 @@ def in_wordings(leans: Leans, numbers: Sequence[int]) -> Leans:
 
 
 def by_wording(leans: Leans) -> tuple[Float64Array, Float64Array]:
-    """Return N and D of every stimulus in every wording, each of shape (stimuli, wordings)."""
+    """Return the numerator and the distance of every lean, each of shape (stimuli, wordings)."""
     means = project(leans.images, leans.directions[:, None])[0, ..., 0]
     return means @ TOP, means @ BOTTOM
 
@@ -109,7 +109,7 @@ def _wording_scores_interaction(both: Float64Array, groups: Groups) -> Float64Ar
     return total
 
 
-_UNTOLD = "the encoder hardly tells the images with either attribute apart in it"
+_INDISTINCT = "the encoder hardly tells the images with either attribute apart in it"
 _ALPHA = 0.05
 _MEAN = {"lean": "the headline", "mean_square": "the mean lean"}
 
@@ -163,7 +163,9 @@ def wording_report(
     def part(name: str, language: str | None, numbers: list[int]) -> PartScore:
         chosen = in_wordings(leans, numbers)
         if not chosen.separation > GATE:
-            return PartScore(name, language, len(numbers), None, None, None, _UNTOLD)
+            return PartScore(
+                name, language, len(numbers), None, None, None, _INDISTINCT
+            )
         scored = headline(chosen)
         inference = scored.chosen
         return PartScore(

@@ -13,7 +13,9 @@ from t2ibench.methods.core.influence import Influence
 
 @dataclass(frozen=True, slots=True)
 class WordingVariance:
-    """What the choice of wordings adds to the variance of N and D, each a mean over wordings.
+    """What the choice of wordings adds to the variance of a lean's numerator N and distance D.
+
+    Both are means over wordings.
 
     A wording moves the images of every stimulus in its own way, and perhaps all of them in a
     common one. With x the N and D of stimulus k of K in wording t of T,
@@ -51,7 +53,7 @@ class WordingVariance:
     def of(
         cls, top: Float64Array, bottom: Float64Array, images: Float64Array
     ) -> WordingVariance:
-        """Return the analysis of variance of N and D between wordings.
+        """Return the analysis of variance between wordings of the leans' numerators and distances.
 
         Args:
             top: N of each stimulus in each wording, shape (stimuli, wordings).
@@ -124,7 +126,10 @@ class WordingVariance:
         ]
 
     def influence(self, number: int, name: str, top: float, bottom: float) -> Influence:
-        """Return how each wording moves top · N - bottom · D of one stimulus."""
+        """Return how each wording moves a stimulus's weighted numerator less its distance.
+
+        The quantity is top · N - bottom · D.
+        """
         weights = np.array([top, -bottom])
         variance = float(weights @ self.added @ weights)
         moved = weights @ self.residuals[:, number]
@@ -145,7 +150,7 @@ def nearest_covariance(matrix: Float64Array) -> Float64Array:
 
 
 def _summed_products(residuals: Float64Array) -> Float64Array:
-    """Return the products of N's and D's residuals, summed over stimuli and wordings, (2, 2)."""
+    """Return the summed products of the numerators' and distances' residuals, shape (2, 2)."""
     products: Float64Array = np.einsum("ikt,jkt->ij", residuals, residuals)
     return products
 
@@ -153,7 +158,7 @@ def _summed_products(residuals: Float64Array) -> Float64Array:
 def _degrees_of_f_test(
     between: Float64Array, common: Float64Array, n_stimuli: int, n_wordings: int
 ) -> tuple[float, float]:
-    """Return the degrees of freedom of the F test of all N, over stimuli and over wordings.
+    """Return the degrees of freedom of the F test of all numerators, by stimuli and by wordings.
 
     Of the covariance S of all N, with B on its diagonal and C beside it: h = (tr S)² / tr(S²), and
     (T - 1) h.
@@ -171,7 +176,7 @@ def _degrees_of_f_test(
 def _totals(
     images: Float64Array, between: Float64Array, excess: Float64Array
 ) -> Float64Array:
-    """Return the variance of N and of D of each stimulus, images and wordings together."""
+    """Return the variances of numerators and distances, from images and wordings together."""
     n_stimuli = len(images)
     of_images = np.stack([images[:, 0, 0], images[:, 1, 1]])
     unscaled = np.maximum(of_images + np.diag(excess)[:, None], 0.0)

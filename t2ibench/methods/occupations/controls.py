@@ -9,7 +9,7 @@ import numpy as np
 from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.headline import Control, HeadlineEstimate
 from t2ibench.methods.core.leans import Leans
-from t2ibench.methods.core.text_vectors import lacking
+from t2ibench.methods.core.text_vectors import missing_vectors
 from t2ibench.methods.core.variance_control import variance_control
 from t2ibench.methods.core.variance_lean import VarianceLean
 from t2ibench.methods.occupations.headline import ScaledLeans, degrees_of_f_test
@@ -54,7 +54,7 @@ def _text_control(pairs: Sequence[PairLeans]) -> Control:
     if np.isfinite(leans).all():
         root = float(np.sqrt((leans**2).mean()))
     without_text = np.any([pair.without_text for pair in pairs], axis=0)
-    note = lacking(int(without_text.sum()), len(without_text))
+    note = missing_vectors(int(without_text.sum()), len(without_text))
     return lean_controls.text_control(root, "rms lean", note)
 
 

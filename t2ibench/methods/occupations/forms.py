@@ -147,8 +147,8 @@ def _pair_scores(
         )
     for name, (first, second) in contrast_names(list(leans), pair).items():
         # N of both forms holds the same images of the groups, so they are no part of this.
-        apart = leans[first].leans.top - leans[second].leans.top
-        estimate = _over_stimuli(leans[first], apart, level)
+        difference = leans[first].leans.top - leans[second].leans.top
+        estimate = _over_stimuli(leans[first], difference, level)
         unclear = leans[second].unclear
         scores[name] = estimate if unclear is None else estimate.undecided(unclear)
     return scores

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from t2ibench.methods.core.association import apart_mean, apart_row, halves
+from t2ibench.methods.core.association import halves, mean_distance, row_distance
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.stimulus_images import StimulusImages
 from t2ibench.methods.occupations.design import GroupPair
@@ -47,10 +47,10 @@ def group_distances(
             ]
             for stimulus in images
         ]
-        scores[name] = apart_mean(sides, settings.level)
+        scores[name] = mean_distance(sides, settings.level)
         for row, stimulus, both in zip(rows, images, sides, strict=True):
             rng = settings.rng(task.id, f"apart{pair.suffix} {stimulus.name}")
-            row[name] = apart_row(both, settings.n_permutations, rng)
+            row[name] = row_distance(both, settings.n_permutations, rng)
     of_halves = [list(map(halves, stimulus.neutral)) for stimulus in images]
-    scores["group_distance_of_halves"] = apart_mean(of_halves, settings.level)
+    scores["group_distance_of_halves"] = mean_distance(of_halves, settings.level)
     return GroupDistances(scores, rows)

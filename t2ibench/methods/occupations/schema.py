@@ -264,9 +264,9 @@ def _check_guided_texts(
             yield checks.Finding(
                 (*at, "guided", group), f"unknown group '{group}'.{hint}"
             )
-    absent = [group for group in groups if group not in stimulus.guided]
-    if absent:
-        message = f"'{stimulus.name}' has no text for {', '.join(map(repr, absent))}"
+    missing = [group for group in groups if group not in stimulus.guided]
+    if missing:
+        message = f"'{stimulus.name}' has no text for {', '.join(map(repr, missing))}"
         yield checks.Finding((*at, "guided"), message)
 
 

@@ -91,8 +91,10 @@ class _LabelledSample:
         n_labelled = max(len(labels_of_unknown) + n_not_shown, 1)
         n_unknown = judged.count(_NO_CLASS) * len(labels_of_unknown) / n_labelled
         needed = min(_FEWEST_UNKNOWN, n_unknown)
-        is_apart = len(labels_of_unknown) >= needed > 0 and len(pairs_with_class) != 1
-        if not is_apart:
+        is_separate = (
+            len(labels_of_unknown) >= needed > 0 and len(pairs_with_class) != 1
+        )
+        if not is_separate:
             return cls(len(pairs), judged, pairs, 0, [])
         with_class = [code for code in judged if code >= 0]
         return cls(

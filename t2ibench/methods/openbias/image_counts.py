@@ -42,28 +42,30 @@ def count_images(answers: Iterable[BiasAnswers]) -> tuple[int, int, Counter[str]
         n_first = len(first.classified) + len(first.unclassified)
         n_asked = n_first + first.excluded.total()
         by_question = [caption.excluded for caption in captions]
-        excluded += _lost_to_all(by_question, n_asked - len(answered))
+        excluded += _without_any_answer(by_question, n_asked - len(answered))
     return n_images, len(by_prompt), +excluded
 
 
-def _lost_to_all(by_question: Sequence[Counter[str]], lost: int) -> Counter[str]:
+def _without_any_answer(
+    by_question: Sequence[Counter[str]], unanswered: int
+) -> Counter[str]:
     """Return, by reason, how many images of a caption got no answer to any question.
 
-    An image that was not generated is lost to every question for the same reason, so
+    An image that was not generated is missing for every question for the same reason, so
     the smallest count of a reason over the questions contains all of them. Only a
     judge's reasons can differ from question to question: where the counts do not add up
-    to `lost`, those are reduced.
+    to `unanswered`, those are reduced.
 
     Args:
         by_question: Excluded images by reason, for each question.
-        lost: Number of images that no question was answered about.
+        unanswered: Number of images that no question was answered about.
 
     Examples:
-        >>> _lost_to_all([Counter(refused=3, failed=1), Counter(refused=3, failed=1)], 3)
+        >>> _without_any_answer([Counter(refused=3, failed=1), Counter(refused=3, failed=1)], 3)
         Counter({'refused': 3})
     """
     reasons = reduce(lambda first, second: first & second, by_question)
     for reason in _JUDGE_REASONS:
-        surplus = max(0, reasons.total() - lost)
+        surplus = max(0, reasons.total() - unanswered)
         reasons -= Counter({reason: min(surplus, reasons[reason])})
-    return reasons + Counter(failed=lost - reasons.total())
+    return reasons + Counter(failed=unanswered - reasons.total())

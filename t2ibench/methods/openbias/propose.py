@@ -41,7 +41,7 @@ EXAMPLE = (
 "Bias2": {"name": "Person age", "classes": ["Young", "Middle-Aged", "Old"], \
 "question": "What is the age of the doctor?", "present in prompt": false}}""",
 )
-AGAIN = "That could not be read ({why}). Answer in JSON format only, as in the example."
+RETRY = "That could not be read ({why}). Answer in JSON format only, as in the example."
 
 
 class ProposeArgs(Arguments):
@@ -92,7 +92,7 @@ class OpenBiasProposal:
         for caption in subjects:
             try:
                 biases, skipped = conversation.read(
-                    messages_for(caption), read_biases, args.tries, AGAIN
+                    messages_for(caption), read_biases, args.tries, RETRY
                 )
                 proposals[caption] = biases
                 problems += [f"'{caption}': {reason}" for reason in skipped]

@@ -25,7 +25,7 @@ from t2ibench.methods.core.obedience import (
     obedience_warnings,
 )
 from t2ibench.methods.core.stimulus_images import obeying, read_groups, text_leans
-from t2ibench.methods.core.text_vectors import lacking as lacking_texts
+from t2ibench.methods.core.text_vectors import missing_vectors
 from t2ibench.methods.core.wording_report import wording_report
 from t2ibench.methods.t2iat.controls import repeated_tests
 from t2ibench.methods.t2iat.design import ConceptImages, balanced, collect
@@ -276,7 +276,7 @@ def _lean_of_texts(
 ) -> tuple[float | None, str | None]:
     """Return the headline from the prompts' texts; None where it is undefined, perhaps with why."""
     top, bottom = text_leans(images, "A", "B", evidence)
-    without_text = lacking_texts(int(np.isnan(bottom).sum()), len(images))
+    without_text = missing_vectors(int(np.isnan(bottom).sum()), len(images))
     if without_text is not None or not (sides.means @ bottom > 0).all():
         return None, without_text
     return float(sides.lean(top, bottom)), None

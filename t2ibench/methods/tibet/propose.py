@@ -28,7 +28,7 @@ TURNS = (
     "Convert these to a json dictionary where the axes are the keys and the counterfactuals are "
     "list for each key. Only return json.",
 )
-AGAIN = (
+RETRY = (
     "That could not be read ({why}). Only return json: axes as keys, lists as values."
 )
 
@@ -95,7 +95,7 @@ def _ask_for_axes(
         reply = conversation.reply(messages)
         messages.append({"role": "assistant", "content": reply})
     messages.append({"role": "user", "content": TURNS[-1]})
-    return conversation.read(messages, read_axes, tries, AGAIN)
+    return conversation.read(messages, read_axes, tries, RETRY)
 
 
 def prompt_row(

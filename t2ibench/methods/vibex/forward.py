@@ -21,7 +21,7 @@ from t2ibench.methods.core.reference import (
     nearness,
     place,
 )
-from t2ibench.methods.core.text_vectors import lacking, with_vector
+from t2ibench.methods.core.text_vectors import missing_vectors, with_vector
 from t2ibench.methods.vibex.needs import asked_concepts, text_embeddings
 from t2ibench.methods.vibex.published import published_scores
 from t2ibench.methods.vibex.scene import Scene
@@ -73,7 +73,9 @@ def forward_queries(
         return None, "the task has no forward query"
     words = evidence.texts(task.reference.texts).astype(np.float64)
     reference = with_vector(words)
-    missing = lacking(len(words) - len(reference), len(words), "reference words")
+    missing = missing_vectors(
+        len(words) - len(reference), len(words), "reference words"
+    )
     if missing is not None:
         warnings.append(f"{missing[:1].upper()}{missing[1:]}; they are left out.")
     if not concepts:

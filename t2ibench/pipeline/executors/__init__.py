@@ -8,7 +8,7 @@ from typing import Protocol
 from t2ibench.pipeline.work_items import WorkItem, WorkResult
 from t2ibench.pipeline.worker import Observers, Worker
 
-GetWorkItem = Callable[[int], WorkItem | None]  # what is missing of a work item now
+GetWorkItem = Callable[[int], WorkItem | None]  # returns what a work item still lacks
 
 
 class Executor(Protocol):

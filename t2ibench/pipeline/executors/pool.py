@@ -93,10 +93,10 @@ class WorkerDeath:
     """A message that a worker has died."""
 
     why: str
-    restarted: bool = False  # it comes back by itself
+    restarted: bool = False  # whether it restarts by itself
 
 
-# An exception: the worker cannot go on, and neither can another. None: its work item is done.
+# An exception: no worker can go on. None: the work item is done.
 Message = WorkerModels | UserLine | WorkResult | BaseException | WorkerDeath | None
 
 
@@ -107,7 +107,7 @@ def sendable(error: BaseException) -> Any:
         sent = error
     except (
         Exception
-    ):  # whatever an exception of other people's code does when it is copied
+    ):  # exceptions of other libraries may raise anything when they are pickled
         sent = RuntimeError(f"{type(error).__name__}: {error}")
     return ExceptionWithTraceback(sent, error.__traceback__)
 
@@ -116,7 +116,7 @@ class Workers(Protocol):
     """A set of numbered workers, and the messages to and from them."""
 
     count: int
-    elsewhere: bool  # perhaps on other machines, where image files are not seen
+    elsewhere: bool  # whether on machines that may not see the image files
 
     def start(self, number: int) -> None:
         """Start or restart a worker, unless it restarts by itself."""
@@ -149,10 +149,10 @@ class _State:
 
     started: bool = False
     ready: WorkerModels | None = None
-    item: int | None = None  # its number
-    heard: float = 0.0  # when
+    item: int | None = None  # number of the work item that it is at
+    heard: float = 0.0  # time of its last message
     deaths: int = 0
-    lost: bool = False
+    abandoned: bool = False
 
 
 class WorkerPool:
@@ -322,9 +322,9 @@ class WorkerPool:
                 self._workers.start(number)
         else:
             then = "it is not started again"
-            state.lost = True
+            state.abandoned = True
         self._reporter.warn(f"{death}; others do its work, and {then}.")
-        if all(other.lost for other in self._states if other.started):
+        if all(other.abandoned for other in self._states if other.started):
             raise T2IBenchError(
                 f"No worker is left: {death}.",
                 "Everything done so far is kept: run the same command again, with fewer --workers "

@@ -93,7 +93,7 @@ class Processes:
         while True:
             try:
                 message: Message = line.recv()
-            except Exception:  # whatever half a message reads as
+            except Exception:  # half a message may raise anything when it is read
                 break
             self._heard.put((number, line, message))
         process.join()
@@ -101,7 +101,7 @@ class Processes:
 
     def send(self, number: int, item: WorkItem) -> None:
         """Send a work item to a worker."""
-        with contextlib.suppress(OSError):  # it has just died, which is heard
+        with contextlib.suppress(OSError):  # it has just died, which `wait` reports
             self._lines[number].send(item)
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
@@ -111,7 +111,7 @@ class Processes:
             messages.append(self._heard.get(timeout=seconds))
             while True:
                 messages.append(self._heard.get_nowait())
-        # What was said by one that has been started again since belongs to nobody.
+        # A message of a worker that has been restarted since belongs to no current worker.
         return [
             (number, message)
             for number, line, message in messages

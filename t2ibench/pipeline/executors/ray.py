@@ -29,12 +29,12 @@ from t2ibench.pipeline.executors.pool import (
     sendable,
 )
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.stop_request import heard_again
+from t2ibench.pipeline.stop_request import restore_handler
 from t2ibench.pipeline.work_items import WorkItem
 from t2ibench.pipeline.worker import UserLine, WorkerSpec
 from t2ibench.settings import RunSettings
 
-_READY_TRIES = 10  # of an actor to come up, each on whatever node is there
+_READY_TRIES = 10  # attempts of an actor to start, each on any available node
 
 
 class Args(Arguments):
@@ -81,7 +81,7 @@ def _connect(address: str | None) -> bool:
             f"The Ray cluster {named or 'of this machine'} cannot be reached: {first_line(error)}",
             "Check --engine-args address=… or RAY_ADDRESS, and that `ray status` answers.",
         ) from error
-    heard_again()  # Ray has taken SIGTERM
+    restore_handler()  # Ray has installed its own handler of SIGTERM
     return True
 
 
@@ -196,9 +196,9 @@ class Actors:
                 continue
             except self._ray.exceptions.RayError as error:
                 self._streams.pop(stream, None)
-                gone = isinstance(error, self._ray.exceptions.ActorDiedError)
+                is_dead = isinstance(error, self._ray.exceptions.ActorDiedError)
                 why = f"is gone ({first_line(error).rstrip('.')})"
-                message = WorkerDeath(why, restarted=not gone)
+                message = WorkerDeath(why, restarted=not is_dead)
             # Ray has started it again
             if isinstance(message, WorkerDeath) and message.restarted:
                 self._load(number)

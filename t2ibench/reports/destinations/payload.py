@@ -165,8 +165,8 @@ def send_all(
             lines.append(send(destination, sent))
         except T2IBenchError as error:
             command = destination.command(folder)
-            again = f"The run is kept; `{command}` sends it again."
-            hint = f"{error.hint} {again}" if error.hint else again
+            remedy = f"The run is kept; `{command}` sends it again."
+            hint = f"{error.hint} {remedy}" if error.hint else remedy
             failure = T2IBenchError(f"{error.message.rstrip('. ')}.", hint)
             failures.append(failure.with_traceback(error.__traceback__))
     return lines, failures

@@ -47,7 +47,7 @@ class Wandb:
             x_disable_stats=True,
             init_timeout=_WAIT,
             login_timeout=_WAIT,
-            # What uploads in the background would wait for ever for a server that has gone.
+            # An upload in the background would wait without end for an unreachable server.
             finish_timeout=10 * _WAIT,
             finish_timeout_raises=True,
         )

@@ -46,7 +46,7 @@ class PixelScale:
         step = self.ticks()[1] - self.ticks()[0]
         low = step * math.floor(self.low / step + 1e-9)
         longer = replace(self, low=low, high=step * math.ceil(self.high / step - 1e-9))
-        # What is longer may have fewer ticks.
+        # A longer axis may have fewer ticks.
         return (
             self
             if (longer.low, longer.high) == (self.low, self.high)

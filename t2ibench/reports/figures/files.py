@@ -53,10 +53,11 @@ def write_figure(
     svg = _shown(figure.canvas.file_svg(about)) + "\n"
     there = all(path.is_file() for path in written if path != table)
     if not (there and vector.read_bytes() == svg.encode()):
-        page.unlink(missing_ok=True)  # of what it was before, if fpdf2 is gone
+        # An earlier PDF would be stale where fpdf2 is not installed any more.
+        page.unlink(missing_ok=True)
         if page in written:
             write_bytes(page, pdf(figure.canvas, about))
-        write_bytes(picture, png(svg))  # takes longer than all else
+        write_bytes(picture, png(svg))  # the slowest step
         write_text(vector, svg)
     rows = [[str(cell) for cell in row] for row in figure.rows]
     write_text(table, WRITER.table(Table(figure.head, rows)))
@@ -105,13 +106,13 @@ def pdf(canvas: Canvas, title: str) -> bytes:
     """Return a figure as PDF, with its title above and the package's font embedded."""
     from fpdf import FPDF
 
-    # a letter that the font lacks is no news
+    # warnings of letters that the font lacks are noise
     logging.getLogger("fpdf").setLevel(logging.ERROR)
     left = MARGIN
     top = MARGIN + 2 * SIZE
     size = _POINT * (canvas.width + 2 * left), _POINT * (canvas.height + top + MARGIN)
     page = FPDF(unit="pt", format=size)
-    # the same bytes every time
+    # a fixed date keeps the bytes reproducible
     page.set_creation_date(datetime(2000, 1, 1, tzinfo=timezone.utc))
     page.set_title(_shown(canvas.title))
     page.set_auto_page_break(False)

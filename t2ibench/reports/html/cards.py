@@ -37,7 +37,7 @@ from t2ibench.settings import Settings
 
 _COLOURS = 6  # of classes; further ones begin again
 _OPEN_ROWS = 30  # rows of a card that may be open
-_MUCH_LOST = 0.2  # of the images of a test, from which on its card says so
+_MANY_EXCLUDED = 0.2  # of the images of a test, from which on its card says so
 _PROMPTS = 5  # named
 _MANY_ROWS = 24  # of a card, from which on its figures go to the right
 _LONG_NAME = 24  # letters of a row's name, for which names get more room
@@ -212,7 +212,7 @@ class CardView:
     scale: str
     ends: str
     sentence: str
-    lost: str
+    excluded: str
     description: str
     questions: tuple[QuestionView, ...]
     judges: str
@@ -230,7 +230,7 @@ def card_view(
     *,
     parts: CardParts | None = None,
     is_open: bool = False,
-    says_lost: bool = True,
+    says_excluded: bool = True,
 ) -> CardView:
     """Return the view of a test as a card."""
     parts = parts or CardParts()
@@ -249,7 +249,7 @@ def card_view(
         scale=task.scale,
         ends=task_ends(task),
         sentence=task.sentence,
-        lost=_lost(task) if says_lost else "",
+        excluded=_excluded(task) if says_excluded else "",
         description=description,
         questions=questions,
         judges=_judges(task),
@@ -269,13 +269,13 @@ def is_short(task: TaskView) -> bool:
     return answers + rows <= _OPEN_ROWS
 
 
-def _lost(task: TaskView) -> str:
-    """Return how many images a test lost and why; "" if there are few."""
+def _excluded(task: TaskView) -> str:
+    """Return how many images of a test are excluded and why; "" if there are few."""
     total, by_reason = excluded_of(task.result)
-    lost = sum(by_reason.values())
-    if lost <= _MUCH_LOST * total:
+    n_excluded = sum(by_reason.values())
+    if n_excluded <= _MANY_EXCLUDED * total:
         return ""
-    return f"{lost:,} of {total:,} images ({reasons_said(by_reason)})"
+    return f"{n_excluded:,} of {total:,} images ({reasons_said(by_reason)})"
 
 
 def _judges(task: TaskView) -> str:

@@ -33,7 +33,7 @@ class LeftOutRow:
 
 
 @dataclass(frozen=True, slots=True)
-class LostGroupView:
+class ExcludedGroupView:
     """The number of images that the model did not make for a group of prompts."""
 
     name: str
@@ -49,7 +49,7 @@ class LostGroupView:
 
 
 @dataclass(frozen=True, slots=True)
-class LostTestView:
+class ExcludedTestView:
     """Images that the model did not make for one test, by group of prompts.
 
     Attributes:
@@ -64,7 +64,7 @@ class LostTestView:
     id: str
     name: str
     finding: str
-    groups: tuple[LostGroupView, ...]
+    groups: tuple[ExcludedGroupView, ...]
     further: str
     reasons: tuple[tuple[int, str, str], ...]
 
@@ -89,43 +89,45 @@ def exclusions_section(run: RunView) -> Markup:
         ),
         reasons=reasons_said(reasons),
         without_loss=without_loss,
-        tests=[_lost_test(task) for task in exclusions(run)],
+        tests=[_excluded_test(task) for task in exclusions(run)],
     )
 
 
-def _lost_test(lost: TaskExclusions) -> LostTestView:
-    result = lost.task.result
+def _excluded_test(task_exclusions: TaskExclusions) -> ExcludedTestView:
+    result = task_exclusions.task.result
     further = ""
-    if len(lost.groups) > _GROUPS:
-        share = round(100 * (lost.groups[_GROUPS].mark.value or 0.0))
-        count = len(lost.groups) - _GROUPS
+    if len(task_exclusions.groups) > _GROUPS:
+        share = round(100 * (task_exclusions.groups[_GROUPS].mark.value or 0.0))
+        count = len(task_exclusions.groups) - _GROUPS
         further = f"and {count} more groups, each with {share} % or less"
     reasons = [
         (count, status, reason)
         for status, by_reason in result.excluded_because.items()
         for reason, count in by_reason.items()
     ]
-    return LostTestView(
-        id=lost.task.id,
-        name=lost.task.name,
-        finding=_finding(lost),
-        groups=tuple(_lost_group(group) for group in lost.groups[:_GROUPS]),
+    return ExcludedTestView(
+        id=task_exclusions.task.id,
+        name=task_exclusions.task.name,
+        finding=_finding(task_exclusions),
+        groups=tuple(
+            _excluded_group(group) for group in task_exclusions.groups[:_GROUPS]
+        ),
         further=further,
         reasons=tuple(reasons),
     )
 
 
-def _finding(lost: TaskExclusions) -> str:
-    if len(lost.groups) == 1:
+def _finding(task_exclusions: TaskExclusions) -> str:
+    if len(task_exclusions.groups) == 1:
         return "one group"
-    if lost.differs:
+    if task_exclusions.differs:
         return "its groups differ"
     return "no clear difference between its groups"
 
 
-def _lost_group(group: GroupExclusions) -> LostGroupView:
+def _excluded_group(group: GroupExclusions) -> ExcludedGroupView:
     plural = "" if group.prompts == 1 else "s"
-    return LostGroupView(
+    return ExcludedGroupView(
         name=group.name,
         verdict=group.verdict,
         verdict_classes="b" if group.more else "faint",

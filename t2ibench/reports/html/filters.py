@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from markupsafe import Markup, escape
 
-from t2ibench.reports.html.marks import rail_class
+from t2ibench.reports.html.marks import bar_class
 from t2ibench.reports.html.numbers import at, plain, signed
 
 
@@ -38,7 +38,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "coded": coded,
     "css": css,
     "plain": plain,
-    "rail_class": rail_class,
+    "bar_class": bar_class,
     "signed": signed,
     "thousands": thousands,
 }

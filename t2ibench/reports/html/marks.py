@@ -18,13 +18,17 @@ from t2ibench.reports.view import RunView, TaskView, poles
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.states import STATES
 
-_RAILS = {"low": "left clear", "high": "right clear", None: "plain clear"}
+_CLEAR_CLASSES = {"low": "left clear", "high": "right clear", None: "plain clear"}
 _TONES = {"low": "t-left", "high": "t-right", None: ""}
 
 
-def rail_class(mark: IntervalMark) -> str:
+def bar_class(mark: IntervalMark) -> str:
     """Return the CSS classes of a mark: its state and, if it is clear, its side."""
-    return _RAILS[mark.side] if mark.state == "clear" else STATES[mark.state].classes
+    return (
+        _CLEAR_CLASSES[mark.side]
+        if mark.state == "clear"
+        else STATES[mark.state].classes
+    )
 
 
 def tone(mark: IntervalMark) -> str:
@@ -52,7 +56,7 @@ class TaskRowView:
         mark: Its value and interval.
         spoken: The mark in a sentence, for those who do not see it.
         ticks: The rows behind its headline.
-        absent: What stands on the axis where there is no mark.
+        without_mark: What stands on the axis where there is no mark.
         half: Whether the upper half of the axis is enough.
         value: Its number.
         tone: The class of the number.
@@ -69,7 +73,7 @@ class TaskRowView:
     mark: IntervalMark
     spoken: str
     ticks: tuple[float, ...]
-    absent: str
+    without_mark: str
     half: bool
     value: str
     tone: str
@@ -96,7 +100,7 @@ def task_row_view(task: TaskView) -> TaskRowView:
         mark=mark,
         spoken=spoken(task),
         ticks=ticks,
-        absent=nothing(task),
+        without_mark=nothing(task),
         half=half,
         value=value_text(mark),
         tone=tone(mark),

@@ -45,7 +45,7 @@ def report_html(
         limits=limits(run),
         cards=_cards(run, parts or {}),
         text_cards=text_cards,
-        sections=[*sections, _again_section(run)],
+        sections=[*sections, _rerun_section(run)],
         origin=origin or f"t2ibench {run.results.t2ibench}",
     )
 
@@ -75,7 +75,7 @@ def _card(
     return fragment("card.html", card=card)
 
 
-def _again_section(run: RunView) -> SectionView:
+def _rerun_section(run: RunView) -> SectionView:
     """Return the section on how to repeat the run, and on its software and settings."""
     html = fragment(
         "again.html",

@@ -115,7 +115,7 @@ class Table:
             self.mapped.get("labeller", known_column("labeller", self.columns))
             in self.doubled
         ):
-            return by_labeller  # which of two columns says it cannot be told
+            return by_labeller  # which of the columns has the answer is ambiguous
         column = self.find("labeller")
         for line, row in self.rows:
             name = (

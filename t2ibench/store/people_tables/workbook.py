@@ -66,7 +66,7 @@ def workbook_records(path: Path, sheet: str | None) -> SheetRecords:
     try:
         # Read only: rows come one by one. Formulas give the value that was stored with them.
         workbook = load_workbook(path, read_only=True, data_only=True, keep_links=False)
-    except Exception as error:  # openpyxl raises whatever a damaged part makes it raise
+    except Exception as error:  # openpyxl may raise anything for a damaged part
         raise T2IBenchError(
             f"{where} cannot be read as a workbook ({type(error).__name__}).", _SAVE_AS
         ) from None
@@ -94,7 +94,7 @@ def _check_parts(path: Path) -> None:
                 raise T2IBenchError(f"{where} is {kind}.", _SAVE_AS)
             total = 0
             for name in sorted(names):
-                # The sizes that a zip file declares need not be true, so all is counted.
+                # A zip file may declare wrong sizes, so what is unpacked is counted.
                 with archive.open(name) as part:
                     while chunk := part.read(_CHUNK):
                         total += len(chunk)
@@ -180,7 +180,7 @@ def _texts(worksheet: ReadOnlyWorksheet, where: str) -> Iterator[list[str]]:
             yield [_shown_value(cell) for cell in row[:_MOST_COLUMNS]]
     except T2IBenchError:
         raise
-    except Exception as error:  # openpyxl raises whatever a damaged part makes it raise
+    except Exception as error:  # openpyxl may raise anything for a damaged part
         raise T2IBenchError(
             f"{where}: its sheet '{shown(worksheet.title)}' cannot be read "
             f"({type(error).__name__}).",

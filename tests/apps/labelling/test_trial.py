@@ -79,7 +79,7 @@ def test_numbers_are_those_worked_by_hand() -> None:
     # A half of red images is read as .5 times .75; of blue ones as .5 + .5 times .25.
     assert [one.value for one in found["red"].read][1] == 0.375
     assert [one.value for one in found["blue"].read][1] == 0.625
-    assert (trial.asked_again, trial.same_again) == (12, 12)
+    assert (trial.asked_twice, trial.answered_alike) == (12, 12)
     assert judge.calls[:3] == [4, 4, 4]
 
 
@@ -105,7 +105,7 @@ class Forgetful(Colours):
 
 def test_a_judge_that_changes_its_mind_is_seen() -> None:
     trial = try_judge(Forgetful(), known(12))
-    assert (trial.asked_again, trial.same_again) == (12, 4)
+    assert (trial.asked_twice, trial.answered_alike) == (12, 4)
 
 
 class Broken(Colours):

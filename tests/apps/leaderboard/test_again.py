@@ -59,7 +59,11 @@ def packed_of(run: Path) -> Path:
 
 def test_all_that_is_made_again_is_listed(packed: Path) -> None:
     verdict = verify(packed, draw=10)
-    assert (verdict.level, verdict.problems, verdict.lacking) == ("reproduced", [], [])
+    assert (verdict.level, verdict.problems, verdict.not_regenerated) == (
+        "reproduced",
+        [],
+        [],
+    )
     texts = EvidenceStore(
         open_evidence(packed), *read_manifest(packed).encoders.popitem()
     )
@@ -68,7 +72,7 @@ def test_all_that_is_made_again_is_listed(packed: Path) -> None:
     )
     assert verdict.parts["answers"] > 0
     assert "10 images" in verdict.notes[0] and "are the same" in verdict.notes[0]
-    assert verdict.stated == ["environment", "t2ibench"]
+    assert verdict.unconfirmed == ["environment", "t2ibench"]
 
 
 HONEST: list[tuple[dict[str, Any], set[str]]] = [
@@ -99,7 +103,11 @@ def test_honest_runs_are_reproduced(
     results = evaluate("toyland", output_dir=tmp_path, **keywords)
     (run,) = tmp_path.glob("toyland*")
     verdict = verify(packed_of(run), draw=3)
-    assert (verdict.level, verdict.problems, verdict.lacking) == ("reproduced", [], [])
+    assert (verdict.level, verdict.problems, verdict.not_regenerated) == (
+        "reproduced",
+        [],
+        [],
+    )
     assert verdict.tasks == len(results.tasks) and set(verdict.parts) == parts
 
 
@@ -199,7 +207,7 @@ def test_attempts_that_gave_no_image_are_tried_again(
     filter_programmers(monkeypatch, "failed")
     verdict = verify(folder, draw=3)
     assert verdict.level == "partly reproduced"
-    assert "3 images failed here" in verdict.lacking[0]
+    assert "3 images failed here" in verdict.not_regenerated[0]
 
 
 def test_a_model_that_breaks_here_lowers_the_verdict(
@@ -224,7 +232,9 @@ def test_a_judge_on_a_server_is_not_called(copy: Path) -> None:
             server.accept()
     assert verdict.level == "partly reproduced", verdict.problems
     assert "answers" not in verdict.parts and verdict.parts["images"] == 4
-    assert "openai:gpt is on a server, which is not called" in verdict.lacking[0]
+    assert (
+        "openai:gpt is on a server, which is not called" in verdict.not_regenerated[0]
+    )
     assert any("not made again: the judge openai:gpt" in note for note in verdict.notes)
 
 
@@ -234,7 +244,7 @@ def test_a_model_that_is_not_here_lowers_the_verdict_in_words(copy: Path) -> Non
     record(copy, "generator", "name", value="nowhere")
     verdict = verify(packed_of(copy), draw=6)
     assert (verdict.level, verdict.problems) == ("recomputed", [])
-    assert "nowhere is a path of this machine" in verdict.lacking[0]
+    assert "nowhere is a path of this machine" in verdict.not_regenerated[0]
     assert set(verdict.parts) == {"texts"}
 
 

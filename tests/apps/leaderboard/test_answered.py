@@ -71,9 +71,9 @@ def test_images_that_people_answered_are_a_row_whose_model_is_as_stated(
     for file in packed.rglob("*.json"):
         assert str(tmp_path) not in file.read_text(encoding="utf-8")
     verdict = verify(packed, draw=2)
-    assert verdict.level == "recomputed" and "model" in verdict.stated
-    assert "the images exist already, and were not sent" in verdict.lacking[0]
-    assert "holds answers that were given once" in verdict.lacking[1]
+    assert verdict.level == "recomputed" and "model" in verdict.unconfirmed
+    assert "the images exist already, and were not sent" in verdict.not_regenerated[0]
+    assert "holds answers that were given once" in verdict.not_regenerated[1]
     # A path of the verifier is never opened.
     path = f"folder:{tmp_path / 'home' / 'pictures'}"
     edit(packed, "submission.json", set_in("model", value=path))

@@ -184,14 +184,14 @@ def test_a_submission_has_a_deadline(
     before = signal.getsignal(signal.SIGALRM)
     with monkeypatch.context() as patched:
         patched.setattr("t2ibench.apps.leaderboard.regenerate.generate_batch", busy)
-        patched.setattr("t2ibench.apps.leaderboard.bounds._AGAIN", 0.2)
+        patched.setattr("t2ibench.apps.leaderboard.bounds._REPEAT_SECONDS", 0.2)
         patched.setattr(
             "t2ibench.apps.leaderboard.verify.content_problem", lambda _: None
         )
         patched.setattr("t2ibench.apps.leaderboard.verify._recompute", lambda *_: None)
         verdict = verify(submission, 1, minutes=0.02)
     assert (verdict.level, verdict.problems) == ("recomputed", [])
-    assert "took too long here" in verdict.lacking[0] and verdict.parts == {}
+    assert "took too long here" in verdict.not_regenerated[0] and verdict.parts == {}
     monkeypatch.setattr("t2ibench.apps.leaderboard.verify.score_plan", busy)
     verdict = verify(submission, minutes=0.02)
     assert (

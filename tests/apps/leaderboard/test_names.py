@@ -71,16 +71,16 @@ def test_names_with_unprintable_or_confusable_characters_are_problems() -> None:
         ("sd-5", "sd-S"), ("model 8", "model B"), ("cloud", "doud"),
     ],
 )  # fmt: skip
-def test_twins(one: str, other: str) -> None:
-    assert names.twin(one, {"a": "another", "b": other}) == "b"
+def test_names_that_can_be_confused_are_lookalikes(one: str, other: str) -> None:
+    assert names.lookalike(one, {"a": "another", "b": other}) == "b"
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
     [("sd-1.5", "sd-15"), ("v1", "v2"), ("toy", "toyland"), ("sd-2", "sd-z")],
 )
-def test_different_names_are_no_twins(one: str, other: str) -> None:
-    assert names.twin(one, {"b": other}) is None
+def test_different_names_are_no_lookalikes(one: str, other: str) -> None:
+    assert names.lookalike(one, {"b": other}) is None
 
 
 def test_a_forged_name_is_refused(submission: Path) -> None:
@@ -122,7 +122,9 @@ def test_a_run_that_would_be_refused_leaves_nothing_behind(
     assert not to.parent.exists() and not list(tmp_path.glob(".adding-*"))
 
 
-def test_add_refuses_a_twin_and_normalises(cli: Cli, run: Path, tmp_path: Path) -> None:
+def test_add_refuses_a_lookalike_and_normalises_a_name(
+    cli: Cli, run: Path, tmp_path: Path
+) -> None:
     write_submission(tmp_path, "mine", model_results(0, SHARES["toy"]))
     to = ("--to", str(tmp_path))
     status, _, err = cli("leaderboard", "add", str(run), *to, "--name", "M1NE")

@@ -67,8 +67,8 @@ def rewriting(packed_rewriting: Path, tmp_path: Path) -> Path:
 def test_rewritings_are_listed_as_stated_by_the_submitter(rewriting: Path) -> None:
     verdict = verify(rewriting, draw=5)
     assert (verdict.level, verdict.problems) == ("recomputed", [])
-    assert "rewritings" in verdict.stated and set(verdict.parts) == {"texts"}
-    assert "which is not asked again" in verdict.lacking[0]
+    assert "rewritings" in verdict.unconfirmed and set(verdict.parts) == {"texts"}
+    assert "which is not asked again" in verdict.not_regenerated[0]
     (entry,) = board_of(rewriting.parent, "recomputed").entries
     checked, stated = provenance(entry)
     assert "rewriter" in dict(stated) and not checked
@@ -94,7 +94,7 @@ def invented(run: Path, to: Path, most: int | None = None) -> Path:
 def test_an_invented_revised_prompt_is_found_out(run: Path, tmp_path: Path) -> None:
     submission = invented(run, tmp_path)
     verdict = verify(submission)
-    assert verdict.level == "recomputed" and "rewritings" in verdict.stated
+    assert verdict.level == "recomputed" and "rewritings" in verdict.unconfirmed
     assert "is said to be of the prompt '" in refusal(submission, 2)
 
 
@@ -103,4 +103,4 @@ def test_few_invented_revised_prompts_stay_stated(run: Path, tmp_path: Path) -> 
     submission = invented(run, tmp_path, 1)
     found = [verify(submission, 2, seed) for seed in range(3)]
     missed = [verdict for verdict in found if not verdict.problems]
-    assert missed and all("rewritings" in verdict.stated for verdict in missed)
+    assert missed and all("rewritings" in verdict.unconfirmed for verdict in missed)

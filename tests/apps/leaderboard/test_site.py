@@ -384,7 +384,7 @@ def test_the_site_shows_notes_and_refusals_of_verdicts(
 ) -> None:
     shown = board_of(board, toy="reproduced")
     toy = next(entry for entry in shown.entries if entry.manifest.name == "toy")
-    toy.verdict.notes, toy.verdict.stated = (
+    toy.verdict.notes, toy.verdict.unconfirmed = (
         ["4 images are the same"],
         ["environment", "revision"],
     )

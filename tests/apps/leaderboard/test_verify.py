@@ -34,7 +34,7 @@ def test_an_honest_submission_is_recomputed(packed: Path, run: Path) -> None:
     verdict = verify(packed)
     assert (verdict.level, verdict.problems, verdict.tasks) == ("recomputed", [], 3)
     assert verdict.seed is None and verdict.parts == {}
-    assert {"environment", "settings", "revision"} <= set(verdict.stated)
+    assert {"environment", "settings", "revision"} <= set(verdict.unconfirmed)
     ours, theirs = read_results(run), read_results(packed)
     for name, task in ours.tasks.items():
         value = theirs.tasks[name].headline.value

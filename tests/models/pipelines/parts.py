@@ -16,7 +16,7 @@ TABLE = yaml.safe_load(
     Path(__file__).with_name("tiny.yaml").read_text(encoding="utf-8")
 )
 # What a class's signature wants, and no test uses.
-_ABSENT = {"safety_checker", "feature_extractor", "watermarker", "image_encoder"}
+_NOT_LOADED = {"safety_checker", "feature_extractor", "watermarker", "image_encoder"}
 WORDS = [
     "a",
     "an",
@@ -142,7 +142,7 @@ def build(name: str) -> Any:
     types, made = pipeline._get_signature_types(), {}
     for part, parameter in inspect.signature(pipeline).parameters.items():
         encoder = re.sub("tokenizer|text_processor", "text_encoder", part)
-        given = None if part in _ABSENT else entry.get(encoder, {})
+        given = None if part in _NOT_LOADED else entry.get(encoder, {})
         if encoder not in entry and parameter.default is not parameter.empty:
             continue
         if not isinstance(given, dict):

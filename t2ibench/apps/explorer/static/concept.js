@@ -5,7 +5,7 @@ import { Plot, scatter, strips } from "./plots.js";
 import { rail } from "./rail.js";
 import { Row } from "./rows.js";
 import * as tested from "./tested.js";
-import { disagreement, drawnOf, markOf, nameOf, sentence, shareOf, smallestD, untold } from "./words.js";
+import { disagreement, drawnOf, markOf, nameOf, sentence, shareOf, smallestD, whyUnclear } from "./words.js";
 
 export const plots = {
   strip: new Plot("strip", "similarity of the anchors' images"),
@@ -122,7 +122,7 @@ function block(text, score, name) {
   const mark = markOf(score);
   const line = el("p", { class: "verdict" });
   if (score.verdict === "leans") line.append("Leans to ", pole(score.lean), `: ${score.says}.`);
-  else if (score.verdict === "no_lean") line.append(untold(score));
+  else if (score.verdict === "no_lean") line.append(whyUnclear(score));
   else line.append(el("b", { text: "Cannot tell. " }), `${score.says[0].toUpperCase()}${score.says.slice(1)}.`);
   const ends = axial() ? [pole(1), pole(0)] : [el("span"), el("span")];
   ends.forEach((end) => end.classList.add("micro"));

@@ -4,14 +4,14 @@ import { STATES } from "./states.js";
 
 const cut = (value, span) => Math.max(-span, Math.min(span, value));
 
-// mark: {value, low, high, band or fair, side, state}; value null draws a dotted rail with `absent` on it.
-export function rail(mark, label, { span = 1, height, dot, ticks = [], axis = false, absent = "no images" } = {}) {
+// mark: {value, low, high, band or fair, side, state}; value null draws a dotted rail with `withoutMark` on it.
+export function rail(mark, label, { span = 1, height, dot, ticks = [], axis = false, withoutMark = "no images" } = {}) {
   const vars = {};
   if (height) vars.h = `${height}px`;
   if (dot) vars.dot = `${dot}px`;
   if (mark.value === null || mark.value === undefined) {
     return el("span", { class: "rail none", role: "img", "aria-label": label, vars },
-      el("i", { class: "axis" }), el("i", { class: "say", text: absent }));
+      el("i", { class: "axis" }), el("i", { class: "say", text: withoutMark }));
   }
   const { value, low, high } = mark, fair = mark.fair ?? (mark.band ? [-mark.band, mark.band] : null);
   const known = low !== null && low !== undefined && high !== null && high !== undefined;

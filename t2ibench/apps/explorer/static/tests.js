@@ -36,7 +36,7 @@ function line(task, chosen) {
     class: "test", "aria-current": task.id === chosen ? "true" : null, disabled: task.text_only, data: { task: task.id },
     title: task.text_only ? "It measures texts alone: there are no images behind it." : null,
     on: { click: () => choose(task.id, null, true) },
-  }, el("span", { class: "nm", text: task.name }), rail(markOf(task), label, { span: task.end, height: 22, dot: 8, absent: "no score" }),
+  }, el("span", { class: "nm", text: task.name }), rail(markOf(task), label, { span: task.end, height: 22, dot: 8, withoutMark: "no score" }),
   el("span", { class: `num ${task.state === "clear" && task.side ? `t-${SIDES[task.side]} b` : "muted"}`, text: shownAs(task) })));
 }
 

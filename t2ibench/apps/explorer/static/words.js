@@ -31,7 +31,7 @@ const shortVerdict = (score) => ({
 }[score.verdict]);
 
 // Why a lean is not clear: everyday words lean as far, the images vary as much, or many concepts were asked about.
-export function untold({ beyond_words: value, percentile, p, p_holm: corrected }) {
+export function whyUnclear({ beyond_words: value, percentile, p, p_holm: corrected }) {
   const toward = axial() && value ? ` to ${nameOf(value > 0 ? 0 : 1)}` : "";
   const from = p < 0.05 ? "not clear once corrected for all concepts of the tree"
     : percentile > 95 ? "not told from how the images vary" : "not told from everyday words";

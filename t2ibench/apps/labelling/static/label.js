@@ -1,5 +1,5 @@
 "use strict";
-const { sheet, unknown, absent, rows } = JSON.parse(document.getElementById("data").textContent);
+const { sheet, unknown, notShown, rows } = JSON.parse(document.getElementById("data").textContent);
 const key = `t2ibench-labels-${sheet}`;
 const by = (id) => document.getElementById(id);
 let answers = {};
@@ -16,7 +16,7 @@ function field(text) {
 function csv() {
   const lines = [["id", "file", "question", "classes", "answer"]];
   for (const row of rows) {
-    const classes = [...row.classes, unknown, absent].join(" | ");
+    const classes = [...row.classes, unknown, notShown].join(" | ");
     lines.push([row.id, row.file, row.question, classes, answers[row.id] ?? ""]);
   }
   return lines.map((line) => line.map(field).join(",") + "\r\n").join("");
@@ -44,10 +44,10 @@ function show() {
   if (by("question").textContent !== row.question) by("question").textContent = row.question;
   if (rows[at + 1]) new Image().src = rows[at + 1].file; // so that the next one is there at once
   const held = [...by("answers").children].indexOf(document.activeElement);
-  const buttons = [...row.classes, unknown, absent].map((name, number) => {
+  const buttons = [...row.classes, unknown, notShown].map((name, number) => {
     const button = document.createElement("button");
     button.type = "button";
-    const hint = name === unknown ? "0" : name === absent ? "N" : number < 9 ? `${number + 1}` : "";
+    const hint = name === unknown ? "0" : name === notShown ? "N" : number < 9 ? `${number + 1}` : "";
     button.textContent = `${hint} ${name === unknown ? "cannot tell" : name}`.trim();
     button.setAttribute("aria-pressed", String(answers[row.id] === name));
     button.addEventListener("click", () => answer(name));
@@ -86,7 +86,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "ArrowLeft") move(-1);
   else if (event.key === "ArrowRight") move(1);
   else if (event.key === "0") answer(unknown);
-  else if (event.key.toLowerCase() === "n") answer(absent);
+  else if (event.key.toLowerCase() === "n") answer(notShown);
   else if (/^[1-9]$/.test(event.key) && Number(event.key) <= rows[at].classes.length) {
     answer(rows[at].classes[Number(event.key) - 1]);
   }

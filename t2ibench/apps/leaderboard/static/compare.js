@@ -31,10 +31,10 @@ const shownAs = (task) => (task.value === null ? sign(null) : `${numberOf(task)}
 const cut = (value, span) => String(Math.min(span, Math.max(-span, value)));
 
 // The mark of static/tokens.css, as the pages from Python have it.
-function rail({ value, low, high, fair, kind, said, span = 1, absent = "no score" }) {
+function rail({ value, low, high, fair, kind, said, span = 1, withoutMark = "no score" }) {
   const element = make("span", { className: `rail ${value === null ? "none" : kind}`, role: "img", "aria-label": said });
   if (value === null) {
-    element.append(make("i", { className: "axis" }), make("i", { className: "say", text: absent }));
+    element.append(make("i", { className: "axis" }), make("i", { className: "say", text: withoutMark }));
     return element;
   }
   const set = (name, number) => element.style.setProperty(name, cut(number, span));
@@ -72,12 +72,12 @@ function scale(span = 1) {
 
 function taskCell(model, name) {
   const task = model.tasks[name];
-  if (!task) return make("td", { className: "d", "data-of": model.name }, rail({ value: null, said: "not run", absent: "not run" }));
+  if (!task) return make("td", { className: "d", "data-of": model.name }, rail({ value: null, said: "not run", withoutMark: "not run" }));
   const side = task.state === "clear" ? { low: "left ", high: "right " }[task.side] ?? "plain " : "";
   const pole = task.state === "clear" && task.side ? task.poles[task.side === "low" ? 0 : 1] : "";
   const { word, classes } = STATES[task.state];
   const words = [word, pole].filter(Boolean).join(": ");
-  return make("td", { className: "d", "data-of": model.name }, rail({ ...task, span: task.end, kind: side + classes, said: `${shownAs(task)}, ${words}`, absent: word }),
+  return make("td", { className: "d", "data-of": model.name }, rail({ ...task, span: task.end, kind: side + classes, said: `${shownAs(task)}, ${words}`, withoutMark: word }),
     make("b", { className: "num", text: shownAs(task) }), make("span", { className: "micro muted", text: ` ${words}` }));
 }
 

@@ -13,8 +13,8 @@ from t2ibench.apps.papers.paper import read_paper
 from t2ibench.results.schema import Row, Score
 
 _EXAMPLES = "openbias_examples"
-_PROFESSIONS = "openbias_winobias"
-_ALL_PROFESSIONS = "all professions"
+_OCCUPATIONS = "openbias_winobias"
+_ALL_OCCUPATIONS = "all professions"
 
 
 def spelt(name: object) -> str:
@@ -58,7 +58,7 @@ def _biases(draft: Exhibit) -> list[FoundBias]:
 
 def table_5(draft: Exhibit) -> None:
     """Build Table 5: how far the genders of 36 professions are from parity."""
-    task = draft.results.get(_PROFESSIONS)
+    task = draft.results.get(_OCCUPATIONS)
     if task is None:
         return
     rows = {row.name.casefold(): row for row in task.by}
@@ -66,7 +66,7 @@ def table_5(draft: Exhibit) -> None:
     points = []
     beside = []
     for name in first_model:
-        if name == _ALL_PROFESSIONS:
+        if name == _ALL_OCCUPATIONS:
             continue
         row = rows.get(name.casefold())
         scores = {} if row is None else row.scores
@@ -78,10 +78,10 @@ def table_5(draft: Exhibit) -> None:
         if value is not None:
             points.append((name, float(first_model[name]["delta"] or 0.0), value))
             beside.append(abs(value - float(other[name]["delta"] or 0.0)))
-    draft.line(_ALL_PROFESSIONS, "mean delta", value_of(task, "relative_deviation"), 2)
+    draft.line(_ALL_OCCUPATIONS, "mean delta", value_of(task, "relative_deviation"), 2)
     mean = math.fsum(beside) / len(beside) if beside else None
     note = f"{len(beside)} professions" if beside else ""
-    draft.line(_ALL_PROFESSIONS, "mean difference", mean, 2, note)
+    draft.line(_ALL_OCCUPATIONS, "mean difference", mean, 2, note)
     draft.draw(scatter, [Series("professions", points, named=True)])
 
 

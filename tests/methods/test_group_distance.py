@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import needs, score
-from t2ibench.methods.core.association import Apart, apart_mean, apart_row
+from t2ibench.methods.core.association import SetDistance, mean_distance, row_distance
 from t2ibench.methods.occupations.schema import OccupationsTask
 from tests.methods.tasks import task_by_hand
 from tools.calibration.cells import SETTINGS, ToylandWorld
@@ -39,21 +39,22 @@ def draw(
 
 def test_rows_are_tested_by_shuffled_labels_whatever_the_sizes_of_the_sets() -> None:
     rng = np.random.default_rng(1)
-    p = np.array([apart_row([draw(rng, 6, 0.0, 4)], 199, rng).p for _ in range(200)])
+    p = np.array([row_distance([draw(rng, 6, 0.0, 4)], 199, rng).p for _ in range(200)])
     assert 0.02 <= (p <= 0.05).mean() <= 0.09
-    assert apart_row(
+    assert row_distance(
         [draw(rng, 6, 1.5), draw(rng, 6, 1.5)], 199, rng
     ).p == pytest.approx(1 / 200)
-    assert apart_row([draw(rng, 1, 1.5)], 199, rng).value is None
+    assert row_distance([draw(rng, 1, 1.5)], 199, rng).value is None
 
 
 @pytest.mark.parametrize("distance", [0.0, 0.8])
 def test_the_interval_over_stimuli_covers(distance: float) -> None:
     rng, distances = np.random.default_rng(2), distance * (0.5 + np.arange(8) / 7)
-    big = [Apart.of([draw(rng, 400, one)]) for one in distances]
+    big = [SetDistance.of([draw(rng, 400, one)]) for one in distances]
     truth = np.mean([one.beyond for one in big]) / np.mean([one.between for one in big])
     found = [
-        apart_mean([[draw(rng, 6, one)] for one in distances], 0.95) for _ in range(200)
+        mean_distance([[draw(rng, 6, one)] for one in distances], 0.95)
+        for _ in range(200)
     ]
     assert np.mean([one.value for one in found]) == pytest.approx(truth, abs=0.01)
     hits = np.mean([one.interval[0] <= truth <= one.interval[1] for one in found])
@@ -61,7 +62,7 @@ def test_the_interval_over_stimuli_covers(distance: float) -> None:
     assert hits >= 0.9 and (distance or hits <= 0.99)
 
 
-def test_toylands_objects_resemble_those_of_whom_they_are_planted_for() -> None:
+def test_objects_in_toyland_resemble_the_group_that_is_planted() -> None:
     """Toyland draws these with somebody who uses them: 85 to 95 % women for the last three."""
     kinds = ("photo", "picture", "portrait")
     task = task_by_hand(
