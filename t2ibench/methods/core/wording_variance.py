@@ -13,7 +13,10 @@ from t2ibench.methods.core.influence import Influence
 
 @dataclass(frozen=True, slots=True)
 class WordingVariance:
-    """What the choice of wordings adds to the variance of N and D, each a mean over wordings.
+    """What the choice of wordings adds to the variance of a lean's N and D.
+
+    N is the lean's numerator and D the distance of the groups, each a mean over
+    wordings.
 
     A wording moves the images of every stimulus in its own way, and perhaps all of them in a
     common one. With x the N and D of stimulus k of K in wording t of T,
@@ -51,7 +54,7 @@ class WordingVariance:
     def of(
         cls, top: Float64Array, bottom: Float64Array, images: Float64Array
     ) -> WordingVariance:
-        """Return the analysis of variance of N and D between wordings.
+        """Estimate what wordings add to the variance of N and D, by analysis of variance.
 
         Args:
             top: N of each stimulus in each wording, shape (stimuli, wordings).
@@ -124,7 +127,7 @@ class WordingVariance:
         ]
 
     def influence(self, number: int, name: str, top: float, bottom: float) -> Influence:
-        """Return how each wording moves top · N - bottom · D of one stimulus."""
+        """Return each wording's influence on `top` times N less `bottom` times D of a stimulus."""
         weights = np.array([top, -bottom])
         variance = float(weights @ self.added @ weights)
         moved = weights @ self.residuals[:, number]
@@ -138,14 +141,14 @@ class WordingVariance:
 
 
 def nearest_covariance(matrix: Float64Array) -> Float64Array:
-    """Return the covariance matrix that is nearest to a matrix, without negative variances."""
+    """Return the covariance matrix nearest to a matrix that may have negative variances."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     nearest: Float64Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
     return nearest
 
 
 def _summed_products(residuals: Float64Array) -> Float64Array:
-    """Return the products of N's and D's residuals, summed over stimuli and wordings, (2, 2)."""
+    """Return the (2, 2) products of N's and D's residuals, summed over stimuli and wordings."""
     products: Float64Array = np.einsum("ikt,jkt->ij", residuals, residuals)
     return products
 
@@ -153,7 +156,7 @@ def _summed_products(residuals: Float64Array) -> Float64Array:
 def _degrees_of_f_test(
     between: Float64Array, common: Float64Array, n_stimuli: int, n_wordings: int
 ) -> tuple[float, float]:
-    """Return the degrees of freedom of the F test of all N, over stimuli and over wordings.
+    """Return both degrees of freedom of the F test of all stimuli's numerators N.
 
     Of the covariance S of all N, with B on its diagonal and C beside it: h = (tr S)² / tr(S²), and
     (T - 1) h.
@@ -171,7 +174,7 @@ def _degrees_of_f_test(
 def _totals(
     images: Float64Array, between: Float64Array, excess: Float64Array
 ) -> Float64Array:
-    """Return the variance of N and of D of each stimulus, images and wordings together."""
+    """Return the variance of each stimulus's N and D, from images and wordings together."""
     n_stimuli = len(images)
     of_images = np.stack([images[:, 0, 0], images[:, 1, 1]])
     unscaled = np.maximum(of_images + np.diag(excess)[:, None], 0.0)
@@ -183,7 +186,7 @@ def _totals(
 
 
 def _limited(part: Float64Array, whole: Float64Array) -> Float64Array:
-    """Return a part of a covariance, made no larger than the whole."""
+    """Return a part of a covariance, with variances no larger than those of `whole`."""
     variances = np.maximum(np.diag(part), np.finfo(float).tiny)
     limits = np.sqrt(np.minimum(np.diag(whole) / variances, 1.0))
     limited: Float64Array = part * np.outer(limits, limits)
