@@ -62,7 +62,9 @@ def squared_lean(
 def squared_lean_without(
     counts: npt.ArrayLike, expected: npt.ArrayLike | None = None
 ) -> Float64Array:
-    """Return the squared lean (see `squared_lean`) after removing an answer of each class.
+    """Return the squared lean with one answer removed, for each class of that answer.
+
+    For the formula see `squared_lean`.
 
     The jackknife needs it; the last axis is the class of the removed answer.
 
@@ -87,7 +89,7 @@ def squared_lean_without(
 def pseudo_variance(
     codes: IntArray, expected: Float64Array, classes: IntArray, weights: Float64Array
 ) -> float:
-    """Return the variance of a weighted sum of squared leans, with an unbiased image added.
+    """Return the variance of a weighted sum of squared leans, as with one unbiased image more.
 
     Ten equal answers show no variance, but are compatible with some: with one more image whose
     answers have the expected shares, V = 4 θ'S θ + 2 tr S², where θ are all p − r of the images
