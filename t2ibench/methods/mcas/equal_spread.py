@@ -15,7 +15,7 @@ from t2ibench.methods.mcas.poles import image_poles
 
 @dataclass(frozen=True, slots=True)
 class EqualSpread:
-    """Attributes and targets whose images vary equally about their prompts' means.
+    """Attributes and targets with embeddings scaled so that all prompts' images vary alike.
 
     See `core.spread` for why leans need that.
 
@@ -58,7 +58,7 @@ class EqualSpread:
 
     @property
     def kinds(self) -> list[list[PromptImages]]:
-        """Images of all targets, of A, and of B."""
+        """Images of all targets, of attribute A, and of attribute B."""
         return _kinds([target.images for target in self.targets], self.images)
 
 
