@@ -80,7 +80,7 @@ class Influence:
         units: IntArray,
         without: Float64Array,
     ) -> Influence:
-        """Return each unit's influence, from the estimates made without that unit (`without`).
+        """Return the influence of each image (or other unit), from estimates without it.
 
         sqrt((m - 1) / m) (mean of its stratum - estimate without it), with m units in the stratum:
         squared and summed, the delete-one jackknife's variance.
