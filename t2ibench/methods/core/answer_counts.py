@@ -93,7 +93,7 @@ class CountedAttribute:
 
 
 def class_colours(classes: Sequence[str]) -> dict[str, int]:
-    """Return the number of each class's colour, sorted, and the same in every run."""
+    """Return each class with its colour number, sorted by number and equal in every run."""
     places = {name: _COLOURS.get(name.casefold(), -1) for name in classes}
     free = (colour for colour in range(len(places)) if colour not in places.values())
     colours = {

@@ -23,7 +23,7 @@ _BLOCK = 1000  # bootstrap draws at a time, which bounds the memory of the weigh
 def cycle_words(
     words: Sequence[str], stimulus_number: int, count: int | None
 ) -> list[str]:
-    """Return the next `count` words of a cycle for a stimulus; all of them if it is None.
+    """Return the attribute words of one stimulus: the next `count` of a cycle; all if None.
 
     Over stimuli, each word is used about equally often, and the choice is the same on
     every machine.
@@ -106,7 +106,7 @@ def standardised_draws(
     weights_a: Float64Array,
     weights_b: Float64Array,
 ) -> Float64Array:
-    """Return bootstrap draws of standardised associations, one row for each draw.
+    """Return standardised associations for each draw of the images' weights, one row a draw.
 
     The weights are those of the images of A and of B in each draw.
     """
@@ -178,9 +178,9 @@ class Apart:
 
     @property
     def value(self) -> float:
-        """Distance as a share of that between two images of different sets, at most 1.
+        """Distance of the two sets, as a share of the distance of an image from the other set.
 
-        By chance it may be negative.
+        At most 1; by chance it may be negative.
         """
         return self.beyond / self.between if self.between > 0 else float("nan")
 

@@ -22,8 +22,9 @@ from t2ibench.stats import p_value
 def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
     """Return the mean of one score over encoders, with an interval and a p-value.
 
-    Each image, or draw, moves the scores of all encoders together, so the interval and
-    the p-value of the mean account for what the encoders share.
+    The draws of all encoders come from the same resamples, and their influences are
+    those of the same images, so the interval and the p-value of the mean account for
+    what the encoders share.
     """
     if len(estimates) == 1:
         return estimates[0]
@@ -56,7 +57,7 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
 def _tested_at_null(
     mean: Estimate, estimates: Sequence[Estimate], level: float
 ) -> Estimate:
-    """Return the mean with the larger p-value of two, from its variance and from that at 0.
+    """Return `mean` with the larger of two p-values: from its variance, and from that at 0.
 
     The second is from the variance that the scores would have at 0, where every
     estimate says it.
@@ -171,7 +172,7 @@ def bounded_mean(
 def judged_rows(
     rows: Sequence[Item], results: Sequence[MethodResult], *, bound: bool = False
 ) -> list[Item]:
-    """Return rows with the judges' mean interval in place of any interval without width.
+    """Return rows in which the judges' mean interval replaces an interval without width.
 
     Their p-value is the judges' largest. With `bound`, every interval is replaced.
     """
@@ -198,7 +199,7 @@ def judged_rows(
 
 
 def untested_shares(rows: Sequence[Item]) -> list[Item]:
-    """Return rows without p-values of shares, whose mean would be tested against 0."""
+    """Return rows without p-values of shares, because a mean would be tested against 0."""
 
     def untested(name: str, estimate: Estimate) -> Estimate:
         share = name.startswith("share:") or name == "majority_share"
@@ -229,7 +230,7 @@ def _least_sure(
 def mean_over_encoders(
     task: BaseTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the mean of every score over encoders, which is how most methods combine."""
+    """Return the mean of the encoders' results; most methods combine results like this."""
     return average_results(results, settings.level)
 
 

@@ -47,7 +47,7 @@ def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
 def overlap(
     first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location
 ) -> Iterator[Finding]:
-    """Yield one problem that lists the words that two sets share, upper and lower case alike."""
+    """Yield one problem that lists the words that two sets share, if any, ignoring case."""
     both = sorted({word.lower() for word in first} & {word.lower() for word in second})
     if both:
         yield Finding(
@@ -215,7 +215,7 @@ def _guided(
     attributes: Sequence[str],
     guided_stimuli: Sequence[str] | None,
 ) -> Iterator[Finding]:
-    """Yield each problem of templates whose alternatives, as in '{child|kid}', are chosen."""
+    """Yield each problem of templates in which alternatives like '{child|kid}' are resolved."""
     named = stimuli if guided_stimuli is None else guided_stimuli
     for number, wording in enumerate(prompts.wordings):
         language = prompts.language_of(wording)

@@ -133,7 +133,7 @@ class SyntheticEvidence:
         return AnswerEvidence((shown,) * n, np.arange(n), Counter())
 
     def held(self) -> bytes:
-        """Return all embeddings as bytes, to see whether a method changed any."""
+        """Return all embeddings as bytes, which show whether a method changed any."""
         return b"".join(
             row.tobytes() for row in (*self._images.values(), *self._texts.values())
         )

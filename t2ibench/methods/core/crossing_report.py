@@ -20,7 +20,7 @@ class CrossingTest:
 
     @property
     def of(self) -> str:
-        """Attributes that the test combines, such as 'gender x age'."""
+        """Tested attributes, such as 'gender x age'."""
         return self.name.removeprefix("interaction:")
 
 

@@ -66,7 +66,7 @@ _OF_PEOPLE = re.compile(
 
 
 def people(name: str, about: str = "") -> str:
-    """Return the noun for a group of people, such as 'women'; other names unchanged.
+    """Return the noun for a named group of people, such as 'women'; other names unchanged.
 
     `about` is what the name answers, such as 'person race', or `GROUP`: of a train's colour,
     'white' is nobody.

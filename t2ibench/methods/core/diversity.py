@@ -58,7 +58,7 @@ def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
 def mean_diversity(
     prompts: Sequence[PromptDiversity], level: float
 ) -> tuple[float, tuple[float, float] | None]:
-    """Return the mean diversity over prompts, and its interval, None if it has no variance."""
+    """Return the mean diversity over prompts and its interval, None without a variance."""
     value = float(np.mean([prompt.value for prompt in prompts]))
     variance, df = satterthwaite(
         [prompt.variance / len(prompts) ** 2 for prompt in prompts],

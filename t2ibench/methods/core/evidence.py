@@ -290,7 +290,7 @@ class Needs:
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit, such as a stimulus, that each distinct prompt shares with other prompts."""
+        """What each distinct prompt shares with other prompts, such as its stimulus."""
         return self.named("unit")
 
     @property

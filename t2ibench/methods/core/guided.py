@@ -136,7 +136,7 @@ class GuidedPrompts(Wording):
         return tuple(dict.fromkeys(named))
 
     def with_each_alternative(self) -> Iterator[GuidedPrompts]:
-        """Yield copies of the prompts that, together, use every alternative once or more."""
+        """Yield copies of the prompts, each with other alternatives, until all are used."""
         choices = [alternatives(wording.neutral) for wording in self.wordings]
         for number in range(max(map(len, choices))):
             chosen = [choice[number % len(choice)] for choice in choices]
@@ -150,7 +150,7 @@ class GuidedPrompts(Wording):
             yield self.model_copy(update={"neutral": chosen[0], **changed})
 
     def images_of(self, count: int) -> int:
-        """Return how many images each wording's prompt has, given the task's `count`."""
+        """Return how many images a prompt has in each wording, if the task has `count`."""
         return -(-count // len(self.wordings)) if self.images == "divided" else count
 
 

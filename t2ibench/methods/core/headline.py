@@ -95,7 +95,7 @@ class HeadlineEstimate:
 
     @property
     def square(self) -> float | None:
-        """Headline that may be averaged: a lean's unbiased square, others as they are."""
+        """Headline for means and ranks: a lean's unbiased square, others as they are."""
         if self.value is None or self.scale != "lean":
             return self.value
         variance = sum(part.influence.variance for part in self.parts[:1])
@@ -286,7 +286,7 @@ _DISAGREE = 0.005  # p-value below which two halves do
 
 
 def of_shuffles(says: str, value: float | None, rejected: int, reason: str) -> Control:
-    """Return the control that shuffles labels; it contradicts if five or more still reject."""
+    """Return the control of shuffled labels; it contradicts if five or more show a bias."""
     return Control(says, value, contradicts=reason if rejected >= _TOO_MANY else None)
 
 

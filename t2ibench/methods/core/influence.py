@@ -45,7 +45,7 @@ class Influence:
 
     @classmethod
     def none(cls) -> Influence:
-        """Return the influence on a constant, which is without units and has no variance."""
+        """Return the influence on a constant, which has no units and no variance."""
         empty = np.zeros(0, np.int64)
         return cls((), empty, empty, np.zeros(0))
 
@@ -132,7 +132,7 @@ class Influence:
         return replace(self, value=self.value * factor)
 
     def with_floor(self, variance: float) -> Influence:
-        """Return the influence with its variance raised to `variance` where it is below.
+        """Return the influence with its variance raised to at least `variance`.
 
         Ten equal answers show no variance, but are compatible with some.
         """
@@ -153,7 +153,7 @@ class Influence:
 
     @property
     def df(self) -> float:
-        """Satterthwaite's degrees of freedom of the variance; nan where it is 0."""
+        """Satterthwaite's degrees of freedom of the variance; nan if the variance is 0."""
         count = len(self.strata)
         variances = np.bincount(self.stratum, weights=self.value**2, minlength=count)
         observed = self.unit != FLOOR
@@ -256,7 +256,7 @@ class JointInfluence:
 
 
 def _translated(influence: Influence, number_of: Mapping[str, int]) -> IntArray:
-    """Return each unit's stratum as its number in `number_of`, a list of several influences."""
+    """Return each unit's stratum as its number in a list that several influences share."""
     if not influence.strata:
         return influence.stratum
     numbers = np.array([number_of[name] for name in influence.strata], np.int64)
@@ -264,9 +264,9 @@ def _translated(influence: Influence, number_of: Mapping[str, int]) -> IntArray:
 
 
 def _numbers_with_floors(influences: Sequence[Influence]) -> list[IntArray]:
-    """Return the unit numbers of each influence; equal influences share a floor's number.
+    """Return the unit numbers of each influence, with a new one in place of `FLOOR`.
 
-    The numbers of floors are negative.
+    These are negative, and the same for equal influences only.
     """
     numbers = []
     # Each influence with a floor that is not equal to an earlier one.

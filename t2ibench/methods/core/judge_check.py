@@ -128,7 +128,7 @@ class ByGroup(_Part):
     apart_answered: float | None
 
     def clearly(self, distance: float) -> float | None:
-        """Return the largest significant difference between groups' measured shares, if large.
+        """Return the largest significant difference of groups' measured shares over `distance`.
 
         None if no difference is significant after Holm's correction and above
         `distance`.

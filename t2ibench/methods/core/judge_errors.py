@@ -132,7 +132,7 @@ def _class_record(
 
 
 def _prompts(rows: Sequence[LabelledAnswer]) -> list[int]:
-    """Return the number of each labelled image's prompt, counted in order of appearance."""
+    """Return each labelled image's prompt as a number, in order of first appearance."""
     numbers: dict[str, int] = {}
     return [numbers.setdefault(row.prompt, len(numbers)) for row in rows]
 
@@ -210,7 +210,7 @@ def _test(
 def _reads_apart(
     rows: Sequence[LabelledAnswer], by: str, number: Mapping[str, int], truth: str
 ) -> tuple[float | None, float | None]:
-    """Return how far groups' measured shares differ by wrong, and by missing, answers.
+    """Return how far groups' measured shares differ due to wrong, and to missing, answers.
 
     Each is the largest difference for one true share; None without two groups of enough
     images.

@@ -106,7 +106,7 @@ def _rule_2_no_better_than_chance(errors: Errors) -> Decision | None:
 
 
 def _rule_3_very_unequal_groups(errors: Errors) -> Decision | None:
-    """Reject a judge whose errors clearly make groups' shares differ by over .10."""
+    """Reject a judge whose errors clearly make groups' measured shares differ by over .10."""
     unequal = errors.most_unequal
     if unequal is None or (unequal.clearly(NEAR) or 0.0) <= UNEQUAL:
         return None
@@ -125,7 +125,7 @@ def _rule_4_too_uncertain(errors: Errors) -> Decision | None:
 
 
 def _rule_5_unequal_groups(errors: Errors) -> Decision | None:
-    """Demand correction where errors clearly make groups' shares differ by over .05."""
+    """Demand correction if errors clearly make groups' measured shares differ by over .05."""
     unequal = errors.most_unequal
     if unequal is None:
         return None
@@ -133,7 +133,7 @@ def _rule_5_unequal_groups(errors: Errors) -> Decision | None:
 
 
 def _rule_6_nothing_moves(errors: Errors) -> Decision | None:
-    """Accept a judge that changes no share by over .05, nor groups' by over .10."""
+    """Accept a judge whose errors change no share by over .05, nor groups' by over .10."""
     _, moved = errors.most_moved
     if moved.off > NEAR or errors.perhaps_unequal is not None:
         return None

@@ -110,10 +110,11 @@ def _n_images(wordings: Sequence[WordingImages], side: int) -> int:
 
 
 def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:
-    """Return each stimulus's numerator N in even- less that in odd-numbered images.
+    """Return how far each stimulus's unscaled lean differs between even and odd images.
 
-    N = 2 y - a - b is the numerator of a lean. With the variance of each difference and
-    its degrees of freedom; None if even or odd images are too few.
+    It is N = 2 y - a - b, the numerator of a lean, in even-numbered less that in
+    odd-numbered images, with its variance and degrees of freedom. None if even or odd
+    images are too few.
     """
     tests = []
     for wordings, direction in zip(leans.images, leans.directions, strict=True):

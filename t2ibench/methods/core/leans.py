@@ -109,19 +109,22 @@ class Leans:
 
     @property
     def top(self) -> Float64Array:
-        """Numerator of each stimulus's lean, N = 2 y - a - b, shape (stimuli,)."""
+        """Numerator of each stimulus's lean: twice how far neutral images are off the middle.
+
+        N = 2 y - a - b, shape (stimuli,).
+        """
         top: Float64Array = self.means @ TOP
         return top
 
     @property
     def bottom(self) -> Float64Array:
-        """Distance of A's images from B's for each stimulus, D = a - b, shape (stimuli,)."""
+        """Distance between the images with A and with B for each stimulus, D = a - b."""
         bottom: Float64Array = self.means @ BOTTOM
         return bottom
 
     @property
     def pooled(self) -> tuple[Float64Array, Float64Array]:
-        """Variances of the mean positions y, a and b, pooled over stimuli, with their df.
+        """Variances of the neutral, A and B means, pooled over stimuli, with their df.
 
         What is said of all stimuli together uses these; a row has its own variance. Those of
         several wordings stay: what varies between wordings is pooled over stimuli anyway.
@@ -150,7 +153,7 @@ class Leans:
 
     @property
     def bottom_variance(self) -> Float64Array:
-        """Variance of each stimulus's distance D between the images with A and with B.
+        """Variance of each stimulus's distance between its images with A and with B.
 
         Where single images show none, it is the variance of D between stimuli.
         """
@@ -164,7 +167,7 @@ class Leans:
 
     @property
     def _true_variance(self) -> float:
-        """Variance of the true distances D between stimuli, without the noise of images.
+        """Variance over stimuli of the true distances between A's and B's images, without noise.
 
         T = max(0, var(D) - mean U), with U the variance of each D by its images.
         """
@@ -173,7 +176,7 @@ class Leans:
 
     @property
     def _shrinkage(self) -> float:
-        """Weight of a stimulus's own distance D against the mean D in its denominator.
+        """Weight of a stimulus's own distance, against the mean distance, in its denominator.
 
         It is T / (T + mean U), with T and U as in `_true_variance`.
         """
@@ -185,13 +188,13 @@ class Leans:
 
     @property
     def own_share(self) -> float:
-        """Weight of a stimulus's own D in its lean's denominator, its part in the mean included."""
+        """Weight of a stimulus's own distance in its denominator, with its part in the mean."""
         weight = self._shrinkage
         return weight + (1 - weight) / len(self.names)
 
     @property
     def denominators(self) -> Float64Array:
-        """Denominator of each lean: the stimulus's D, shrunk towards the mean D where it is noise.
+        """Denominator of each lean: the distance D, shrunk to the mean D as far as it is noise.
 
         w D_j + (1 - w) mean(D), w = T / (T + mean U), T = max(0, var(D) - mean U), with the
         variances U of D. The noise of A's images is in D_j and in N_j with opposite signs, so a
@@ -241,7 +244,7 @@ class Leans:
         return self._row_ratios(level, points, variances, dfs)
 
     def _null_variance(self, points: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Return the variance of each neutral mean, and its df, if leans were at these points."""
+        """Return each neutral mean's variance, and its df, as if leans were at these points."""
         square = float((self.bottom**2 - self.bottom_variance).mean())
         mixture = MixtureVariance.of(
             self._directed([0]), self._directed([1, 2]), square
@@ -273,7 +276,7 @@ class Leans:
         variances_of_means: Float64Array,
         dfs_of_means: Float64Array,
     ) -> Ratio:
-        """Return each lean less its point, given the variances of its means y, a and b.
+        """Return each lean less its point, given the variances of its neutral, A and B means.
 
         What the other stimuli add to the denominator adds to its variance, and so does how far the
         true D may lie from the mean.
@@ -303,7 +306,7 @@ class Leans:
         return ratio(shifted, bottom, means, variances, dfs, level)
 
     def _smoothed(self, variances_of_means: Float64Array) -> Float64Array:
-        """Return variances of y, a and b, that of y as with half an image more at A and at B."""
+        """Return the means' variances, neutral ones as with half an image more at A and at B."""
         n_images = np.array(
             [
                 sum(len(images.neutral) for images in wordings)
@@ -362,7 +365,10 @@ class Leans:
     def influence(
         self, number: int, top: float, bottom: float, *, wordings: bool = True
     ) -> Influence:
-        """Return each image's influence on `top` times N less `bottom` times D of one stimulus."""
+        """Return each image's influence on `top` times a numerator less `bottom` times a distance.
+
+        They are the N and D of one stimulus.
+        """
         n_wordings = len(self.images[number])
         weights = (top * TOP - bottom * BOTTOM) / n_wordings
         parts = [
@@ -426,7 +432,10 @@ def _scaled(
 
 
 def _effective_numbers(images: Sequence[Sequence[WordingImages]]) -> Float64Array:
-    """Return how many images of one prompt the means y, a and b are worth, shape (stimuli, 3)."""
+    """Return how many images of one prompt each neutral, A and B mean is worth.
+
+    Shape (stimuli, 3).
+    """
     by_stimulus = []
     for wordings in images:
         sides = zip(*(wording.sides for wording in wordings), strict=True)
@@ -435,7 +444,10 @@ def _effective_numbers(images: Sequence[Sequence[WordingImages]]) -> Float64Arra
 
 
 def _covariances(variances: Float64Array) -> Float64Array:
-    """Return the covariance matrix of each stimulus's N and D, from variances of y, a and b."""
+    """Return the covariance matrix of each stimulus's numerator and distance.
+
+    It follows from the variances of y, a and b.
+    """
     top = variances @ TOP**2
     both = variances @ (TOP * BOTTOM)
     bottom = variances @ BOTTOM**2
@@ -445,7 +457,7 @@ def _covariances(variances: Float64Array) -> Float64Array:
 
 
 def _numerator_weights(count: int) -> Float64Array:
-    """Return the numerator of one stimulus's lean as weights of N and D, shape (stimuli, 2).
+    """Return a lean's numerator as weights of every stimulus's N and D, shape (stimuli, 2).
 
     What the wordings add is the same for every stimulus, so the first stands for any of them.
     """
@@ -455,7 +467,7 @@ def _numerator_weights(count: int) -> Float64Array:
 
 
 def _denominator_weights(count: int, shrinkage: float) -> Float64Array:
-    """Return the denominator of one stimulus's lean as weights of N and D, shape (stimuli, 2)."""
+    """Return a lean's denominator as weights of every stimulus's N and D, shape (stimuli, 2)."""
     weights = np.zeros((count, 2))
     weights[:, 1] = (1 - shrinkage) / count
     weights[0, 1] += shrinkage

@@ -82,7 +82,7 @@ def _distances(images: Float64Array, centres: Float64Array) -> Float64Array:
 
 
 def left_out(sides: Sides) -> IntArray:
-    """Return the index of the anchor nearest to each anchor image, itself not in its mean."""
+    """Return the index of the anchor nearest to each anchor image, excluded from its own mean."""
     centres = sides.centres
     distances = _distances(sides.images, centres)
     for j in range(sides.k):
@@ -99,7 +99,7 @@ def left_out(sides: Sides) -> IntArray:
 
 
 def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Return the positions of the anchors' images, and of others, between two anchors.
+    """Return positions of anchors' images, and of others: 1 at the first anchor, -1 at the second.
 
     1 at the first mean, -1 at the second; of the anchors' images, each left out of its mean,
     and of the others.

@@ -43,7 +43,7 @@ def obedient(
     question: tuple[str, Sequence[str]],
     group: str,
 ) -> tuple[PromptImages, Seen]:
-    """Return the guided images that show the requested group, with the counts of both."""
+    """Return the guided images that show the requested group, and how many of them do."""
     keep = np.zeros(len(images), bool)
     total = Seen()
     for number, prompt in enumerate(images.prompts):
@@ -169,7 +169,7 @@ def how_to_look(has_question: bool) -> str:
 
 
 def breakdown(lean: Estimate) -> Estimate:
-    """Return the share of one group's images that must disobey to explain a lean alone.
+    """Return the share of one group's images that would have to disobey to explain a lean.
 
     It is 0 where the interval of the lean contains 0.
 

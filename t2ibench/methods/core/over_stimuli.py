@@ -77,7 +77,7 @@ def over_stimuli(
     groups: Sequence[tuple[str, IntArray, IntArray]],
     level: float,
 ) -> OverStimuli:
-    """Return the ratio of N (`top`) to D (`bottom`), each the sum of its means in groups.
+    """Return the ratio of `top` (N) to `bottom` (D), each summed over means of groups of stimuli.
 
     The stimuli of a group are a sample of all possible ones.
 

@@ -81,7 +81,7 @@ class CaptionPool(Strict):
 
 
 def same_but_for_captions(filled: Any, template: Any) -> bool:
-    """Return whether a filled task equals its template in all that captions do not decide."""
+    """Return whether a filled task equals its template except for what captions decide."""
     if type(filled) is not type(template) or filled.drawn_from is None:
         return False
     opened = filled.drawn_from.model_copy(update={"drawn": None})

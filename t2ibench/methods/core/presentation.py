@@ -185,7 +185,7 @@ class Panels:
 
 @dataclass(frozen=True, slots=True)
 class Combinations:
-    """A figure of how frequent combinations are, and would be if independent.
+    """A figure of how often combinations are shown, and would be if independent.
 
     The rows of the group have the scores 'joint_share', 'independent_share' and 'excess', the
     difference, with its interval; the details hold a `CrossingReport` of that name.

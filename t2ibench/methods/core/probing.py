@@ -53,7 +53,7 @@ def anchor_probabilities(
 
 
 def distance_margin(sizes: IntArray, level: float) -> float:
-    """Return half the width of the interval of a Kolmogorov-Smirnov distance of anchors.
+    """Return half the width of the interval of a Kolmogorov-Smirnov distance between anchors.
 
     Sampling moves a distance by no more than it moves the difference of the two distribution
     functions: c √(1/n_1 + 1/n_2), with c the quantile of Kolmogorov's distribution. Of more than

@@ -50,7 +50,7 @@ def placeholders(template: str) -> list[str]:
 
 
 def alternatives(template: str) -> list[str]:
-    """Return each template that choosing from alternatives such as '{child|kid}' gives.
+    """Return every template that alternatives such as '{child|kid}' in a template allow.
 
     Examples:
         >>> alternatives("a photo of a {child|kid} studying {stimulus}")

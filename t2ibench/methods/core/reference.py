@@ -130,7 +130,7 @@ def effects(similarities: Nearness) -> Float64Array:
 def place(
     values: npt.ArrayLike, reference: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Return the percentile and two-sided p-value of each effect among the reference texts'.
+    """Return the percentile and two-sided p-value of each effect among reference texts' effects.
 
     p = (1 + #{|reference| >= |value|}) / (R + 1) for R reference texts: exact where a
     text is exchangeable with them, whatever the images are. The percentile is the share

@@ -151,7 +151,7 @@ def _by_prompt(images: PromptImages) -> list[Float64Array]:
 
 
 def _mixture(rows: Float64Array, direction: Float64Array) -> Float64Array:
-    """Return each image's contribution to the variance along a direction, their mean."""
+    """Return each image's contribution to the variance along a direction, which is their mean."""
     if len(rows) < 2 or not direction.any():
         return np.zeros(len(rows))
     places = rows @ direction / np.linalg.norm(direction)

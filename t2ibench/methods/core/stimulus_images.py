@@ -59,7 +59,7 @@ def obeying(
     question: str | None,
     answers: Mapping[str, str],
 ) -> tuple[list[ImagesT], dict[str, Seen]]:
-    """Return stimuli without the guided images that fail to show their group, and counts.
+    """Return stimuli without guided images that fail to show their group, with counts.
 
     The counts are by answer: how many images show the group. All images and no counts
     are returned where nobody answered about some group. `answers` is group to the
@@ -101,10 +101,10 @@ def read_groups(
 def text_leans(
     images: Sequence[StimulusImages], first: str, second: str, evidence: Evidence
 ) -> tuple[Float64Array, Float64Array]:
-    """Return the N and D that give each lean, from embeddings of prompts instead of images.
+    """Return each lean's numerator N and distance D, from embeddings of prompts, not images.
 
-    N is a lean's numerator and D the distance of the groups. Both are NaN for a
-    stimulus whose prompts without a group, or with either, have no vector.
+    Both are NaN for a stimulus whose prompts without a group, or with either, have no
+    vector.
     """
     points = []
     for stimulus in images:

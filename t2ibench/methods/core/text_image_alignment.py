@@ -97,7 +97,7 @@ def measure_prompts(
 
 
 def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
-    """Return the mean cosine of images with their prompts, over prompts, with interval.
+    """Return the mean over prompts of their images' cosines with the prompt, with interval.
 
     x̄ = mean over prompts p of x_p, V = C / (C − 1) Σ_c (Σ_{p in c} (x_p − x̄) / P)² over the C
     units, t with C − 1 degrees of freedom (a cluster-robust variance; Liang and Zeger 1986). Words
@@ -214,7 +214,7 @@ def _with_words(
 
 
 def _of_images(prompts: Sequence[PromptCosines]) -> tuple[float, float]:
-    """Return the variance, and its df, of a mean over fixed prompts with other images."""
+    """Return the variance, and its df, of a mean over prompts as if only images varied."""
     if any(len(prompt.cosines) < 2 for prompt in prompts):
         return float("nan"), float("nan")
     sizes = np.array([len(prompt.cosines) for prompt in prompts])

@@ -31,10 +31,9 @@ def in_wordings(leans: Leans, numbers: Sequence[int]) -> Leans:
 
 
 def by_wording(leans: Leans) -> tuple[Float64Array, Float64Array]:
-    """Return the N and D that give each stimulus's lean in each wording.
+    """Return the numerator N and the distance D of each stimulus's lean in each wording.
 
-    N is the lean's numerator and D the distance of the groups, each of shape (stimuli,
-    wordings).
+    Each has the shape (stimuli, wordings).
     """
     means = project(leans.images, leans.directions[:, None])[0, ..., 0]
     return means @ TOP, means @ BOTTOM
@@ -99,7 +98,10 @@ def over_stimuli_and_wordings(
 
 
 def _wording_scores_interaction(both: Float64Array, groups: Groups) -> Float64Array:
-    """Return what stimulus-wording interaction adds to the covariance of mean N and D."""
+    """Return what the interaction of stimulus and wording adds to the means' covariance.
+
+    Shape (2, 2), for the means of N and of D.
+    """
     count = both.shape[2]
     total = np.zeros((2, 2))
     for _, at, _ in groups:
@@ -209,7 +211,7 @@ def wording_report(
 def _between(
     top: Float64Array, bottom: Float64Array, groups: Groups
 ) -> tuple[float, float | None]:
-    """Return the standard deviation of the mean lean over wordings, and p that it is 0.
+    """Return the standard deviation of the mean lean over wordings, and the p-value that it is 0.
 
     With W = N - v D at the pooled value v, c_t the sum over groups of W's mean over stimuli, and
     M the part of its variance that the interaction of stimulus and wording explains,

@@ -13,10 +13,9 @@ from t2ibench.methods.core.influence import Influence
 
 @dataclass(frozen=True, slots=True)
 class WordingVariance:
-    """What the choice of wordings adds to the variance of a lean's N and D.
+    """What the choice of wordings adds to the variance of leans' numerators and distances.
 
-    N is the lean's numerator and D the distance of the groups, each a mean over
-    wordings.
+    They are N and D, each a mean over wordings.
 
     A wording moves the images of every stimulus in its own way, and perhaps all of them in a
     common one. With x the N and D of stimulus k of K in wording t of T,
@@ -54,7 +53,7 @@ class WordingVariance:
     def of(
         cls, top: Float64Array, bottom: Float64Array, images: Float64Array
     ) -> WordingVariance:
-        """Estimate what wordings add to the variance of N and D, by analysis of variance.
+        """Estimate what wordings add to the variance of leans, by analysis of variance.
 
         Args:
             top: N of each stimulus in each wording, shape (stimuli, wordings).
@@ -127,7 +126,10 @@ class WordingVariance:
         ]
 
     def influence(self, number: int, name: str, top: float, bottom: float) -> Influence:
-        """Return each wording's influence on `top` times N less `bottom` times D of a stimulus."""
+        """Return each wording's influence on `top` times a numerator less `bottom` times D.
+
+        The numerator N and the distance D are those of one stimulus.
+        """
         weights = np.array([top, -bottom])
         variance = float(weights @ self.added @ weights)
         moved = weights @ self.residuals[:, number]
@@ -148,7 +150,7 @@ def nearest_covariance(matrix: Float64Array) -> Float64Array:
 
 
 def _summed_products(residuals: Float64Array) -> Float64Array:
-    """Return the (2, 2) products of N's and D's residuals, summed over stimuli and wordings."""
+    """Return the products of residuals, summed over stimuli and wordings, shape (2, 2)."""
     products: Float64Array = np.einsum("ikt,jkt->ij", residuals, residuals)
     return products
 
@@ -174,7 +176,7 @@ def _degrees_of_f_test(
 def _totals(
     images: Float64Array, between: Float64Array, excess: Float64Array
 ) -> Float64Array:
-    """Return the variance of each stimulus's N and D, from images and wordings together."""
+    """Return the variance of each stimulus's numerator and distance, with images and wordings."""
     n_stimuli = len(images)
     of_images = np.stack([images[:, 0, 0], images[:, 1, 1]])
     unscaled = np.maximum(of_images + np.diag(excess)[:, None], 0.0)
