@@ -66,7 +66,7 @@ class BoundedProportion:
         return low, high
 
     def p(self, expected: float) -> float:
-        """Return the two-sided p-value that the share is `expected`, as the interval has it.
+        """Return the two-sided p-value that the share is `expected`, to agree with the interval.
 
         It is 1 for a share between the bounds; nan for an expected share of 0 or 1.
         """
@@ -80,7 +80,7 @@ class BoundedProportion:
         return 1.0 - self._covered(errors_out)
 
     def _covered(self, errors_out: float) -> float:
-        """Return the least probability that ends this many standard errors outside cover."""
+        """Return the least coverage of an interval with ends this many standard errors out."""
         widest = max(self.least.error, self.most.error)
         width = self.most.value - self.least.value
         above_low_end = ndtr(errors_out + width / widest)

@@ -84,7 +84,7 @@ class Clusters:
 
     @cached_property
     def equal_sized(self) -> bool:
-        """Return whether all clusters have the same size."""
+        """Whether all clusters have the same size."""
         return bool((self.sizes == self.sizes[0]).all())
 
     @property

@@ -305,7 +305,7 @@ def shared_variance(
     units: Sequence[Hashable],
     words: Sequence[Hashable],
 ) -> tuple[float, float]:
-    """Return the variance, and its df, that words of several units add to a weighted sum.
+    """Return the variance, and its df, that words shared by units add to a weighted sum.
 
     The units, such as stimuli, are the clusters of the variance that it is added to.
 

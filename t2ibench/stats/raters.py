@@ -385,7 +385,7 @@ class _Votes:
 
     @property
     def disputed(self) -> bool:
-        """Return whether people disagree about any image."""
+        """Whether people disagree about any image."""
         largest = self.counts.max(axis=1, initial=0.0)
         in_several_classes = largest < self.sizes
         return bool(in_several_classes.any())

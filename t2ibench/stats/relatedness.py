@@ -206,7 +206,7 @@ def positive_definite(related: Float64Array) -> Float64Array:
 
 
 def effective_number(noise: Float64Array) -> float:
-    """Return the number of independent words whose mean would be as precise.
+    """Return how many independent words would have a mean as precise as these words' mean.
 
     It is 1 / mean of the correlations.
 

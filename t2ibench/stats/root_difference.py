@@ -305,7 +305,7 @@ class _Model:
     def _studentised(
         self, x: _TwoByDraws, scale: _TwoByDraws, difference: float
     ) -> tuple[Float64Array, _TwoByDraws]:
-        """Return Z for a difference of roots, and the mean squares at that difference nearest x."""
+        """Return Z for a difference of roots, and the mean squares with it closest to `x`."""
         half = difference / 2
         mean = np.maximum(x.mean(axis=0, keepdims=True), 0.0)
         squares = np.repeat(mean, 2, axis=0)

@@ -17,7 +17,7 @@ from t2ibench.methods.core.influence import Influence
 
 @dataclass(frozen=True, slots=True)
 class Poles:
-    """Two attributes as the ends of an axis, each given by independent units.
+    """Two attributes as the ends of an axis, each given by several independent rows.
 
     Attributes:
         a: A unit of A a row, such as the mean of a prompt's images, shape (p, d).
@@ -168,7 +168,7 @@ class _Sums:
 
     @classmethod
     def of(cls, poles: Poles) -> _Sums:
-        """Return the sums over all units."""
+        """Return the sums over all rows."""
         a = poles.a
         b = poles.b
         products = np.zeros(1)

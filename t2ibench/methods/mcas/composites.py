@@ -65,9 +65,9 @@ def combine(
 def composite(ii: float, itp: float, it: float, tt: float) -> dict[str, float]:
     """Return the composite scores MCAS, delta and alpha, computed from four associations.
 
-    MCAS (composite_association_score) = II + ITP + IT + TT, delta (diffusion_bias) = |
-    |II| - |TT| | and alpha (bias_amplification) = | (ITP + IT) / (2 TT) |, nan where TT
-    is 0.
+    composite_association_score = II + ITP + IT + TT
+    diffusion_bias = | |II| - |TT| |
+    bias_amplification = | (ITP + IT) / (2 TT) |, nan where TT is 0
 
     Source: Mandal et al. 2024, eqs. 3, 4 and 5.
 

@@ -33,7 +33,7 @@ class EqualSpread:
 
     @classmethod
     def of(cls, attributes: Attributes, targets: Sequence[Target]) -> EqualSpread:
-        """Return attributes and targets with images divided by what those of a prompt share.
+        """Return attributes and targets with embeddings scaled so that prompts' images vary alike.
 
         The direction of the axis decides what they have in common, and the division
         decides the direction. So there are two steps: without a direction, and with
@@ -73,7 +73,7 @@ def _divided(
     common: Sequence[CommonSquares],
     direction: Float64Array | None,
 ) -> list[list[PromptImages]]:
-    """Return the images of each kind, divided by what those of a prompt have in common.
+    """Return the images of each kind, scaled so that every prompt's have as much in common.
 
     Args:
         kinds: The images of all targets, of A, and of B.

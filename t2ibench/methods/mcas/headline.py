@@ -103,7 +103,7 @@ def headline_of_leans(
     level: float,
     fixed_prompts: Inference | None = None,
 ) -> HeadlineEstimate:
-    """Return the headline of targets whose leans are known, for other targets by default.
+    """Return the headline of targets from their leans; by default it is about other targets.
 
     Its default question is the one about other targets. Those of one test differ in more
     than the attribute (a kitchen, a football ground), and where that happens to lie along

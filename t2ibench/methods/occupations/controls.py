@@ -124,10 +124,10 @@ def _variances(pairs: Sequence[PairLeans], p: float | None) -> Control | None:
 
 
 def _excess_of_other_directions(leans: Leans) -> tuple[float, float] | None:
-    """Return how far N² exceeds its variance along other directions, and the common part.
+    """Return how far squared leans exceed chance along other directions, and the common part.
 
-    N is the numerator of a lean; the common part is what all stimuli share. Both are 0
-    where the mean is less than its standard error over stimuli.
+    The leans are unscaled (N, the numerators); the common part is what all stimuli
+    share. Both are 0 where the mean is less than its standard error over stimuli.
     """
     halves = lean_controls.other_directions(leans)
     if not halves:

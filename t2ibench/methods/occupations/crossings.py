@@ -148,7 +148,7 @@ def _directions(images: Sequence[_CrossedImages], axes: int) -> Float64Array:
 
 
 def _mixture(images: _CrossedImages, directions: Float64Array) -> _Mixture:
-    """Estimate which shares of the combinations a stimulus's images without a group have."""
+    """Estimate the shares of combinations that a stimulus's images without a group show."""
     signs = _signs(len(directions))
     places = [cell @ directions.T for cell in images.cells]
     middle = np.mean([place.mean(axis=0) for place in places], axis=0)
@@ -179,7 +179,7 @@ def _mixture(images: _CrossedImages, directions: Float64Array) -> _Mixture:
 def _half_distances(
     places: Sequence[Float64Array], signs: Float64Array
 ) -> Float64Array:
-    """Return half the distance between an attribute's two groups, for each; 1 where it is 0.
+    """Return half the distance between the two groups of each attribute; 1 where it is 0.
 
     Shares do not depend on it: it keeps products of places within the range of numbers.
     """

@@ -94,7 +94,7 @@ def other_forms(task: OccupationsTask) -> list[str]:
 
 
 def needs(task: OccupationsTask, settings: Settings) -> Needs:
-    """Return the images and texts that a task needs, and its questions about shown groups."""
+    """Return the images and texts that a task needs, and questions that check groups."""
     _, n_guided = task.image_counts(settings)
     stimuli = settings.limited(task.concept.names)
     prompts: list[PromptNeed] = []

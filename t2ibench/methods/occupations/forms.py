@@ -101,7 +101,7 @@ def contrast_names(forms: Sequence[str], pair: GroupPair) -> dict[str, tuple[str
 
 
 def adjusted(scores: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Return the p-values of all contrasts of forms after Holm, as an entry of `details`."""
+    """Return the p-values of all contrasts of forms after Holm's correction, for `details`."""
     names = [name for name in scores if name.startswith(f"{CONTRAST}:")]
     corrected = holm([scores[name].p for name in names])
     return {"forms_holm": dict(zip(names, corrected, strict=True))} if names else {}

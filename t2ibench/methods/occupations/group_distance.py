@@ -1,4 +1,4 @@
-"""Distances between images of different groups, apart from images without a group."""
+"""Distances between images of different groups, whatever images without a group are like."""
 
 from __future__ import annotations
 

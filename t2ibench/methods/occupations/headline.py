@@ -47,7 +47,7 @@ class ScaledLeans:
 
     @classmethod
     def of(cls, pairs: Sequence[PairLeans]) -> ScaledLeans:
-        """Return the leans of all pairs, each pair scaled so that the mean square of its D is 1."""
+        """Return the leans of all pairs, scaled so that each pair's mean squared distance is 1."""
         parts = []
         scales = []
         for pair in pairs:

@@ -90,7 +90,7 @@ class StimuliConcept(Strict):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the concept's stimuli."""
+        """Names of the concept's stimuli."""
         return tuple(stimulus.name for stimulus in self.stimuli)
 
     def stimulus(self, name: str) -> Stimulus:
@@ -100,19 +100,21 @@ class StimuliConcept(Strict):
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """Return the names of the forms that every stimulus has; empty without forms."""
+        """Names of the forms that every stimulus has; empty without forms."""
         return tuple(self.stimuli[0].forms)
 
     @property
     def headline_form(self) -> str | None:
-        """Return the form that the headline is about: the neutral one, or else the first."""
+        """Form that the headline is about: the neutral one, or else the first."""
         if NEUTRAL in self.forms:
             return NEUTRAL
         return self.forms[0] if self.forms else None
 
 
 class OccupationsTask(GuidedTask):
-    """The association of each stimulus with groups (Wang et al. 2023, sections 5.3 and 5.4).
+    """A task that measures how far images of each stimulus lean to groups.
+
+    The method is that of Wang et al. 2023, sections 5.3 and 5.4.
 
     Attributes:
         concept: The stimuli, for example occupations. With `forms`, the grammatical forms of each
@@ -141,7 +143,7 @@ class OccupationsTask(GuidedTask):
 
     @property
     def combinations(self) -> list[WordGroup]:
-        """Return every combination of crossed groups, the last attribute changing first.
+        """Every combination of the attributes' groups; the last attribute changes first.
 
         The words of later attributes stand first, as in "old female".
         """
@@ -251,7 +253,7 @@ def _check_forms(task: OccupationsTask) -> Iterator[checks.Finding]:
 def _check_guided_texts(
     stimulus: Stimulus, groups: list[str], at: checks.Location
 ) -> Iterator[checks.Finding]:
-    """Yield a problem for each group that a stimulus's `guided` texts miss or do not know."""
+    """Yield a problem for each group that a stimulus's `guided` texts omit or do not know."""
     if stimulus.forms and stimulus.guided is None:
         texts = ", ".join(f"{group}: …" for group in groups)
         yield checks.Finding(

@@ -42,7 +42,7 @@ def compare_sets(
 
 
 def adjusted_sets(scores: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Return the p-values of every two sets after Holm, as an entry of `details`."""
+    """Return the p-values of every two sets after Holm's correction, for `details`."""
     names = [name for name in scores if name.startswith("sets:")]
     if not names:
         return {}

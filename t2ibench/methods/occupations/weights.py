@@ -97,7 +97,7 @@ def weight_rows(pairs: Sequence[PairLeans]) -> list[dict[str, Estimate]]:
 
 
 def _visible(leans: Leans) -> Float64Array:
-    """Return how far the groups' images are apart in each stimulus: its shrunk D, at least 0."""
+    """Return the shrunk distance of the groups' images in each stimulus, at least 0."""
     visible: Float64Array = np.maximum(leans.denominators, 0.0)
     return visible
 

@@ -111,7 +111,7 @@ def associate(
 def published_scores(
     task: T2iatTask, concepts: Mapping[str, Associations], settings: Settings
 ) -> dict[str, Estimate]:
-    """Return the paper's scores: differential association, effect size and each concept's own.
+    """Return the paper's differential association, effect size and concepts' own associations.
 
     S = mean over X of Asc - mean over Y of Asc                        (eq. 1)
     d = S / pooled within-group SD of Asc          (eq. 4; other SDs by `effect_size`)

@@ -42,7 +42,7 @@ class Sides:
 
     @property
     def positions(self) -> list[IntArray]:
-        """Positions among all stimuli of those of X, and of those of Y."""
+        """Positions of X's stimuli, and of Y's stimuli, among all stimuli."""
         return [at for _, at, _ in self.groups]
 
     def weights(self, bottom: Float64Array) -> Float64Array:
