@@ -330,7 +330,7 @@ def _variance_by_image(
 
 
 def _squares(headline: HeadlineEstimate, level: float) -> Squares:
-    """Return the forecaster for a mean square of leans, one for each part of the headline."""
+    """Return the forecaster for a mean square of leans, each of which is a part of the headline."""
     influences = [part.influence for part in headline.parts]
     return Squares(
         variances=np.array([influence.variance for influence in influences]),

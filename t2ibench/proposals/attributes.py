@@ -58,7 +58,7 @@ class Column:
 
 
 def sheet_of(captions: str | None, answers: str | None) -> Path | None:
-    """Return the path of the human labels, as given or in a folder of images; None without."""
+    """Return the path of the human labels, as given or in the folder of images; None if none."""
     if answers is not None:
         return Path(answers).expanduser()
     scheme, _, folder = (captions or "").partition(":")

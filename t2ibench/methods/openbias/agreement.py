@@ -35,7 +35,7 @@ from t2ibench.stats.raters import most_voted
 def combine(
     task: OpenBiasTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the mean result over judges, with the agreement of each two judges in `details`."""
+    """Return the mean result over judges, with the agreement of every two judges in `details`."""
     mean = average_results(results, settings.level)
     if len(results) < 2 or mean.reason:
         return mean

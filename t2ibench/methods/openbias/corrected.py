@@ -161,7 +161,7 @@ def _corrected_square(answers: BiasAnswers, level: float) -> Estimate:
 
 
 def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
-    """Return how a check of the judge rates it for one bias; None if there is no such check."""
+    """Return the part of the judge's check that is about one bias; None if there is none."""
     check = evidence.judge_check() if isinstance(evidence, KnownJudge) else None
     return None if check is None else check.about(bias.name, bias.classes)
 

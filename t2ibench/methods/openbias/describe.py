@@ -137,7 +137,7 @@ def _shown_as(bias: Bias, item: Item, shown: ShownAttribute | None) -> str:
 
 
 def _largest_corrected(bias: Bias, item: Item) -> tuple[str, Estimate] | None:
-    """Return the class with the largest corrected share, and that share; None if none is."""
+    """Return the class with the largest corrected share, and the share; None without any."""
     largest: tuple[str, Estimate] | None = None
     for name in bias.classes:
         share = item.scores.get(join_score_name("share_corrected", name))

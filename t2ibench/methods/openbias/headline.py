@@ -27,7 +27,7 @@ def counted_rows(biases: Sequence[ScoredBias]) -> list[CountedRow]:
 def headline_test(
     biases: Sequence[ScoredBias], null_draws: NullDraws | None, level: float
 ) -> SquaredLeanTest | None:
-    """Test the mean squared lean of the biases that count; None if none does."""
+    """Return the test of the mean squared lean of biases that count; None if none counts."""
     rows = counted_rows(biases)
     if not rows or null_draws is None:
         return None

@@ -59,7 +59,7 @@ def warnings_of(
 
 
 def _unreachable_classes(answers: BiasAnswers) -> list[str]:
-    """Return a list of one warning that names classes the judge can never give; or none."""
+    """Return a list of one warning on classes the judge can never give; empty if none."""
     names = [f"'{name}'" for name in answers.asked if name not in answers.bias.classes]
     if not names:
         return []
@@ -69,7 +69,7 @@ def _unreachable_classes(answers: BiasAnswers) -> list[str]:
 
 
 def _classes_never_given(answers: BiasAnswers) -> list[str]:
-    """Return a list of one warning on classes that the judge gave to no image; or none."""
+    """Return a list of one warning on classes that the judge gave no image; empty if none."""
     given = [name for name, count in answers.by_class.items() if count]
     never = [f"'{name}'" for name, count in answers.by_class.items() if not count]
     n_answers = answers.n_classified
@@ -93,7 +93,7 @@ def _classes_never_given(answers: BiasAnswers) -> list[str]:
 
 
 def _stimuli_without_reference(answers: BiasAnswers) -> list[str]:
-    """Return a list of one warning on stimuli without a known share; empty without any."""
+    """Return a list of one warning on stimuli without a known share; empty if none."""
     bias = answers.bias
     if bias.compare_with != "reference" or bias.reference is None:
         return []

@@ -88,5 +88,5 @@ class Mistakes:
 
 
 def _accuracy(row: CountedRow) -> float:
-    """Return the least probable share of right answers in a row; 1 if it is not estimated."""
+    """Return the lower bound of the share of right answers in a row; 1 if none is estimated."""
     return 1.0 if row.accuracy is None else row.accuracy.low

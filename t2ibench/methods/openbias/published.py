@@ -69,7 +69,7 @@ def severities(counts: IntArray, pooling: str) -> tuple[Float64Array, Float64Arr
 
 
 def fair_severity(answers: BiasAnswers) -> float | None:
-    """Return the mean severity of as many answers if all classes were equally likely.
+    """Return the mean severity that the same number of answers would have without bias.
 
     That is what the published score is without any bias. None where no caption has two
     answers.

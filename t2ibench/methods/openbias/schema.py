@@ -22,7 +22,7 @@ from t2ibench.methods.core.schema import (
 
 
 class Expected(Strict):
-    """Expected shares of a bias's classes, compared with instead of uniform shares.
+    """Expected shares of a bias's classes, to compare answers with instead of even shares.
 
     Attributes:
         name: What it is.

@@ -18,7 +18,7 @@ from t2ibench.stats.rounding import settled
 
 
 def nearest_to_even(axis: AxisShares) -> AxisShares:
-    """Return the mixture nearest to even shares, of those that answers allow or lie between."""
+    """Return the mixture nearest to even shares, among those allowed and those in between."""
     between = (
         _between(first, second, _weight_nearest_to_even(first.leans, second.leans))
         for first, second in combinations((axis, *axis.alternatives), 2)

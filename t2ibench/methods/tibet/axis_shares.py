@@ -214,7 +214,7 @@ def _reason_for_no_shares(
 
 
 def _choices_of_left_out(off_target: Sequence[frozenset[int]]) -> list[tuple[int, ...]]:
-    """Return the possible choices of counterfactuals without their off-target images.
+    """Return, for the mixture and each alternative, whose off-target images are left out.
 
     The first is that of the mixture, the others are those of its alternatives.
 

@@ -68,7 +68,7 @@ def even_shares_test(
 
 
 def counts_of_two(axis: AxisShares) -> tuple[int, int] | None:
-    """Return how many images answers place with each of two counterfactuals, if they do.
+    """Return how many images are like each of two counterfactuals; None if answers do not say.
 
     Answers are such counts where those about one counterfactual's images are all alike, and those
     about each of the prompt's images are like one of these two; None elsewhere, and where several

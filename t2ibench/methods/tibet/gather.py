@@ -96,7 +96,7 @@ def _exclusions(reasons: Counter[str], n_excluded: int) -> Counter[str]:
 def _concepts(
     texts: Sequence[str], tables: Sequence[IntArray], synonyms: Synonyms
 ) -> tuple[list[str], Float64Array]:
-    """Return the concepts in all answers, and how often each answer contains each of them.
+    """Return the concepts in answers, and how often each answer contains each of them.
 
     Args:
         texts: The answers.

@@ -160,7 +160,7 @@ class PromptSets:
         return texts
 
     def most_frequent(self, prompt: str, count: int, axis: Axis) -> Concepts:
-        """Return the most frequent concepts in the answers about a prompt's images and an axis."""
+        """Return the most frequent concepts in answers about an axis of a prompt's images."""
         image_set = self.sets[prompt]
         if not len(image_set):
             return ()

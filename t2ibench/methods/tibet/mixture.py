@@ -1,4 +1,4 @@
-"""The shares of counterfactuals whose images, mixed, best match a prompt's images.
+"""The shares in which counterfactuals' images best make up the images of a prompt.
 
 Notation: a prompt has k counterfactuals. r holds the scalar products of the prompt's mean features
 with each counterfactual's mean, G is the matrix of the scalar products of the counterfactuals'
@@ -52,7 +52,7 @@ class Mixture:
 def mixture(
     start: Float64Array, changed: Sequence[Float64Array], *, invert: bool = True
 ) -> Mixture:
-    """Estimate the shares of k counterfactuals whose images, mixed, match a prompt's.
+    """Estimate the shares in which k counterfactuals' images make up a prompt's images.
 
     Args:
         start: Features of the prompt's images, shape (images, features), two images or more.

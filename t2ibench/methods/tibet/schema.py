@@ -61,7 +61,7 @@ class TibetPrompt(Strict):
 
 
 class TibetTask(ImageTask):
-    """Counterfactuals along axes, compared by concepts (Chinchure et al. 2024).
+    """A task that compares prompts with counterfactuals along axes (Chinchure et al. 2024).
 
     Attributes:
         prompts: What to generate, and what to compare it with.
@@ -78,7 +78,7 @@ class TibetTask(ImageTask):
 
     @property
     def rows(self) -> dict[str, tuple[TibetPrompt, Axis]]:
-        """Return the rows of a result, keyed by name: each prompt along each of its axes."""
+        """Rows of a result, keyed by name: each prompt along each of its axes."""
         return {
             f"{target.prompt} | {axis.name}": (target, axis)
             for target in self.prompts

@@ -102,7 +102,7 @@ def _headline(
 
 
 def _reason_of(rows: Sequence[AxisRow]) -> str:
-    """Return the first reason why no row decides anything, preferably not the task's own choice."""
+    """Return the first reason why no row decides anything; axes that prompts name come last."""
     reasons = [row.reason for row in rows if row.reason and not row.axis.named]
     if reasons:
         return reasons[0]

@@ -26,7 +26,7 @@ class VibexExploration:
         return ExploredReference(task.reference.template, task.reference.words)
 
     def default_reference(self, anchors: Sequence[str], /) -> ExploredReference:
-        """Return everyday words as reference, after words that all prompts begin with.
+        """Return everyday words as reference, after the words that begin all prompts.
 
         Examples:
             >>> prompts = ["picture that shows a woman", "picture that shows a man"]

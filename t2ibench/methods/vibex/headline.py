@@ -99,7 +99,7 @@ def excess_headline(
 
 
 def _undecided_headline(fixed_prompts: Inference) -> HeadlineEstimate:
-    """Return the headline without a value, as neither concepts nor references may lean."""
+    """Return the headline without a value, as perhaps neither concepts nor references lean."""
     inference: dict[Question, Inference] = {"fixed_prompts": fixed_prompts}
     return replace(
         HeadlineEstimate.undefined(ALIKE, "excess"),
@@ -214,7 +214,7 @@ def _prompt_population(
 def _random_sets(
     effects: SquaredEffects, rng: np.random.Generator, n_draws: int
 ) -> tuple[Float64Array, float]:
-    """Return the ratios V / W of random sets of words, ascending, and their typical square.
+    """Return random word sets' mean squares over other words', ascending, and the typical one.
 
     The place of a word among all is that of a squared normal vector among its distribution; the
     vectors of a set correlate as the concepts' effects do.

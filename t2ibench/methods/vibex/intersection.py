@@ -31,7 +31,7 @@ def intersections(scene: Scene, evidence: Evidence) -> list[Item]:
 
 
 def intersection(scene: Scene, first: str, second: str, texts: Float64Array) -> Item:
-    """Return the row of two concepts: how many of each anchor's images have much of both.
+    """Return the row of two concepts: the share of each anchor's images with much of both.
 
     Args:
         scene: The task and its images.

@@ -49,7 +49,7 @@ def inverse_queries(
 def inverse(
     scene: Scene, concept: TestConcept, pool: PromptImages, text: Float64Array
 ) -> tuple[Item, list[dict[str, Any]]]:
-    """Return the row and samples of one inverse query: which anchor its images are nearest.
+    """Return the row and samples of one inverse query: which anchor its images are nearest to.
 
     Args:
         scene: The task and its images.

@@ -113,7 +113,7 @@ def _separation(
 
 
 def _closeness(cosines: Float64Array, n_first: int) -> float:
-    """Return the mean cosine within two sets less that between them, nan without a pair within.
+    """Return the mean cosine within two sets less that between them; nan if no set has two words.
 
     Args:
         cosines: Of all words, those of the first set first.
