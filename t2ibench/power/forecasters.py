@@ -124,7 +124,7 @@ class Squares:
         return self.variances[rows] / images, np.maximum(self.dfs[rows] * images, 1.0)
 
     def width(self, effect: float, images: float, prompts: float) -> float:
-        """Return the expected width of the interval of the root, which tables show."""
+        """Return the expected width of the interval of the root mean square."""
         variances, dfs = self._rows(images, prompts)
         estimate = mean_square(
             np.sqrt(effect**2 + variances), variances, dfs, level=self.level
@@ -172,7 +172,7 @@ class Shares:
         return float(np.sqrt(with_effect / prompts)), float(np.sqrt(floor / prompts))
 
     def width(self, effect: float, images: float, prompts: float) -> float:
-        """Return the expected width of the interval of the root, which tables show."""
+        """Return the expected width of the interval of the root mean square."""
         error, _ = self._errors(effect, images, prompts)
         half = float(norm.ppf((1 + self.level) / 2)) * error
         return _root(effect**2 + half) - _root(effect**2 - half)

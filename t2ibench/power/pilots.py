@@ -31,7 +31,7 @@ from t2ibench.tasks.run_tasks import with_kept
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of a task in a run: its numbers of images, prompts and concepts.
+    """The size of a task in a run: how many images, prompts and concepts it has.
 
     Attributes:
         images: Images of the prompts that have the most.

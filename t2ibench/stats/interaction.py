@@ -128,7 +128,10 @@ def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
 
 
 def _jackknife_variance(counts: Float64Array) -> Float64Array:
-    """Return the jackknife variance over images of each prompt's excess, (prompts, cells)."""
+    """Return the jackknife variance of how far each combination's share exceeds chance.
+
+    Shape (prompts, cells); the jackknife is over images.
+    """
     prompts, *classes = counts.shape
     flat = counts.reshape(prompts, -1)
     cells = flat.shape[1]
@@ -162,7 +165,7 @@ def _margins(counts: Float64Array) -> tuple[Float64Array, Float64Array, Float64A
 
 
 def unbiased_excess(counts: Float64Array) -> Float64Array:
-    """Return unbiased estimates of each combination's excess over independent classes.
+    """Return how far each combination's share exceeds the product of its classes' shares, unbiased.
 
     The excess is P(a, b) - P(a) P(b) within each prompt.
 
@@ -188,7 +191,7 @@ def unbiased_excess(counts: Float64Array) -> Float64Array:
 
 
 def _null_variance(counts: Float64Array) -> Float64Array:
-    """Return the variance of each excess as if classes were independent, smoothed by one image.
+    """Return the variance of shares' surplus over chance as if classes were independent, smoothed.
 
     The additional image is of every class with the same probability:
 
@@ -305,7 +308,7 @@ def shared_variance(
     units: Sequence[Hashable],
     words: Sequence[Hashable],
 ) -> tuple[float, float]:
-    """Return the variance, and its df, that words shared by units add to a weighted sum.
+    """Return the variance, and its df, that words shared between stimuli add to a weighted sum.
 
     The units, such as stimuli, are the clusters of the variance that it is added to.
 

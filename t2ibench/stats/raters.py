@@ -29,7 +29,7 @@ _LEAST = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A number with its interval; missing numbers are None."""
+    """A number with its interval; None stands for what is unknown."""
 
     value: float | None
     low: float | None = None
@@ -494,7 +494,7 @@ class _Votes:
         even = 1 / self.k
 
         def power_sum(power: int) -> Float64Array:
-            """Return the sum over people of a power of x, which is 1 − 1/k or −1/k."""
+            """Return the sum over people of a power of their votes, each 1 − 1/k or −1/k."""
             of_class = counts * (1 - even) ** power
             of_others = others * (-even) ** power
             total: Float64Array = of_class + of_others
@@ -546,7 +546,7 @@ def _majority_table(votes: int, k: int) -> tuple[Float64Array, Float64Array]:
 
 
 def coded(answers: Sequence[Mapping[str, str]], classes: Sequence[str]) -> IntArray:
-    """Return people's votes about images as class numbers.
+    """Return people's votes about images as indices of classes, shape (images, people).
 
     Args:
         answers: For each image, person to answer.

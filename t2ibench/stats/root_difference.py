@@ -73,7 +73,7 @@ def root_difference(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> RootDifference:
-    """Return the difference of the root mean squares of the same items in two runs.
+    """Return the difference of two runs' root mean squares of the same items, with its test.
 
     The unbiased mean squares x₁ and x₂ are compared by their roots.
 

@@ -173,7 +173,7 @@ class Influence:
         return float(JointInfluence([self, other]).covariance[0, 1])
 
     def same(self, other: Influence) -> bool:
-        """Return whether two influences are equal, unit by unit."""
+        """Return whether two influences are equal in all of their values."""
         return (
             self.strata == other.strata
             and np.array_equal(self.stratum, other.stratum)
@@ -256,7 +256,7 @@ class JointInfluence:
 
 
 def _translated(influence: Influence, number_of: Mapping[str, int]) -> IntArray:
-    """Return each unit's stratum as its number in a list that several influences share."""
+    """Return the stratum of each unit, such as an image, as its number in a shared list."""
     if not influence.strata:
         return influence.stratum
     numbers = np.array([number_of[name] for name in influence.strata], np.int64)
@@ -264,9 +264,9 @@ def _translated(influence: Influence, number_of: Mapping[str, int]) -> IntArray:
 
 
 def _numbers_with_floors(influences: Sequence[Influence]) -> list[IntArray]:
-    """Return the unit numbers of each influence, with a new one in place of `FLOOR`.
+    """Return the numbers of each influence's units, such as images, without `FLOOR`.
 
-    These are negative, and the same for equal influences only.
+    In its place are negative numbers, the same for equal influences only.
     """
     numbers = []
     # Each influence with a floor that is not equal to an earlier one.
@@ -288,7 +288,7 @@ def _numbers_with_floors(influences: Sequence[Influence]) -> list[IntArray]:
 def _distinct_units(
     stratum: IntArray, unit: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the distinct units in order, and the position of every unit among them.
+    """Return the distinct units, such as images, in order, and every unit's position among them.
 
     Returns:
         Stratum and number of each distinct unit, shape (m,), and positions of shape (n,).

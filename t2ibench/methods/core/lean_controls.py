@@ -89,7 +89,7 @@ def spread(
 
 
 def lean_spread(leans: Leans, first: str, second: str) -> Control:
-    """Return the control of unequal variation for leans, stricter where A and B hardly differ.
+    """Return the control that compares how A's and B's images vary, stricter if they hardly differ.
 
     Where one side varies more, the leans of data sets that pass the gate would be too low.
     """

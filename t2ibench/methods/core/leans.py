@@ -365,9 +365,9 @@ class Leans:
     def influence(
         self, number: int, top: float, bottom: float, *, wordings: bool = True
     ) -> Influence:
-        """Return each image's influence on `top` times a numerator less `bottom` times a distance.
+        """Return each image's influence on a weighted difference of a numerator and a distance.
 
-        They are the N and D of one stimulus.
+        It is `top` times N less `bottom` times D of one stimulus.
         """
         n_wordings = len(self.images[number])
         weights = (top * TOP - bottom * BOTTOM) / n_wordings
@@ -457,7 +457,9 @@ def _covariances(variances: Float64Array) -> Float64Array:
 
 
 def _numerator_weights(count: int) -> Float64Array:
-    """Return a lean's numerator as weights of every stimulus's N and D, shape (stimuli, 2).
+    """Return one lean's numerator as weights of all stimuli's numerators and distances.
+
+    Shape (stimuli, 2).
 
     What the wordings add is the same for every stimulus, so the first stands for any of them.
     """
@@ -467,7 +469,10 @@ def _numerator_weights(count: int) -> Float64Array:
 
 
 def _denominator_weights(count: int, shrinkage: float) -> Float64Array:
-    """Return a lean's denominator as weights of every stimulus's N and D, shape (stimuli, 2)."""
+    """Return one lean's denominator as weights of all stimuli's numerators and distances.
+
+    Shape (stimuli, 2).
+    """
     weights = np.zeros((count, 2))
     weights[:, 1] = (1 - shrinkage) / count
     weights[0, 1] += shrinkage

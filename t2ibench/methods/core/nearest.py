@@ -258,7 +258,7 @@ def _covariance(counts: IntArray) -> Float64Array:
 
 
 def _distinguished(counts: IntArray, confusion: Float64Array) -> bool:
-    """Return whether the own images of any two anchors differ beyond chance."""
+    """Return whether the own images of every two anchors differ by more than chance."""
     k = len(counts)
     for j in range(k):
         for i in range(j):

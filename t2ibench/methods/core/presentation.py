@@ -156,7 +156,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One panel of a figure: numbers of several items, in columns beside each other."""
+    """One panel of a figure: several items, each with a number in every column."""
 
     title: str  # what the items are, such as concepts
     row: str  # name of the result's row that decides which panels come first

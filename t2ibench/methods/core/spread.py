@@ -73,14 +73,14 @@ class CommonSquares:
 
     @classmethod
     def of(cls, images: Sequence[PromptImages]) -> CommonSquares:
-        """Compute the common squares of several prompts, from the images of each."""
+        """Compute the squared lengths of what each prompt's images have in common."""
         rows_by_prompt = [rows for group in images for rows in _by_prompt(group)]
         return cls(images, [Products.of(rows) for rows in rows_by_prompt])
 
     def along(
         self, directions: Sequence[Float64Array] | None = None
     ) -> list[Float64Array]:
-        """Return each prompt's common square plus its images' variance along its direction."""
+        """Return each prompt's squared common length plus its variance along its direction."""
         ends = np.cumsum([len(group.prompts) for group in self.images])[:-1]
         several = np.array([products.n > 1 for products in self.products])
         if not several.any():
@@ -122,7 +122,7 @@ class CommonSquares:
 
 
 def _common(products: Sequence[Products]) -> Float64Array | None:
-    """Return the common square of each prompt, or the mean where its own is unclear.
+    """Return the squared common length of each prompt, or the mean where its own is unclear.
 
     Every prompt has two images or more. None if even the mean is unclear.
     """
@@ -178,7 +178,7 @@ def _shrunk(
 def equal_spread(
     images: Sequence[PromptImages], squares: Sequence[Float64Array]
 ) -> list[PromptImages]:
-    """Return images with embeddings divided by the root of their prompt's common square.
+    """Return images with embeddings divided by the common length of their prompt's images.
 
     Embeddings have unit length, so the mean of images that vary more is shorter, and it holds less
     of what all images of a stimulus show: differences between prompts would hold that scene. After

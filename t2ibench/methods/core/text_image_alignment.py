@@ -173,7 +173,7 @@ def _unit(prompt: PromptCosines) -> str:
 
 
 def _unit_numbers(prompts: Sequence[PromptCosines], units: dict[str, int]) -> IntArray:
-    """Return the number of each prompt's unit, such as a stimulus; add new ones to `units`."""
+    """Return the number of each prompt's stimulus, or other unit; add new ones to `units`."""
     numbers = [units.setdefault(_unit(prompt), len(units)) for prompt in prompts]
     return np.array(numbers, np.int64)
 

@@ -129,7 +129,7 @@ class VarianceLean:
 
     @property
     def without_scale(self) -> float:
-        """Mean squared lean that does not depend on how far apart guided images of groups are.
+        """Mean squared lean that does not depend on the distance between guided images of groups.
 
         D enters N² / D² and (S - ρ G) / D² alike and cancels in N² / (N² + 4 (S - ρ G)), which
         is R²_means / (R²_means + 1 - R²_variances).

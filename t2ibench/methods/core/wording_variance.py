@@ -126,9 +126,9 @@ class WordingVariance:
         ]
 
     def influence(self, number: int, name: str, top: float, bottom: float) -> Influence:
-        """Return each wording's influence on `top` times a numerator less `bottom` times D.
+        """Return each wording's influence on a weighted difference of a numerator and a distance.
 
-        The numerator N and the distance D are those of one stimulus.
+        It is `top` times N less `bottom` times D of one stimulus.
         """
         weights = np.array([top, -bottom])
         variance = float(weights @ self.added @ weights)

@@ -270,7 +270,7 @@ def _mean(values: Float64Array, level: float) -> Estimate:
 def _rows(
     labels: Sequence[str], mixtures: Sequence[_Mixture], title: str, level: float
 ) -> list[Item]:
-    """Return a row for each combination of groups: its share and its excess."""
+    """Return a row for each combination of groups: its share, and how far that exceeds chance."""
     n_images = sum(mixture.images for mixture in mixtures)
     shares = np.array([mixture.shares for mixture in mixtures])
     excesses = np.array(

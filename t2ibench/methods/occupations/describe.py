@@ -203,7 +203,7 @@ def _form_figure(
 
 
 def _distance_figure(pair: GroupPair) -> Apart:
-    """Return the figure of how far apart the images of two groups are."""
+    """Return the figure of the distance between the images of two groups."""
     first = people(pair.first.name, GROUP)
     second = people(pair.second.name, GROUP)
     return Apart(

@@ -104,7 +104,7 @@ def pair_leans(
 def _reference_leans(
     task: OccupationsTask, pair: GroupPair, names: Sequence[str]
 ) -> Float64Array | None:
-    """Return the lean that each stimulus's known share stands for; None without known shares.
+    """Return the lean that corresponds to each stimulus's known share; None if the task has none.
 
     It is 2 P - 1 of the share P of the pair's first group; nan for a stimulus without
     one.
@@ -226,7 +226,7 @@ def _mean_amplification(pair: PairLeans, level: float) -> Estimate:
 def _beyond_shares(
     pair: PairLeans, reference: Float64Array, leans: Sequence[Estimate], level: float
 ) -> list[Estimate]:
-    """Return, for each stimulus, the share that its lean stands for less the known share.
+    """Return, for each stimulus, how far the share that its lean implies exceeds the known share.
 
     A mixture with a share P of the group has the lean 2 P - 1 towards it, so the share is
     (1 + lean) / 2 and its distance from a known share half of that of the leans. Known shares are

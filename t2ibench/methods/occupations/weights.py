@@ -111,7 +111,7 @@ def _variance(leans: Leans) -> Float64Array:
 
 
 def _mean_square(pairs: Sequence[PairLeans], weights: Float64Array) -> float:
-    """Return the weighted sum of lean² less its variance, over pairs and stimuli."""
+    """Return the weighted sum of unbiased squared leans over pairs and stimuli."""
     squares = []
     for pair in pairs:
         bottom = _visible(pair.leans)

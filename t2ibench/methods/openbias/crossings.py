@@ -135,7 +135,7 @@ def _add_crossing(
 def _cell_rows(
     crossed: CrossedAnswers, labels: Sequence[str], name: str, level: float
 ) -> list[Item]:
-    """Return a row for each combination of two biases' classes, with its share and excess.
+    """Return a row for each combination of classes: its share, and how far that exceeds chance.
 
     Args:
         crossed: The classes of each image.

@@ -60,7 +60,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
 
 
 def _nothing_clear(task: OpenBiasTask, result: MethodResult) -> str:
-    """Return the sentence that no bias is shown beyond chance; '' if one is."""
+    """Return the sentence that no bias is significant; '' if one is."""
     is_uniform = all(bias.compared_with == "uniform" for bias in task.biases)
     than = "uniform answers" if is_uniform else "answers with the expected shares"
     claim = f"the answers are more one-sided than {than} would be by chance"
@@ -214,7 +214,7 @@ def _share(item: Item, name: str) -> Estimate:
 
 
 def _clear_classes(bias: Bias, item: Item) -> list[str]:
-    """Return the classes whose shares differ from the expected shares beyond chance."""
+    """Return the classes whose shares differ significantly from the expected shares."""
     p_values = {name: _share(item, name).p for name in bias.classes}
     # The mean over judges has no test of its shares, but one of the lean of two classes.
     if bias.expected is None and all(p is None for p in p_values.values()):

@@ -70,7 +70,7 @@ class KnownJudge(Protocol):
         ...
 
     def judge_check(self) -> JudgeCheck | None:
-        """Return a comparison of the judge with human labels; None without one."""
+        """Return a comparison of the judge with human labels; None if there is none."""
         ...
 
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:

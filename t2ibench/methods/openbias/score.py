@@ -98,7 +98,7 @@ def _null_draws(
     rows: Sequence[CountedRow],
     settings: Settings,
 ) -> NullDraws | None:
-    """Draw mean squared leans by chance, as if no answer leaned; None without rows."""
+    """Draw mean squared leans by chance, as if no answer leaned; None if there are no rows."""
     if not rows:
         return None
     return NullDraws.drawn(

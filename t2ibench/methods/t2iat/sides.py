@@ -46,9 +46,9 @@ class Sides:
         return [at for _, at, _ in self.groups]
 
     def weights(self, bottom: Float64Array) -> Float64Array:
-        """Return each stimulus's weight: 1 / (number of its concept's stimuli x their mean D).
+        """Return each stimulus's weight in its concept's mean lean, given the distances `bottom`.
 
-        D is the distance of A's images from B's, here `bottom`.
+        It is 1 / (number of the concept's stimuli x their mean distance).
         """
         return np.diag(self.means) / (self.means @ bottom)
 

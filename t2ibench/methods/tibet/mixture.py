@@ -218,7 +218,7 @@ def _with_least_variance(
 def _covariance_of_products(
     start: Float64Array, changed: Sequence[Float64Array]
 ) -> Float64Array:
-    """Return the covariance that products of two means' errors add to the shares' equations.
+    """Return the covariance that products of two means' errors add to the inner products.
 
     It is that of r - G 1/k (see the module), shape (k, k).
     """
