@@ -207,14 +207,14 @@ class Excess:
     level: float
 
     def _sets(self, prompts: float, level: float) -> tuple[Float64Array, float, float]:
-        """Return log mean squares of random sets of words, and their low and high quantiles."""
+        """Return logarithms of random word sets' mean squares, and their low and high quantiles."""
         worth = max(self.concepts * prompts, 1.0)
         places = np.array([(1 - level) / HIGH_END, level, *_PLACES])
         least, most, *sets = np.log(chi2.ppf(places, worth) / worth).tolist()
         return np.array(sets), least, most
 
     def _errors(self, images: float, level: float) -> tuple[float, float, float]:
-        """Return the log ratio's standard error from images, and its margins below and above."""
+        """Return the standard error of the ratio's logarithm, and the margins below and above."""
         error = max(float(np.sqrt(self.by_image / images)), _NO_ERROR)
         return (
             error,

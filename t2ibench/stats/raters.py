@@ -65,7 +65,7 @@ def alpha_interval(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> Interval:
-    """Return Krippendorff's alpha of several people, with an interval by resampling images.
+    """Return Krippendorff's alpha of several people, with an interval from resampled images.
 
     Images are drawn again, with all answers about them. Where nobody disagrees about any of n
     images, the lower end is that of a share 1 − tail^(1/n) of disputed images.
@@ -135,7 +135,7 @@ def kappa_interval(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> Interval:
-    """Return Cohen's kappa of two people, with an interval by resampling images.
+    """Return Cohen's kappa of two people, with an interval from resampled images.
 
     Args:
         first: One person's classes, one an image.

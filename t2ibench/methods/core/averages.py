@@ -199,7 +199,7 @@ def judged_rows(
 
 
 def untested_shares(rows: Sequence[Item]) -> list[Item]:
-    """Return rows without p-values of shares, because a mean would be tested against 0."""
+    """Return rows without the p-values of shares, whose mean would be tested against 0."""
 
     def untested(name: str, estimate: Estimate) -> Estimate:
         share = name.startswith("share:") or name == "majority_share"

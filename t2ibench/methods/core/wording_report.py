@@ -42,7 +42,7 @@ def by_wording(leans: Leans) -> tuple[Float64Array, Float64Array]:
 def over_stimuli_and_wordings(
     top: Float64Array, bottom: Float64Array, groups: Groups, level: float
 ) -> OverStimuli:
-    """Return a ratio of means over a sample of stimuli and, if there are three, of wordings.
+    """Return a ratio of means over a sample of stimuli, and of wordings if three or more.
 
     Stimuli j of a group and wordings t are crossed random factors. With W = N - v D at the value v
     and its mean over a group's stimuli, summed over groups, c_t, the variance of the value is

@@ -81,7 +81,7 @@ def nearer_share_difference(associations: Float64Array) -> float:
 def _association_of_texts(
     task: OccupationsTask, stimulus: str, pair: GroupPair, evidence: Evidence
 ) -> float:
-    """Return the mean association of a stimulus's neutral texts; nan if a kind has no vectors."""
+    """Return the mean association of a stimulus's neutral texts; nan if vectors are missing."""
     kinds = [
         neutral_prompts(task, stimulus),
         group_prompts(task, stimulus, pair.first),

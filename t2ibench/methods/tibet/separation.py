@@ -33,7 +33,7 @@ class Separation:
 
 
 def separation(changed: Sequence[Float64Array]) -> Separation:
-    """Return how well counterfactuals are distinguished: the least squared distance over its error.
+    """Return how well counterfactuals differ: the least squared distance, in standard errors.
 
     The squared distance |sum over k of a_k m_k|² of every pair, and of the contrast a in which the
     counterfactuals differ least, is unbiased; its standard error is at least what it would be if
