@@ -1,4 +1,4 @@
-"""All methods, by the name that task files use."""
+"""The registry of all methods, by the names that task files use."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ METHODS: Registry[Method[Any]] = Registry(
 
 
 def method_of(task: BaseTask) -> Method[Any]:
-    """Return the method of a task; an error where its package is not installed here."""
+    """Return the method of a task; raise an error if its package is not installed."""
     return METHODS.get(task.method)
 
 
 def method_named(name: str) -> Method[Any]:
-    """Return the method of a result; of a package that is not installed here, its name alone."""
+    """Return the method of this name; a stand-in with only the name if it is not installed."""
     if name in METHODS:
         return METHODS.get(name)
 
@@ -72,12 +72,12 @@ def score(task: BaseTask, evidence: Evidence, settings: Settings) -> MethodResul
 def combine(
     task: BaseTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the scores of a task over all encoders or judges, from one result of each."""
+    """Return the result of a task over all encoders or judges, from the result of each."""
     return method_of(task).combine(task, results, settings)
 
 
 def presentation(task: BaseTask) -> Presentation:
-    """How pages show a task's result; of a method that says nothing, the task's title alone."""
+    """Return how pages show a task's result; the task's title alone if its method does not say."""
     from t2ibench.methods.core.presentation import Presentation
 
     present = method_of(task).present

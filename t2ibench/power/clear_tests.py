@@ -44,7 +44,9 @@ class ClearRule:
         images: float,
         prompts: float,
     ) -> float:
-        """Return the probability that a run of some size calls a test with this headline clear.
+        """Return the probability that a run of some size calls a test clear.
+
+        The test has the headline `effect`.
 
         Args:
             forecaster: Of the test.
@@ -69,7 +71,7 @@ class ClearRule:
         return beyond + max(0.0, between - power(effect, _STRICT_ALPHA))
 
     def unexplained(self, effect: float) -> float:
-        """Return the part of a root mean square lean that unseen guided images cannot explain.
+        """Return the part of an rms lean that disobedient guided images cannot explain.
 
         Examples:
             >>> round(ClearRule(unseen=True, common=1.0).unexplained(0.5), 3)
@@ -83,7 +85,7 @@ class ClearRule:
 
 
 def common_share(headline: HeadlineEstimate, level: float) -> float:
-    """Return the share of a mean square that is due to a lean common to all its items.
+    """Return the share of a mean square that comes from a lean which all items have in common.
 
     Of a pilot that saw no lean it is unknown; then it is 1, the most cautious.
     """

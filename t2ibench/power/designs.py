@@ -1,4 +1,4 @@
-"""Designs: the numbers of images and prompts that a run needs to reach a goal."""
+"""Designs: how many images and prompts a run needs to reach a goal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A design (numbers of images and prompts), with its expected interval and power.
+    """A design (how many images and prompts), with its expected interval and power.
 
     Attributes:
         what: The goal that it reaches, in words.
@@ -75,7 +75,7 @@ class Plan:
 
 
 def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
-    """Return the smallest designs that reach a goal, with more images alone if possible."""
+    """Return the smallest designs that reach a goal, if possible with more images alone."""
     forecaster = pilot.forecaster(question)
     size = pilot.size
     rule = pilot.rule

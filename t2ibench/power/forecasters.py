@@ -1,4 +1,4 @@
-"""Forecasts of an interval's width and of power, for more images or prompts than a pilot.
+"""Forecasts of interval width and power for more images or prompts than in a pilot.
 
 The variance of a pilot has parts that shrink with the images of a prompt and parts that only more
 prompts shrink. Both are read from the pilot's intervals and influences; nothing is drawn again.
@@ -60,7 +60,7 @@ class Forecaster(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """Forecaster of a signed headline, whose interval is Student's t.
+    """The forecaster of a signed headline, which has a Student's t interval.
 
     Attributes:
         by_image: The part of the pilot's variance that shrinks with the number of images.
@@ -105,7 +105,7 @@ class Signed:
 
 @dataclass(frozen=True, slots=True)
 class Squares:
-    """Forecaster of the mean square of the leans of k rows, which has an F test.
+    """The forecaster of the mean square of several rows' leans, which has an F test.
 
     Attributes:
         variances: Variance of each row's lean in the pilot, shape (k,).
@@ -118,13 +118,13 @@ class Squares:
     level: float
 
     def _rows(self, images: float, prompts: float) -> tuple[Float64Array, Float64Array]:
-        """Return the variance of each row's lean in a larger run, with degrees of freedom."""
+        """Return each row's variance and degrees of freedom in a larger run."""
         count = min(max(1, round(len(self.variances) * prompts)), _MOST_ROWS)
         rows = np.arange(count) % len(self.variances)
         return self.variances[rows] / images, np.maximum(self.dfs[rows] * images, 1.0)
 
     def width(self, effect: float, images: float, prompts: float) -> float:
-        """Return the expected width of the interval of the root, which tables show."""
+        """Return the expected width of the interval of the root mean square."""
         variances, dfs = self._rows(images, prompts)
         estimate = mean_square(
             np.sqrt(effect**2 + variances), variances, dfs, level=self.level
@@ -147,7 +147,7 @@ class Squares:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Forecaster of an unbiased mean square of shares.
+    """The forecaster of an unbiased mean square of shares.
 
     Its variance with n times the images is slope · square / n + floor / n² + by_prompt.
 
@@ -166,13 +166,13 @@ class Shares:
     def _errors(
         self, effect: float, images: float, prompts: float
     ) -> tuple[float, float]:
-        """Return the headline's standard errors in a larger run, with the effect and without it."""
+        """Return the headline's standard error in a larger run, with the effect and without."""
         floor = self.floor / images**2
         with_effect = self.slope * effect**2 / images + floor + self.by_prompt
         return float(np.sqrt(with_effect / prompts)), float(np.sqrt(floor / prompts))
 
     def width(self, effect: float, images: float, prompts: float) -> float:
-        """Return the expected width of the interval of the root, which tables show."""
+        """Return the expected width of the interval of the root mean square."""
         error, _ = self._errors(effect, images, prompts)
         half = float(norm.ppf((1 + self.level) / 2)) * error
         return _root(effect**2 + half) - _root(effect**2 - half)
@@ -190,7 +190,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """Forecaster of how much further concepts lean than everyday words.
+    """The forecaster of how much further concepts lean than everyday words do.
 
     The headline is the ratio of two mean squares. That of a set of words is distributed like
     chi-squared with as many degrees of freedom as the set has unrelated words. More prompts stand
@@ -207,14 +207,14 @@ class Excess:
     level: float
 
     def _sets(self, prompts: float, level: float) -> tuple[Float64Array, float, float]:
-        """Return log mean squares of random sets of words, and two of their extreme quantiles."""
+        """Return logarithms of random word sets' mean squares, and their low and high quantiles."""
         worth = max(self.concepts * prompts, 1.0)
         places = np.array([(1 - level) / HIGH_END, level, *_PLACES])
         least, most, *sets = np.log(chi2.ppf(places, worth) / worth).tolist()
         return np.array(sets), least, most
 
     def _errors(self, images: float, level: float) -> tuple[float, float, float]:
-        """Return the log ratio's standard error due to images, and its margins at both ends."""
+        """Return the standard error of the ratio's logarithm, and the margins below and above."""
         error = max(float(np.sqrt(self.by_image / images)), _NO_ERROR)
         return (
             error,
@@ -234,7 +234,7 @@ class Excess:
     def power(
         self, effect: float, images: float, prompts: float, alpha: float | None = None
     ) -> float:
-        """Return the probability of detecting the effect beyond the error due to images."""
+        """Return the probability of detecting the effect (see `Forecaster.power`)."""
         level = 1 - _alpha(alpha, self.level)
         sets, _, most = self._sets(prompts, level)
         error, below, _ = self._errors(images, level)
@@ -243,7 +243,7 @@ class Excess:
 
 
 def _alpha(alpha: float | None, level: float) -> float:
-    """Return the significance level of a test, by default that of the interval."""
+    """Return `alpha`, the significance level of a test; by default, that of the interval."""
     return 1 - level if alpha is None else alpha
 
 
@@ -308,7 +308,7 @@ def forecaster(
 def _no_interval(
     headline: HeadlineEstimate, inference: Inference | None
 ) -> T2IBenchError:
-    """Return the error for a pilot whose headline has no interval, with the reason."""
+    """Return the error that a pilot's headline has no interval, with the reason."""
     why = headline.reason or (inference.reason if inference else None)
     why = why or "it has no interval"
     return T2IBenchError(f"The pilot does not say how far its headline varies: {why}.")
@@ -317,7 +317,7 @@ def _no_interval(
 def _variance_by_image(
     headline: HeadlineEstimate, question: Question, variance: float, level: float
 ) -> float:
-    """Return the part of a headline's variance that more images reduce.
+    """Return the part of a headline's variance that more images would reduce.
 
     It is the variance with fixed prompts.
     """
@@ -330,7 +330,7 @@ def _variance_by_image(
 
 
 def _squares(headline: HeadlineEstimate, level: float) -> Squares:
-    """Return the forecaster for a mean square of leans, one for each part of the headline."""
+    """Return the forecaster for a mean square of leans, each of which is a part of the headline."""
     influences = [part.influence for part in headline.parts]
     return Squares(
         variances=np.array([influence.variance for influence in influences]),
@@ -376,7 +376,7 @@ def _excess(headline: HeadlineEstimate, by_image: float, level: float) -> Excess
 
 
 def _variance(inference: Inference, level: float) -> float | None:
-    """Return the variance that a headline's interval implies; None without interval."""
+    """Return the variance that a headline's interval implies; None without an interval."""
     if inference.ci_low is None or inference.ci_high is None:
         return None
     half = (inference.ci_high - inference.ci_low) / 2
@@ -385,7 +385,7 @@ def _variance(inference: Inference, level: float) -> float | None:
 
 
 def _image_share(headline: HeadlineEstimate, strata: Collection[str]) -> float:
-    """Return the share of a headline's variance that is between images of the same prompt."""
+    """Return the share of a headline's variance that comes from images of one prompt."""
     if len(headline.parts) != 1:
         return 1.0
     influence = headline.parts[0].influence
@@ -399,7 +399,7 @@ def _image_share(headline: HeadlineEstimate, strata: Collection[str]) -> float:
 def least(
     reached: Callable[[float], bool], most: float = _MOST, fewest: float = 0.05
 ) -> float | None:
-    """Return the smallest multiple, or the smallest effect, for which a condition holds; else None.
+    """Return the smallest number from `fewest` to `most` that reaches a goal; None if none does.
 
     Examples:
         >>> least(lambda times: times >= 1) == 1.0, least(lambda times: False) is None

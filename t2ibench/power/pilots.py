@@ -1,4 +1,4 @@
-"""Pilots: the variance of each task of a run, from which a larger run is planned."""
+"""Pilots: the variance of each task in a run, from which a larger run is planned."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from t2ibench.tasks.run_tasks import with_stored
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of a task in a run: its numbers of images, prompts and concepts.
+    """The size of a task in a run: how many images, prompts and concepts it has.
 
     Attributes:
         images: Images of the prompts that have the most.
@@ -48,12 +48,12 @@ class Size:
 
     @property
     def units(self) -> int:
-        """Return the number of concepts or prompts, of which a larger design can have more."""
+        """Number of concepts or, without any, of prompts, which a larger design can increase."""
         return self.concepts or self.prompts
 
     @classmethod
     def of(cls, needed: Needs) -> Size:
-        """Return the size of a task that needs these images."""
+        """Return the size of a task that has these needs."""
         counts = needed.images_by_prompt
         return cls(
             images=max(counts.values(), default=0),
@@ -89,7 +89,7 @@ class Pilot:
 def run_pilots(
     path: Path, tasks: Sequence[str], n_tests: int | None = None
 ) -> list[Pilot]:
-    """Return the pilots for a run's tasks.
+    """Return a pilot for each task of a run that has results.
 
     Args:
         path: The run folder.
@@ -139,7 +139,7 @@ def pilot_of(
     speed: float | None = None,
     n_tests: int = 1,
 ) -> Pilot | None:
-    """Return the pilot that a task's results provide; None if the task needs no images.
+    """Return the pilot that a task's result gives; None if the task needs no images.
 
     Args:
         task: The task.
@@ -167,7 +167,7 @@ def pilot_of(
 
 
 def _tests_corrected_with(result: TaskResult, results: Results) -> int:
-    """Return the number of tests of a run that Holm's correction of a task's p includes."""
+    """Return how many of a run's tests Holm's correction counts together with this one."""
     return sum(
         other.headline.p is not None
         and text_only(other) == text_only(result)
@@ -177,7 +177,7 @@ def _tests_corrected_with(result: TaskResult, results: Results) -> int:
 
 
 def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> HeadlineEstimate:
-    """Return the headline that a method returned, restored from results."""
+    """Return the headline that a method computed, restored from stored results."""
     stored = result.headline
     inference: dict[Question, Inference] = {
         question: named_inference

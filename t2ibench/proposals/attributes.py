@@ -1,4 +1,4 @@
-"""Choose the attributes that a proposed task asks about, with the classes of human labels."""
+"""The choice of attributes that a proposed task asks about, with classes of human labels."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class Column:
 
     @property
     def repeats(self) -> bool:
-        """Return whether its values repeat, as those of classes do and those of remarks do not."""
+        """Whether its values repeat, as classes do and free remarks do not."""
         return 1 < len(self.classes) <= self.cells / 2
 
 
 def sheet_of(captions: str | None, answers: str | None) -> Path | None:
-    """Return the given file of human labels, or that of a folder of images; None without one."""
+    """Return the path of the human labels, as given or in the folder of images; None if none."""
     if answers is not None:
         return Path(answers).expanduser()
     scheme, _, folder = (captions or "").partition(":")
@@ -95,7 +95,7 @@ def answered_columns(
 
 
 def _read_column(table: Table, heading: str, attribute: str) -> Column:
-    """Count a column's values, and return the column with its classes."""
+    """Return a column of human labels, with its values counted and sorted into classes."""
     values: Counter[str] = Counter()
     for line, row in table.rows:
         words = table.text(line, row, heading).split()
@@ -121,7 +121,7 @@ def plain(name: str) -> str:
 
 
 def attributes_of(text: str | None, choices: Sequence[str]) -> list[str] | None:
-    """Return the attributes that `--attributes` lists; None where it is not given."""
+    """Return the attributes listed in the option `--attributes`; None if it is not given."""
     if text is None:
         return None
     names = list(dict.fromkeys(plain(name) for name in text.split(",") if name.strip()))
@@ -165,7 +165,7 @@ def asked_about(
 
 
 def _fitted(bias: dict[str, Any], column: Column) -> dict[str, Any]:
-    """Return a proposed bias with the classes and the name of a column of human labels."""
+    """Return a proposed bias with its classes replaced by those of a column of human labels."""
     if len(column.classes) > 1:
         bias["classes"] = list(column.classes)
     if column.name not in plain(bias["question"]):
@@ -175,7 +175,7 @@ def _fitted(bias: dict[str, Any], column: Column) -> dict[str, Any]:
 
 
 def _asked(column: Column, captions: Sequence[str]) -> dict[str, Any]:
-    """Return a bias that asks about a column's attribute for every caption."""
+    """Return a new bias that asks about a column's attribute for every caption."""
     if len(column.classes) < 2:
         raise T2IBenchError(
             f"--attributes: the column '{shown(column.name)}' has one value, "
@@ -201,7 +201,7 @@ def remarks(
     sheet: Path,
     command: str,
 ) -> list[str]:
-    """Messages about human labels: values that count as unknown, and columns not asked about.
+    """Return messages on human labels: values counted as unknown, columns not asked about.
 
     Args:
         biases: What the task asks about.
@@ -229,14 +229,14 @@ def remarks(
 
 
 def _not_asked_about(columns: Sequence[Column], asked: Sequence[str]) -> list[str]:
-    """Return the names of columns that repeat their values and that no question is about."""
+    """Return the names of columns with repeated values that no question is about."""
     return [
         column.name for column in columns if column.name not in asked and column.repeats
     ]
 
 
 def _unknown_values(column: Column, sheet: Path) -> str:
-    """A message about the values of a column that count as unknown, with their numbers."""
+    """Return a message on a column's values that count as unknown, with how often each is."""
     counts = column.unknown.items()
     values = ", ".join(f"{shown(value)} {count}" for value, count in counts)
     return f"{sheet.name}: {shown(column.name)} counts as unknown: {values}."

@@ -1,4 +1,4 @@
-"""Read captions from files, data sets and folders of images, and filter them."""
+"""Functions that read captions from files, data sets and folders, and filter them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SEVERAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """How to read a user's table or folder.
+    """The layout of a user's table or folder, which says how to read it.
 
     Attributes:
         columns: The table's own headings of roles such as caption, if they have other names.
@@ -69,7 +69,7 @@ def read_captions(
     limit: int | None = None,
     layout: TableLayout | None = None,
 ) -> list[str]:
-    """Read the captions of a file, folder or data set, each once, in its order.
+    """Read the captions of a file, folder or data set, without repeats, in their order.
 
     Args:
         source: A file, folder or id of a data set, as --captions takes it.
@@ -105,7 +105,7 @@ def read_captions(
 
 
 def images_in(source: str, layout: TableLayout | None = None) -> Counter[str] | None:
-    """Return how many images each prompt of `folder:DIR` has; None for other sources."""
+    """Return how many images each prompt of a source 'folder:DIR' has; None for other sources."""
     scheme, _, folder = source.partition(":")
     if scheme != "folder":
         return None
@@ -125,12 +125,12 @@ def images_in(source: str, layout: TableLayout | None = None) -> Counter[str] | 
 
 
 def is_id(source: str) -> bool:
-    """Return whether a source that does not exist here can be a data set's id."""
+    """Return whether a source that is no existing path can be the id of a data set."""
     return bool(_HUB_ID.match(source)) and not Path(source).suffix
 
 
 def usable(captions: Iterable[str]) -> list[str]:
-    """Return the captions that a task accepts: short enough, without invisible characters."""
+    """Return the captions that are short enough and without invisible characters."""
     return [text for text in captions if len(text) <= LONGEST and visible(text) == text]
 
 
@@ -171,7 +171,7 @@ def _from_file(path: Path, column: str | None, layout: TableLayout) -> Iterator[
 
 
 def _heading(table: Table, column: str | None) -> str:
-    """Return the heading of a table's column of captions."""
+    """Return the heading of the column of a table that holds the captions."""
     if column is not None:
         return _column(table.columns, column, table.where())
     for role in ("caption", "prompt"):
@@ -229,7 +229,7 @@ def _column(names: Iterable[str], column: str | None, where: str) -> str:
 
 
 def _named(names: Iterable[str], column: str | None) -> str | None:
-    """Return the name that equals a given one but for case and spaces, or else the usual one."""
+    """Return the heading that `column` means, whatever its case; the usual one if it is None."""
     if column is None:
         return known_column("caption", map(str, names))
     wanted = heading_key(column)
@@ -237,7 +237,7 @@ def _named(names: Iterable[str], column: str | None) -> str | None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield the captions in a cell: a text, a list of texts, or sentences of Karpathy's files."""
+    """Yield the captions in a cell, which is a text, a list of texts, or Karpathy's sentences."""
     for item in value if isinstance(value, list) else [value]:
         text = item.get("raw") if isinstance(item, dict) else item
         if text is not None:
@@ -271,7 +271,7 @@ def _from_datasets(source: str, column: str | None, split: str | None) -> Iterat
 
 
 def _split(names: Sequence[str], wanted: str, where: str) -> str:
-    """Return the split with this name, or with the other usual name for it."""
+    """Return the split of this name, or of its other usual name, such as 'val'."""
     available = next(
         (name for name in (wanted, _SHORT.get(wanted)) if name in names), None
     )

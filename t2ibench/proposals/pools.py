@@ -1,4 +1,4 @@
-"""Fill tasks that wait for captions; the same file gives the same task, byte for byte."""
+"""Functions that fill tasks which wait for captions; the same file gives the same task."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from t2ibench.tasks.source import Document
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where captions come from.
+    """A source of captions: a file, a folder or a data set.
 
     Attributes:
         place: A file, a folder or the id of a data set, as the user gave it.
@@ -35,12 +35,12 @@ class Source:
 
     @property
     def path(self) -> Path:
-        """Return the place as a path, whether or not it exists."""
+        """The place as a path, whether or not it exists."""
         return Path(self.place).expanduser()
 
     @property
     def name(self) -> str:
-        """Return the source's name in records: the id, or the file name without its folders."""
+        """Name of the source in records: the data set's id, or the file name without folders."""
         remote = not self.path.exists() and is_id(self.place)
         return self.place if remote else self.path.name or self.place
 
@@ -53,7 +53,7 @@ class Source:
 
 
 def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> LoadedTask:
-    """Return a task that waits for captions, filled with those of a source.
+    """Return a task that waits for captions, filled with the captions of a source.
 
     Raises:
         T2IBenchError: the source has too few captions.

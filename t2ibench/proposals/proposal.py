@@ -1,4 +1,4 @@
-"""Propose tasks for captions or prompts with a language model, for commands and runs alike."""
+"""Functions that propose tasks with a language model, for commands and runs alike."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 def proposal_of(name: str) -> Proposal[Any]:
-    """Return how a method proposes tasks.
+    """Return the object with which a method proposes tasks.
 
     Raises:
         T2IBenchError: the method is unknown, or proposes none.
@@ -44,7 +44,7 @@ def proposal_of(name: str) -> Proposal[Any]:
 
 
 def method_for(subjects: str) -> str:
-    """Return the method whose tasks are proposed from 'captions' or 'prompts'."""
+    """Return the name of the method that proposes tasks from 'captions' or 'prompts'."""
     return next(
         name
         for name, target in _targets().items()
@@ -53,7 +53,7 @@ def method_for(subjects: str) -> str:
 
 
 def _targets() -> dict[str, str]:
-    """Return where the proposal of each method is defined, for methods that propose tasks."""
+    """Return the import target of each method's proposal, keyed by the method's name."""
     targets: dict[str, str] = {}
     for key in METHODS:
         # A broken plug-in must not stop the other methods.
@@ -65,7 +65,7 @@ def _targets() -> dict[str, str]:
 
 
 class Recorder:
-    """Asks a proposer, and records its replies in a file so that none is asked for twice.
+    """A proposer whose replies are recorded in a file, so that none is asked for twice.
 
     Without a file, replies are only remembered; that is for proposers whose replies cost nothing.
     """
@@ -81,7 +81,7 @@ class Recorder:
                     self._replies[_key(row["messages"])] = str(row["reply"])
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """Return the next reply of a conversation, recorded or newly asked for."""
+        """Return the next reply of a conversation, from the record or newly asked for."""
         key = _key(messages)
         if key not in self._replies:
             try:
@@ -108,7 +108,7 @@ class Recorder:
         tries: int,
         retry: str,
     ) -> _T:
-        """Ask for the next reply and parse it; ask again if it cannot be parsed.
+        """Ask for the next reply and return what `read` makes of it; retry if it cannot.
 
         Args:
             messages: The conversation so far.
@@ -148,7 +148,7 @@ def propose(
     replies: Path | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[Proposed, int]:
-    """Propose a task for captions or prompts; also return how many replies were asked for."""
+    """Propose a task for captions or prompts; return it, and how many replies were asked for."""
     asked = usable(subjects) if proposal.subjects == "captions" else list(subjects)
     recorder = Recorder(proposer, replies)
     proposed = proposal.propose(asked, recorder, settings, advance)

@@ -13,7 +13,7 @@ from t2ibench.stats.moments import STATISTICS, Moments, Pair
 
 
 def _moments(counts: Float64Array, values: Float64Array) -> Moments:
-    """Return the size, mean and sum of squares of each resample, from counts of its values.
+    """Return each resample's size, mean and squared deviations, from the counts of its values.
 
     Values have the shape (n,), or that of the counts.
     """
@@ -90,7 +90,7 @@ def _values_of_draws(values: Float64Array, rows: slice) -> Float64Array:
 def resample_weights(
     clusters: npt.ArrayLike, n_draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """Return each value's share of each bootstrap resample: `weights @ values` are the means.
+    """Return each value's share of each bootstrap resample; `weights @ values` are the means.
 
     w_bi = c_bi / Σ_j c_bj, where c_bi is how often draw b has value i.
 

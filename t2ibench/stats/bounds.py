@@ -47,9 +47,10 @@ class BoundedProportion:
     most: Proportion
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval of the share: from the least share's low end to the most's high end.
+        """Return a confidence interval of the share that allows for the unknown answers.
 
-        Both are of the level at which together they cover the share.
+        It goes from the low end of `least` to the high end of `most`, both at the level
+        at which together they cover the share.
         """
         if self._covered(0.0) >= level:
             return self.least.value, self.most.value
@@ -65,7 +66,7 @@ class BoundedProportion:
         return low, high
 
     def p(self, expected: float) -> float:
-        """Return the two-sided p-value of an expected share, in agreement with the interval.
+        """Return the two-sided p-value that the share is `expected`, to agree with the interval.
 
         It is 1 for a share between the bounds; nan for an expected share of 0 or 1.
         """
@@ -79,7 +80,7 @@ class BoundedProportion:
         return 1.0 - self._covered(errors_out)
 
     def _covered(self, errors_out: float) -> float:
-        """Return the least coverage of ends that lie so many standard errors outside."""
+        """Return the least coverage of an interval with ends this many standard errors out."""
         widest = max(self.least.error, self.most.error)
         width = self.most.value - self.least.value
         above_low_end = ndtr(errors_out + width / widest)

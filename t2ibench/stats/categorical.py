@@ -195,7 +195,7 @@ def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike) -> float:
 
 
 def cohens_kappa(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return Cohen's kappa of two judges: their agreement on classes beyond chance.
+    """Return Cohen's kappa of two judges: their agreement on classes, corrected for chance.
 
     κ = (A − E) / (1 − E), where A is the share of equal answers and E = Σ_j p_j q_j what judges
     with these shares agree on by chance

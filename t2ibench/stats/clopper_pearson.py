@@ -6,7 +6,7 @@ from scipy.special import betaincinv
 
 
 def clopper_pearson(hits: float, total: float, level: float) -> tuple[float, float]:
-    """Return the exact interval of a share of independent items.
+    """Return the exact confidence interval of the share `hits` / `total` of independent items.
 
     Args:
         hits: Items with the property.

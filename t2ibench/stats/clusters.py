@@ -84,7 +84,7 @@ class Clusters:
 
     @cached_property
     def equal_sized(self) -> bool:
-        """Return whether all clusters have one size."""
+        """Whether all clusters have the same size."""
         return bool((self.sizes == self.sizes[0]).all())
 
     @property
@@ -94,7 +94,7 @@ class Clusters:
 
     @cached_property
     def code_length(self) -> int:
-        """Number of drawn values that one random integer (a code) stands for, kept small."""
+        """Number of drawn values that are encoded together in one small random integer."""
         length = 1
         while length < self.longest and self.longest ** (length + 1) <= _CODE_LIMIT:
             length += 1
@@ -142,7 +142,7 @@ class Resamples:
         return counted.reshape(draws, n).astype(np.float64)
 
     def _places(self) -> tuple[IntArray, BoolArray | None]:
-        """Return the places of the drawn values in the clusters' order.
+        """Return the positions of the drawn values among the values sorted by cluster.
 
         With them, which of these places count, where the clusters are padded to one size.
         """
@@ -337,7 +337,7 @@ class Proportion:
 
     @property
     def error(self) -> float:
-        """Standard error of the share, with two more answers of the class and two of others.
+        """Standard error of the share, computed with two more answers of the class and two others.
 
         Source: Agresti & Coull 1998.
         """
@@ -369,7 +369,7 @@ class Proportion:
         return low, high
 
     def p(self, expected: float) -> float:
-        """Return the p-value that the share is the expected one (Rao 1948), two-sided.
+        """Return the two-sided p-value that the share is `expected` (Rao 1948).
 
         The interval holds the shares that this score test does not reject.
 

@@ -36,7 +36,7 @@ def excess(
 
 
 def typical_square(draws: Float64Array) -> float:
-    """Return the reference over which the mean excess of drawn mean squares is 0.
+    """Return the value over which random mean squares have an excess of 0 on average.
 
     It is the c at which the mean of (q - c) / (q + c) over all draws q is 0.
 

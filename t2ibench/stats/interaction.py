@@ -39,7 +39,7 @@ class CrossedAnswers:
     classes: tuple[int, int]
 
     def table(self) -> Float64Array:
-        """Return the number of images by prompt and combination of classes.
+        """Return the number of images for each prompt and combination of classes.
 
         The shape is (prompts, *classes).
         """
@@ -52,7 +52,7 @@ class CrossedAnswers:
 
 @dataclass(frozen=True, slots=True)
 class CellExcess:
-    """The frequency of each combination of two classes beyond that of independent classes.
+    """How much more frequent each combination of two classes is than if independent.
 
     All arrays have the shape (*classes,).
     """
@@ -128,7 +128,10 @@ def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
 
 
 def _jackknife_variance(counts: Float64Array) -> Float64Array:
-    """Return the jackknife variance over images of each prompt's excess, (prompts, cells)."""
+    """Return the jackknife variance of how far each combination's share exceeds chance.
+
+    Shape (prompts, cells); the jackknife is over images.
+    """
     prompts, *classes = counts.shape
     flat = counts.reshape(prompts, -1)
     cells = flat.shape[1]
@@ -151,7 +154,7 @@ def _jackknife_variance(counts: Float64Array) -> Float64Array:
 
 
 def _margins(counts: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Return the number of images of each prompt, and those by class of either question.
+    """Return the number of images of each prompt, and of each class of either question.
 
     Their shapes broadcast with that of the counts.
     """
@@ -162,7 +165,7 @@ def _margins(counts: Float64Array) -> tuple[Float64Array, Float64Array, Float64A
 
 
 def unbiased_excess(counts: Float64Array) -> Float64Array:
-    """Return unbiased estimates of each combination's excess over independent classes.
+    """Return how far each combination's share exceeds the product of its classes' shares, unbiased.
 
     The excess is P(a, b) - P(a) P(b) within each prompt.
 
@@ -188,7 +191,7 @@ def unbiased_excess(counts: Float64Array) -> Float64Array:
 
 
 def _null_variance(counts: Float64Array) -> Float64Array:
-    """Return the variance of each excess if classes are independent, smoothed by one image.
+    """Return the variance of shares' surplus over chance as if classes were independent, smoothed.
 
     The additional image is of every class with the same probability:
 
@@ -266,7 +269,7 @@ def interaction(
 def _permuted_counts(
     answers: CrossedAnswers, n_draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """Return counts of combinations if second answers are permuted within prompts.
+    """Return counts of combinations with the second answers permuted within prompts.
 
     The shape is (draws, cells).
     """
@@ -305,7 +308,9 @@ def shared_variance(
     units: Sequence[Hashable],
     words: Sequence[Hashable],
 ) -> tuple[float, float]:
-    """Return the variance that shared words add to a weighted sum clustered by unit.
+    """Return the variance, and its df, that words shared between stimuli add to a weighted sum.
+
+    The units, such as stimuli, are the clusters of the variance that it is added to.
 
     With i = w (x - mean of its stratum) √(W / (W - 1)), W the words of its stratum,
 

@@ -188,7 +188,7 @@ def confusion_matrix(truth: Sequence[int], judged: Sequence[int], k: int) -> Int
 def corrected_mean_square(
     counts: npt.ArrayLike, confusions: npt.ArrayLike, level: float = 0.95
 ) -> Corrected:
-    """Return the mean squared bias of captions, corrected for the judge's errors.
+    """Return the mean squared lean of captions' answers, corrected for the judge's errors.
 
     It is the mean over captions of the squared distance of true shares from uniform (Rogan-Gladen).
 
@@ -266,7 +266,7 @@ def _rates(confusion: Float64Array) -> Float64Array:
 
 
 def _least_variance(n: Float64Array, confusion: Float64Array) -> float:
-    """Return the variance that the corrected mean square has if answers are uniform."""
+    """Return the variance of the corrected mean square as if answers were uniform."""
     captions, k = n.shape
     centring = np.eye(k) - 1 / k
     inverse = np.linalg.inv(_rates(confusion)).T

@@ -21,7 +21,7 @@ _ALIKE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """A correlation with its interval; missing numbers are nan."""
+    """A correlation with its interval; nan stands for what is unknown."""
 
     value: float
     low: float = math.nan

@@ -1,4 +1,4 @@
-"""A judge's error rates, the shares that it reads because of them, and corrected shares."""
+"""A judge's error rates, the shares that its answers show with them, and corrected shares."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ClassErrors:
         return _combined(youden, rates)
 
     def read(self, share: float) -> Rate:
-        """Return the share of answers that the judge would give a class, from its true share.
+        """Return the share that the judge's answers would show for a class with this true share.
 
         w se + (1 - w) (1 - sp), w = share a / (share a + (1 - share) b), with a and b the shares of
         the class and of the others that it answers for, as far as the errors are known (generalized
@@ -83,7 +83,10 @@ class ClassErrors:
         return _combined(read, self._rates)
 
     def corrected(self, read: float, low: float, high: float) -> Rate:
-        """Return the true share behind one that the judge read: the inverse of `read`."""
+        """Return the true share, given the share that the judge's answers show.
+
+        It is the inverse of `read`.
+        """
 
         def true(se: float, sp: float, a: float, b: float, q: float) -> float:
             youden = max(se + sp - 1, _ROUNDING)
@@ -100,7 +103,7 @@ class ClassErrors:
 
 
 def _weight(share: float, a: float, b: float) -> float:
-    """Return the class's share of answered images, from those answered of it and of others."""
+    """Return a class's share of answered images, from its true share and the shares answered."""
     of_class = share * a
     of_others = (1 - share) * b
     answered = of_class + of_others

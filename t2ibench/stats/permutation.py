@@ -103,7 +103,7 @@ def two_sample_permutation(
     max_exact: int = 200_000,
     rng: np.random.Generator,
 ) -> dict[str, PermutationResult]:
-    """Test whether two samples are exchangeable, by permuting X and Y over whole clusters.
+    """Test whether two samples are exchangeable, by permuting which clusters belong to X.
 
     θ is recomputed for each of the C(k, k_x) ways to choose k_x of the k clusters as X, or for
     `n_draws` random ones. p as in `p_value`. All statistics see the same partitions.
@@ -253,7 +253,7 @@ _BLOCK = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers about images by question and prompt; one image may have several.
+    """Answers to questions about images, of which an image may have several.
 
     Attributes:
         image: Number of the image of each answer, shape (cells,).
@@ -273,7 +273,7 @@ class Answers:
 def relabelled_codes(
     answers: Answers, n_draws: int, rng: np.random.Generator
 ) -> IntArray:
-    """Return draws of unbiased answers that keep the dependence of answers about one image.
+    """Return random answers without bias, as dependent within an image as the given ones.
 
     The classes of a row lie on a circle, each as wide as its expected share. An answer is a random
     place within its class (the same one for all answers about an image), and each image's answers
@@ -321,7 +321,7 @@ def relabelled_codes(
 def relabelled_counts(
     answers: Answers, n_draws: int, rng: np.random.Generator
 ) -> Iterator[IntArray]:
-    """Yield the counts of answers of each class in draws of `relabelled_codes`, by block.
+    """Yield, block by block, the counts of each class in draws of `relabelled_codes`.
 
     Args:
         answers: The answers.
@@ -351,7 +351,7 @@ def sign_flip_permutation(
     max_exact: int = 200_000,
     rng: np.random.Generator,
 ) -> PermutationResult:
-    """Test whether the mean is 0, by flipping the signs of whole clusters.
+    """Test whether the mean is 0, by flipping the signs of each cluster's values together.
 
     θ = Σ_c s_c t_c / n, where t_c is the sum of cluster c and s_c = ±1 its sign: all 2^k patterns
     of signs, or `n_draws` random ones. p as in `p_value`.

@@ -29,7 +29,7 @@ _LEAST = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A number with its interval; missing numbers are None."""
+    """A number with its interval; None stands for what is unknown."""
 
     value: float | None
     low: float | None = None
@@ -65,7 +65,7 @@ def alpha_interval(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> Interval:
-    """Return Krippendorff's alpha of several people's agreement, with an interval over images.
+    """Return Krippendorff's alpha of several people, with an interval from resampled images.
 
     Images are drawn again, with all answers about them. Where nobody disagrees about any of n
     images, the lower end is that of a share 1 − tail^(1/n) of disputed images.
@@ -115,7 +115,10 @@ def alpha_interval(
 
 
 def _counts_of_shared(people: Sequence[Sequence[str | None]]) -> Float64Array:
-    """Return the answers of each class about each image with several, shape (images, k)."""
+    """Return how many people gave each class to each image with two answers or more.
+
+    Shape (images, k).
+    """
     shared = []
     for answers in zip(*people, strict=True):
         given = [answer for answer in answers if answer]
@@ -132,7 +135,7 @@ def kappa_interval(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> Interval:
-    """Return Cohen's kappa of two people's agreement, with an interval over images.
+    """Return Cohen's kappa of two people, with an interval from resampled images.
 
     Args:
         first: One person's classes, one an image.
@@ -210,7 +213,10 @@ def _chance(counts: Float64Array) -> float:
 def _percentiles(
     value: float, draws: Float64Array, chance: float, images: int, level: float
 ) -> Interval:
-    """Return the percentile interval of an agreement coefficient 1 − disagreement / chance."""
+    """Return the percentile interval of an agreement coefficient, from bootstrap draws.
+
+    The coefficient is 1 − disagreement / chance.
+    """
     tail = (1 - level) / 2
     if value >= 1 - _LEAST:
         # With this share of disputed images, none is among n of them with probability `tail`.
@@ -263,7 +269,7 @@ class MajorityAccuracy:
     k: int = 2  # classes
 
     def widened(self, interval: tuple[float, float]) -> tuple[float, float]:
-        """Return the interval of a true share, from that of the share of majority answers.
+        """Return the interval of a true share, given that of the share of majority answers.
 
         It has room for every accuracy from the least to 1.
 
@@ -379,7 +385,7 @@ class _Votes:
 
     @property
     def disputed(self) -> bool:
-        """Return whether people disagree about any image."""
+        """Whether people disagree about any image."""
         largest = self.counts.max(axis=1, initial=0.0)
         in_several_classes = largest < self.sizes
         return bool(in_several_classes.any())
@@ -410,7 +416,7 @@ class _Votes:
 
     @cached_property
     def _mix(self) -> dict[int, float]:
-        """Share of the images by number of votes, among images with a majority."""
+        """Share of images with each number of votes, among images with a majority."""
         ordered = np.sort(self.counts, axis=1)
         most = ordered[:, -1]
         second_most = ordered[:, -2]
@@ -420,7 +426,7 @@ class _Votes:
         return {size: count / images for size, count in sorted(counted.items())}
 
     def _agreement(self, weights: Float64Array) -> Float64Array:
-        """Return the mean agreement of two people beyond guesses, shape (draws,)."""
+        """Return the mean agreement of two people, corrected for guesses, shape (draws,)."""
         several = self.sizes > 1
         counts = self.counts[several]
         sizes = self.sizes[several]
@@ -478,7 +484,7 @@ class _Votes:
     def _moments(
         self, several: npt.NDArray[np.bool_]
     ) -> tuple[Float64Array, Float64Array]:
-        """Return mean and mean triple product of people's votes, by image and class.
+        """Return the mean, and mean triple product, of people's votes for each image and class.
 
         A vote x is the indicator of the class less 1/k; triples are of three different people.
         """
@@ -488,7 +494,7 @@ class _Votes:
         even = 1 / self.k
 
         def power_sum(power: int) -> Float64Array:
-            """Return the sum over people of a power of x, which is 1 − 1/k or −1/k."""
+            """Return the sum over people of a power of their votes, each 1 − 1/k or −1/k."""
             of_class = counts * (1 - even) ** power
             of_others = others * (-even) ** power
             total: Float64Array = of_class + of_others
@@ -506,7 +512,7 @@ class _Votes:
 
 @lru_cache(maxsize=64)
 def _majority_table(votes: int, k: int) -> tuple[Float64Array, Float64Array]:
-    """Return how often votes have a majority, and its accuracy, by a person's accuracy.
+    """Return how often votes have a majority, and its accuracy, for each accuracy of a person.
 
     Both are given for each accuracy of the grid; accuracies are corrected for guesses.
 
@@ -540,7 +546,7 @@ def _majority_table(votes: int, k: int) -> tuple[Float64Array, Float64Array]:
 
 
 def coded(answers: Sequence[Mapping[str, str]], classes: Sequence[str]) -> IntArray:
-    """Return people's votes about images as class numbers.
+    """Return people's votes about images as indices of classes, shape (images, people).
 
     Args:
         answers: For each image, person to answer.

@@ -49,7 +49,10 @@ class Relatedness:
     def learnt(
         cls, reference: Float64Array, values: npt.ArrayLike
     ) -> Relatedness | None:
-        """Return the curve learnt from reference words: unit rows (r, d), values (r,) or (r, q).
+        """Estimate from reference words how the correlation of values depends on cosine.
+
+        `reference` are unit rows, shape (r, d), and `values` have the shape (r,) or (r,
+        q).
 
         With z the standardised values, the correlation in a bin of cosines is the sum of z_i z_j
         over its pairs, divided by that of (z_i² + z_j²) / 2; then made monotone (isotonic
@@ -92,7 +95,10 @@ class Relatedness:
         )
 
     def of(self, words: Float64Array) -> Float64Array:
-        """Return the correlations of words' values, shape (n, n), from unit rows (n, d)."""
+        """Return the correlations that words' values have according to the words' cosines.
+
+        `words` are unit rows, shape (n, d); the result has the shape (n, n).
+        """
         cosines = _cosines(words - self.centre)
         correlations = np.interp(cosines, self.cosines, self.correlations)
         return _unit_diagonal(np.round(correlations, _DECIMALS))
@@ -181,7 +187,7 @@ def noise_correlation(related: Float64Array) -> Float64Array:
 
 
 def positive_definite(related: Float64Array) -> Float64Array:
-    """Return the nearby positive definite matrix of correlations.
+    """Return a positive definite matrix of correlations near to the given one.
 
     Args:
         related: Correlations, shape (n, n), with a unit diagonal.
@@ -200,7 +206,7 @@ def positive_definite(related: Float64Array) -> Float64Array:
 
 
 def effective_number(noise: Float64Array) -> float:
-    """Return the number of independent words whose mean would be as precise.
+    """Return how many independent words would have a mean as precise as these words' mean.
 
     It is 1 / mean of the correlations.
 

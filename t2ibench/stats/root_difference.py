@@ -73,7 +73,7 @@ def root_difference(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> RootDifference:
-    """Return the difference of the root mean squares of the same items in two runs.
+    """Return the difference of two runs' root mean squares of the same items, with its test.
 
     The unbiased mean squares x₁ and x₂ are compared by their roots.
 
@@ -239,7 +239,7 @@ class _Model:
         return float(np.copysign(size, gap))
 
     def at(self, difference: float) -> tuple[float, Float64Array]:
-        """Return the test statistic Z of the data, and its draws under a true difference."""
+        """Return the statistic Z of the data, and draws of Z for this true difference."""
         known_noise = np.ones((2, 1))
         z, squares = self._studentised(self.x, known_noise, difference)
         draws = self._drawn(squares, difference)
@@ -305,7 +305,7 @@ class _Model:
     def _studentised(
         self, x: _TwoByDraws, scale: _TwoByDraws, difference: float
     ) -> tuple[Float64Array, _TwoByDraws]:
-        """Return Z for a difference of roots, and the mean squares with it that fit x best."""
+        """Return Z for a difference of roots, and the mean squares with it closest to `x`."""
         half = difference / 2
         mean = np.maximum(x.mean(axis=0, keepdims=True), 0.0)
         squares = np.repeat(mean, 2, axis=0)
@@ -332,7 +332,7 @@ class _Model:
     def _variances(
         self, squares: _TwoByDraws, scale: _TwoByDraws
     ) -> tuple[Float64Array, Float64Array]:
-        """Return the variance of each mean square in two parts: linear, and of squared noise."""
+        """Return each mean square's variance in two parts: from linear and from squared noise."""
         remaining = self._remaining_noise(squares)
         linear = 4 * squares * self.along * remaining * scale
         factor = remaining * scale

@@ -14,7 +14,7 @@ _NOTHING = 1e-12
 
 
 def settled(values: npt.ArrayLike) -> Float64Array:
-    """Return numbers at nine significant digits, so that rounding errors decide nothing.
+    """Return numbers rounded to nine significant digits, so that rounding errors decide nothing.
 
     Equal numbers that were summed in different orders differ in their last bits. Which of them is
     the least, whether one is above a gate, and how it is written must not depend on that.
@@ -47,7 +47,7 @@ def settled(values: npt.ArrayLike) -> Float64Array:
 
 
 def sums_by(groups: IntArray, values: Float64Array, count: int) -> Float64Array:
-    """Return the sum of the values of each group.
+    """Return the sum of the values in each group.
 
     One value after the other is added to its group's sum, as `np.add.at` does, so that sums do not
     depend on how they are taken: of one column by `bincount`, of more as a product with the table

@@ -62,7 +62,9 @@ def squared_lean(
 def squared_lean_without(
     counts: npt.ArrayLike, expected: npt.ArrayLike | None = None
 ) -> Float64Array:
-    """Return the squared lean (see `squared_lean`) after removing an answer of each class.
+    """Return the squared lean with one answer removed, for each class of that answer.
+
+    For the formula see `squared_lean`.
 
     The jackknife needs it; the last axis is the class of the removed answer.
 

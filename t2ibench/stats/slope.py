@@ -21,7 +21,7 @@ _CONVERGED = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """The slope of a line over independent units, such as stimuli.
+    """The slope of a line that is fitted to independent units, such as stimuli.
 
     Attributes:
         value: The slope.
@@ -45,7 +45,7 @@ class Slope:
         return t_interval(self.value, self.variance, self.df, level)
 
     def p(self, expected: float = 0.0) -> float:
-        """Return the two-sided p-value of an expected slope; nan without a variance.
+        """Return the two-sided p-value that the slope is `expected`; nan if it has no variance.
 
         At a slope of 0 shares do not follow the reference, at 1 they mirror it.
         """
@@ -144,7 +144,7 @@ def _design(values: Float64Array) -> Float64Array:
 def _fit(
     design: Float64Array, n: Float64Array, beta: Float64Array
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Return fitted shares p, the units' weights, and the inverse information matrix."""
+    """Return fitted shares, the weights of the stimuli, and the inverse information matrix."""
     logits = np.clip(design @ beta, -30, 30)
     p = expit(logits)
     weights = n * p * (1 - p) + 1e-12

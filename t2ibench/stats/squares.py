@@ -155,9 +155,9 @@ def mean_square(
 
 
 def _f_degrees(v: Float64Array, f: Float64Array) -> tuple[float, float]:
-    """Return both degrees of freedom of the F test, h and h₂, from the effects' variances v.
+    """Return both degrees of freedom of the F test, from the variances of the effects.
 
-    The formulas are in `mean_square`; f are the degrees of freedom of each variance.
+    They are h and h₂ in `mean_square`; `f` are the degrees of freedom of each variance.
     """
     total = float(v.sum())
     effects = float(len(v))
@@ -179,7 +179,7 @@ def f_square(
     value: float | None = None,
     growth: float = 0.0,
 ) -> MeanSquare:
-    """Return a mean square of k estimates N with covariance S, by its F test and interval.
+    """Return the mean square of k estimates N, of covariance S, with its F test and interval.
 
     Args:
         squares: N'N / k.

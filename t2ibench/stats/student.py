@@ -251,7 +251,7 @@ def ratio_of_parts(
     d = np.broadcast_to(np.asarray(bottom, dtype=np.float64), variance.shape)
 
     def degrees(t: Float64Array) -> Float64Array:
-        """Return Satterthwaite's degrees of freedom of V(t)."""
+        """Return Satterthwaite's degrees of freedom of the variance V at the ratios `t`."""
         # V_c(t) of each part.
         powers = np.stack([np.ones_like(t), -2.0 * t, t * t], axis=-1)
         terms = p * powers[..., None, :]
@@ -263,9 +263,10 @@ def ratio_of_parts(
         return freedom
 
     def end(side: int) -> Float64Array:
-        """Return one end of Fieller's set: a root of (N - t D)² = q² V(t).
+        """Return one end of Fieller's set: the lower one for side -1, the upper one for 1.
 
-        The quantile q has the degrees of freedom of that end.
+        It is a root of (N - t D)² = q² V(t), where the quantile q has the degrees of
+        freedom of that end.
         """
         t = np.zeros_like(n)
         for _ in range(_ITERATIONS):

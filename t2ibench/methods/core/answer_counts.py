@@ -50,7 +50,7 @@ _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 @dataclass(frozen=True, slots=True)
 class CountedPrompt:
-    """The answers about the images of one prompt, or of all prompts with one stimulus.
+    """The counts of the answers about the images of one prompt, or of one stimulus.
 
     Attributes:
         name: The prompt, or the stimulus.
@@ -69,7 +69,7 @@ class CountedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class CountedAttribute:
-    """The judge's answers to one question, as an entry of `details['answers_by_prompt']`.
+    """The counts of the answers to one question, prompt by prompt, as `details` store them.
 
     Attributes:
         attribute: The group of its rows.
@@ -93,7 +93,7 @@ class CountedAttribute:
 
 
 def class_colours(classes: Sequence[str]) -> dict[str, int]:
-    """Return the colour number of each class, in order of number, the same in every run."""
+    """Return each class with its colour number, sorted by number and equal in every run."""
     places = {name: _COLOURS.get(name.casefold(), -1) for name in classes}
     free = (colour for colour in range(len(places)) if colour not in places.values())
     colours = {
@@ -104,7 +104,7 @@ def class_colours(classes: Sequence[str]) -> dict[str, int]:
 
 
 def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the mean of several judges' answer counts, as entries of `details`."""
+    """Return the answer counts averaged over judges, from the `details` of each result."""
     tables = []
     for details in results:
         attributes = _READ.validate_python(details.get(KEY, ()))
@@ -118,7 +118,7 @@ def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _mean(same: Sequence[CountedAttribute]) -> CountedAttribute:
-    """Return one attribute's mean counts over judges, for the prompts that all judges have."""
+    """Return one attribute's counts averaged over judges, for prompts that all judges have."""
     tables = [{row.name: row for row in counted.rows} for counted in same]
     rows = []
     for name in tables[0]:
@@ -161,7 +161,7 @@ class RowShare:
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """The answer counts for the images of one prompt.
+    """One prompt's answer counts as pages show them: with short name, interval and test.
 
     Attributes:
         counted: The answers.
@@ -182,7 +182,7 @@ class ShownRow:
 
     @property
     def images(self) -> float:
-        """Number of images, answered or not."""
+        """Number of images, with an answer or without one."""
         return sum(self.counted.counts.values()) + self.counted.unanswered
 
     @property
@@ -193,7 +193,7 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True)
 class ShownAttribute:
-    """The answer counts about one question, prompt by prompt, in the order of the task."""
+    """The answer counts for one question as pages show them, in the order of the task."""
 
     counted: CountedAttribute
     rows: tuple[ShownRow, ...]
@@ -206,7 +206,11 @@ Lookup = Callable[[str, str | None, str], RowShare | None]
 def shown_attributes(
     details: Mapping[str, Any], tested: Lookup
 ) -> tuple[ShownAttribute, ...]:
-    """Return the answer counts in a result's details; none where they are absent or malformed."""
+    """Return the answer counts in `details` for pages; an empty tuple if they are malformed.
+
+    `tested` gives the interval and p-value of a row's score by the name and group of
+    the row and the name of the score.
+    """
     try:
         attributes = _READ.validate_python(details.get(KEY, ()))
     except ValidationError:
@@ -220,7 +224,7 @@ def shown_attributes(
 
 
 def shown_of(result: MethodResult) -> tuple[ShownAttribute, ...]:
-    """Return the answer counts of a result in memory, with p-values corrected over its rows."""
+    """Return a result's answer counts for pages, with Holm's correction over its rows."""
     shares: dict[tuple[str, str | None, str], RowShare] = {}
     families = {(item.tested_with, name) for item in result.by for name in item.scores}
     for family, name in families:
@@ -275,7 +279,7 @@ def _shown_row(
 
 
 def _test_of(counted: CountedAttribute) -> str:
-    """Return the score that tests all classes of a row at once; '' if each has its own test."""
+    """Return the name of the score that tests all classes of a row; '' if each has its own."""
     if counted.test:
         return counted.test
     return "lean" if len(counted.classes) == 2 else ""
@@ -284,7 +288,10 @@ def _test_of(counted: CountedAttribute) -> str:
 def _first_score(
     counted: CountedAttribute, row: CountedPrompt, score: str, tested: Lookup
 ) -> RowShare | None:
-    """Return the score of a row's prompt, under whichever name its family gives the row."""
+    """Return the interval and p-value of a row's `score`; None if `tested` has none.
+
+    Families name their rows differently, so each of these names is tried.
+    """
     names: list[tuple[str, str | None]] = [
         (row.name, counted.attribute),
         (f"{row.name} ({counted.attribute})", counted.attribute),
@@ -300,7 +307,9 @@ def _first_score(
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return each prompt without articles and without the words that all prompts share at an end.
+    """Return prompts without their article and the words they all begin or end with.
+
+    Full names are returned where two different prompts would become equal.
 
     Examples:
         >>> short_names(["a photo of a nurse at work", "a photo of an artist at work"])
@@ -333,7 +342,7 @@ def _all_have_same_word(names: Sequence[Sequence[str]], position: int) -> bool:
 
 
 def _joined(words: Sequence[str]) -> str:
-    """Return words as a name of at most 60 letters, without a first article and a final stop."""
+    """Return words joined to a name of at most 60 letters, without article and full stop."""
     name = _without_article(re.sub(r" ([.,;:])", r"\1", " ".join(words)))
     name = name.rstrip(".") or name
     if len(name) <= _LONGEST:
@@ -342,7 +351,7 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def sorted_rows(shown: ShownAttribute) -> list[ShownRow]:
-    """Return the rows of prompts, the largest share of the first-coloured class first."""
+    """Return the rows sorted by their share of the first-coloured class, largest first."""
     first = next(iter(class_colours(shown.counted.classes)))
 
     def place(row: ShownRow) -> tuple[float, str]:

@@ -23,7 +23,10 @@ _BLOCK = 1000  # bootstrap draws at a time, which bounds the memory of the weigh
 def cycle_words(
     words: Sequence[str], stimulus_number: int, count: int | None
 ) -> list[str]:
-    """Return the attribute words of one stimulus: balanced, and the same on every machine.
+    """Return the attribute words of one stimulus: the next `count` of a cycle; all if None.
+
+    Over stimuli, each word is used about equally often, and the choice is the same on
+    every machine.
 
     Examples:
         >>> [cycle_words(["joy", "love", "peace"], number, 2) for number in range(3)]
@@ -38,10 +41,11 @@ def cycle_words(
 def association(
     targets: Float64Array, a: Float64Array, b: Float64Array
 ) -> Float64Array:
-    """Return mean cosine to A less that to B (Wang et al. 2023, eq. 2; Caliskan et al. 2017).
+    """Return each target's mean cosine to the rows of `a` less that to the rows of `b`.
 
-    asc(w) = mean over a in A of cos(w, a) - mean over b in B of cos(w, b), from -2 to 2, of unit
-    rows; positive is nearer A.
+    Rows have unit length: asc(w) = mean over a in A of cos(w, a) - mean over b in B of
+    cos(w, b), from -2 to 2; positive is nearer to A (Wang et al. 2023, eq. 2; Caliskan
+    et al. 2017).
 
     Examples:
         The first target is A itself, the second is as near to A as to B:
@@ -61,7 +65,10 @@ def association_draws(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Float64Array:
-    """Return associations with the attribute images resampled by prompt, then by image."""
+    """Return bootstrap draws of each target's association, resampling both sets of images.
+
+    Prompts are resampled, then images within them; shape (n_draws, targets).
+    """
     draws = np.empty((n_draws, len(targets)))
     cosines_a, cosines_b = a.embeddings @ targets.T, b.embeddings @ targets.T
     for start in range(0, n_draws, _BLOCK):
@@ -73,10 +80,11 @@ def association_draws(
 
 
 def standardised(cosines_a: Float64Array, cosines_b: Float64Array) -> Float64Array:
-    """Return associations divided by the SD of each row's cosines to A and B together (SC-WEAT).
+    """Return each row's mean cosine to A less that to B, divided by the SD of all its cosines.
 
-    d(w) = (mean over A of cos(w, a) - mean over B of cos(w, b)) / SD over A and B of cos(w, x),
-    with ddof 1 (Caliskan et al. 2017, the effect size of the WEFAT); nan where they do not vary.
+    The effect size of the SC-WEAT (the WEFAT of Caliskan et al. 2017): d(w) = (mean
+    over A of cos(w, a) - mean over B of cos(w, b)) / SD over A and B of cos(w, x), with
+    ddof 1; nan where the cosines do not vary.
 
     Examples:
         The difference of means is 1 - 0; the SD of 1, 1, 0 and 0 with ddof 1 is the root of 1/3:
@@ -98,7 +106,10 @@ def standardised_draws(
     weights_a: Float64Array,
     weights_b: Float64Array,
 ) -> Float64Array:
-    """Return standardised associations under resampling of A and B, one row for each draw."""
+    """Return standardised associations for each draw of the images' weights, one row a draw.
+
+    The weights are those of the images of A and of B in each draw.
+    """
     count_a = cosines_a.shape[1]
     count = count_a + cosines_b.shape[1]
     share = count_a / count
@@ -118,7 +129,7 @@ def adherence(
     a_texts: Float64Array,
     b_texts: Float64Array,
 ) -> tuple[Seen, Seen]:
-    """Return how many images of A, and of B, are nearer to the text of their own attribute.
+    """Return how many images of A, and of B, are nearer to their own texts than to the other's.
 
     Texts without a vector count for nothing; where an attribute has no other, its images and the
     other's are unknown.
@@ -135,7 +146,7 @@ def adherence(
 
 
 def left_out_warnings(stimuli: Sequence[str], lacks: str = "has no image") -> list[str]:
-    """Return a warning that names the stimuli left out for lack of images, if any."""
+    """Return a list of one warning that names the stimuli left out; empty if there are none."""
     if not stimuli:
         return []
     return [f"Left out, because a prompt of theirs {lacks}: {', '.join(stimuli)}."]
@@ -167,14 +178,17 @@ class SetDistance:
 
     @property
     def value(self) -> float:
-        """Distance as a share of at most 1; by chance it may be negative."""
+        """Distance of the two sets, as a share of the distance of an image from the other set.
+
+        At most 1; by chance it may be negative.
+        """
         return self.beyond / self.between if self.between > 0 else float("nan")
 
     @classmethod
     def of(
         cls, pairs: Sequence[tuple[Float64Array, Float64Array]]
     ) -> SetDistance | None:
-        """Return the distance between two sets of images; None where a set has a single image.
+        """Return the mean distance over pairs of sets of images; None if a set has a single image.
 
         Examples:
             >>> a, b = np.array([[1.0, 0.0]] * 3), np.array([[0.0, 1.0]] * 3)
@@ -199,7 +213,7 @@ def row_distance(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Return the distance between two sets of images of one stimulus, with a test that it is 0.
+    """Return the distance between two sets of a stimulus's images, tested by permutation.
 
     The labels are shuffled within each wording.
     """
@@ -216,7 +230,7 @@ def row_distance(
 def _shuffled(
     a: Float64Array, b: Float64Array, draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """Return the squared distances of two sets of images with shuffled labels, shape (draws,)."""
+    """Return the squared distance of two sets of images for each shuffle, shape (draws,)."""
     rows = np.concatenate([a, b])
     n = len(a)
     m = len(b)
@@ -241,7 +255,7 @@ def _shuffled(
 def mean_distance(
     stimuli: Sequence[Sequence[tuple[Float64Array, Float64Array]]], level: float
 ) -> Estimate:
-    """Return the mean distance between two sets of images over stimuli, as a ratio of means."""
+    """Return the distance of two sets of images averaged over stimuli, as a ratio of means."""
     distances = [SetDistance.of(pairs) for pairs in stimuli]
     measured = [distance for distance in distances if distance is not None]
     if not measured:

@@ -1,4 +1,4 @@
-"""The mean of scores over encoders or judges."""
+"""Means of scores, rows and results over encoders or judges."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from t2ibench.stats import p_value
 
 
 def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
-    """Return the mean of one score over encoders, draw by draw.
+    """Return the mean of one score over encoders, with an interval and a p-value.
 
-    The draws of all encoders come from the same resamples, so the interval and the p-value of
-    the mean account for what the encoders share.
+    The draws of all encoders come from the same resamples, and their influences are
+    those of the same images, so the interval and the p-value of the mean account for
+    what the encoders share.
     """
     if len(estimates) == 1:
         return estimates[0]
@@ -56,7 +57,11 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
 def _tested_at_null(
     mean: Estimate, estimates: Sequence[Estimate], level: float
 ) -> Estimate:
-    """Return a mean score with the larger p-value of two, where scores vary otherwise at 0."""
+    """Return `mean` with the larger of two p-values: from its variance, and from that at 0.
+
+    The second is from the variance that the scores would have at 0, where every
+    estimate says it.
+    """
     influences = [
         estimate.null_influence
         for estimate in estimates
@@ -78,7 +83,7 @@ def _tested_at_null(
 
 
 def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
-    """Return the mean of several scores' draws; None where they lack draws or differ in number."""
+    """Return several scores' draws averaged draw by draw; None if any are missing or unequal."""
     arrays = [draw for draw in draws if draw is not None]
     if len(arrays) < len(draws) or len({len(array) for array in arrays}) != 1:
         return None
@@ -89,7 +94,7 @@ def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
 def average_results(
     results: Sequence[MethodResult], level: float = 0.95
 ) -> MethodResult:
-    """Return the result over several encoders: every score and row that all of them have, averaged.
+    """Return one result with the mean of every score and row that all encoders have.
 
     An image counts as excluded where any of them excludes it: by reason, the largest number.
     """
@@ -121,12 +126,12 @@ def average_results(
 def by_key(
     tables: Sequence[Sequence[Item]],
 ) -> list[dict[tuple[str, str | None], Item]]:
-    """Return the rows of each result in a table by their name and group."""
+    """Return, for each result's rows, a dictionary of the rows keyed by name and group."""
     return [{(item.name, item.group): item for item in table} for table in tables]
 
 
 def _average_rows(tables: Sequence[Sequence[Item]], level: float) -> list[Item]:
-    """Return the rows that all encoders have, with the mean of every score."""
+    """Return the rows that all encoders have, each with the mean of every score."""
     indexed = by_key(tables)
     return [
         replace(
@@ -140,10 +145,10 @@ def _average_rows(tables: Sequence[Sequence[Item]], level: float) -> list[Item]:
 def bounded_mean(
     mean: MethodResult, results: Sequence[MethodResult], level: float
 ) -> MethodResult:
-    """Return a mean over judges with intervals that allow for images nobody can judge.
+    """Return a mean over judges whose intervals allow for images without an answer.
 
-    The influences of images do not tell that. Instead of intervals and tests from them it has the
-    mean of the judges' intervals, and the largest of their p-values.
+    Such images have no influence, so intervals from influences would ignore them.
+    Instead it has the mean of the judges' intervals, and the largest of their p-values.
     """
     headline = mean.headline
     inferences = [
@@ -167,7 +172,10 @@ def bounded_mean(
 def judged_rows(
     rows: Sequence[Item], results: Sequence[MethodResult], *, bound: bool = False
 ) -> list[Item]:
-    """Return the rows of a mean, with the judges' mean intervals where images show none."""
+    """Return rows in which the judges' mean interval replaces an interval without width.
+
+    Their p-value is the judges' largest. With `bound`, every interval is replaced.
+    """
     tables = by_key([result.by for result in results])
 
     def judged(item: Item, name: str, estimate: Estimate) -> Estimate:
@@ -191,7 +199,7 @@ def judged_rows(
 
 
 def untested_shares(rows: Sequence[Item]) -> list[Item]:
-    """Return the rows with their shares untested, since a mean share would be tested against 0."""
+    """Return rows without the p-values of shares, whose mean would be tested against 0."""
 
     def untested(name: str, estimate: Estimate) -> Estimate:
         share = name.startswith("share:") or name == "majority_share"
@@ -208,7 +216,7 @@ def untested_shares(rows: Sequence[Item]) -> list[Item]:
 def _least_sure(
     p_values: Sequence[float | None], intervals: Sequence[tuple[float, float] | None]
 ) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the largest p-value and the mean interval of judges; None where a judge has none."""
+    """Return the judges' largest p-value and mean interval, or None where a judge has none."""
     present = [p for p in p_values if p is not None]
     largest = max(present) if len(present) == len(p_values) else None
     ends = [interval for interval in intervals if interval is not None]
@@ -222,7 +230,7 @@ def _least_sure(
 def mean_over_encoders(
     task: BaseTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the mean of every score over encoders, the way most methods combine results."""
+    """Return the mean of the encoders' results; most methods combine results like this."""
     return average_results(results, settings.level)
 
 

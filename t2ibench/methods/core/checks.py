@@ -1,4 +1,4 @@
-"""Checks that families of tasks share: of words, templates, articles and languages.
+"""Checks of words, templates, articles and languages that families of tasks share.
 
 A check looks for problems of a task that its schema cannot express.
 """
@@ -36,7 +36,7 @@ class Finding:
 
 
 def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
-    """Yield the problem that words are given more than once, if any are."""
+    """Yield one problem that lists the words given more than once, if there are any."""
     repeated = [word for word, count in Counter(words).items() if count > 1]
     if repeated:
         yield Finding(
@@ -47,7 +47,7 @@ def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
 def overlap(
     first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location
 ) -> Iterator[Finding]:
-    """Yield the problem that two sets of words share some, whatever their case."""
+    """Yield one problem that lists the words that two sets share, if any, ignoring case."""
     both = sorted({word.lower() for word in first} & {word.lower() for word in second})
     if both:
         yield Finding(
@@ -58,7 +58,7 @@ def overlap(
 def sizes(
     first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location
 ) -> Iterator[Finding]:
-    """Yield a warning if two sets of words differ in size."""
+    """Yield a warning if two sets of words are not of equal size."""
     if len(first) != len(second):
         yield Finding(
             at,
@@ -76,7 +76,7 @@ def two_sets(
     at: Location,
     key: str,
 ) -> Iterator[Finding]:
-    """Yield the problems of two compared sets of words: repeated or shared words, unequal sizes."""
+    """Yield a problem for repeated words, shared words and unequal sizes of two sets."""
     for words, name in zip((first, second), names, strict=True):
         yield from duplicates(words, (*at, name, key))
     yield from overlap(first, second, names, (*at, names[1]))
@@ -84,7 +84,7 @@ def two_sets(
 
 
 def template(text: str, wanted: Sequence[str], at: Location) -> Iterator[Finding]:
-    """Yield the problems of a template's placeholders: lacking ones, unknown ones, lone braces.
+    """Yield a problem for each missing or unknown placeholder and for unmatched braces.
 
     Examples:
         >>> [finding.message for finding in template("a photo", ["word"], ("templates", 0))]
@@ -108,7 +108,7 @@ def template(text: str, wanted: Sequence[str], at: Location) -> Iterator[Finding
 
 
 def articles(prompts: Iterable[str], at: Location) -> Iterator[Finding]:
-    """Yield a warning if prompts have a wrong article, such as 'a engineer'."""
+    """Yield one warning that lists the wrong articles in prompts, such as 'a engineer'."""
     wrong = sorted({phrase for prompt in prompts for phrase in wrong_articles(prompt)})
     if wrong:
         message = (
@@ -123,7 +123,7 @@ _WITH_ARTICLE = re.compile(r"\{\s*[aA]\s")
 def article_language(
     template: str, words: Sequence[str], at: Location
 ) -> Iterator[Finding]:
-    """Yield a problem if a template puts English articles into what reads as another language.
+    """Yield a warning if a template that seems not to be English adds English articles.
 
     Prompts that are given in full may be in any language.
     """
@@ -137,7 +137,7 @@ def article_language(
 
 
 def _of_language(message: str, at: Location) -> Finding:
-    """Return a warning about the language of prompts; no run starts before it is resolved."""
+    """Return `message` as a warning about a prompt's language that prevents a run."""
     way_out = "If it is English, put 'language' into expected_warnings"
     return Finding(
         at, f"{message}. {way_out}", warning=True, kind="language", stops_run=True
@@ -151,7 +151,7 @@ def _foreign_wording(
     attributes: Sequence[str],
     at: Location,
 ) -> Iterator[Finding]:
-    """Yield the problem of a wording in another language, where its task counts as English."""
+    """Yield a warning if a wording that counts as English reads as another language."""
     for key in ("neutral", "guided"):
         foreign = foreign_text(getattr(wording, key))
         if foreign is not None:
@@ -170,7 +170,7 @@ def _foreign_wording(
 def _without_language(
     what: str, foreign: ForeignText, language: str | None, wording: Wording
 ) -> str:
-    """Return a message on a wording in another language: what it reads as, and what to write."""
+    """Return the message that a wording reads as another language, and what to write."""
     declared = (
         f"the task says 'language: {language}'"
         if language
@@ -199,7 +199,7 @@ def guided(
     attributes: Sequence[str],
     guided_stimuli: Sequence[str] | None = None,
 ) -> Iterator[Finding]:
-    """Yield the problems of neutral and guided templates in every wording, and of their articles.
+    """Yield each problem of a task's neutral and guided templates, in every wording.
 
     `guided_stimuli` are what guided prompts say for the stimuli; by default the same.
     """
@@ -215,7 +215,7 @@ def _guided(
     attributes: Sequence[str],
     guided_stimuli: Sequence[str] | None,
 ) -> Iterator[Finding]:
-    """Yield the problems of neutral and guided templates that have no alternatives."""
+    """Yield each problem of templates in which alternatives like '{child|kid}' are resolved."""
     named = stimuli if guided_stimuli is None else guided_stimuli
     for number, wording in enumerate(prompts.wordings):
         language = prompts.language_of(wording)

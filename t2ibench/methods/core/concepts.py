@@ -1,4 +1,4 @@
-"""Concepts in a judge's answers in words (Chinchure et al. 2024, section 3.3, algorithm 1)."""
+"""Concepts in a judge's free answers (Chinchure et al. 2024, section 3.3, algorithm 1)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ALWAYS = {"male": "man", "female": "woman"}
 
 @lru_cache(maxsize=1)
 def stop_words() -> frozenset[str]:
-    """Return the words that are no concepts, such as 'image', 'yes', 'no' and 'none'."""
+    """Return the words that are never concepts, such as 'image', 'yes', 'no' and 'none'."""
     return frozenset((_HERE / "stop_words.txt").read_text(encoding="utf-8").split())
 
 
 def words_of(answer: str) -> list[str]:
-    """Return the words of an answer that can be concepts.
+    """Return the words of an answer, in lower case, without those that are never concepts.
 
     Examples:
         >>> words_of("Yes, it is an OLD man's photo, on the image: no dog.")
@@ -36,13 +36,13 @@ def words_of(answer: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Synonyms:
-    """A source of synonyms, which says which words mean one concept."""
+    """A named source of synonyms, which decides which words mean the same concept."""
 
     name: str  # source of the knowledge; it is part of the result
     related: Callable[[str], frozenset[str]]  # word to all of its synonyms
 
     def merged(self, counts: Mapping[str, float]) -> dict[str, str]:
-        """Return the concept that each counted word belongs to.
+        """Return each counted word with the name of the concept that it belongs to.
 
         The most frequent word of a concept names it (of equals, the first in the alphabet), and a
         word joins the most frequent concept that it is a synonym of: the order of words does not
@@ -76,7 +76,7 @@ class Synonyms:
 
 
 def shipped() -> Synonyms:
-    """Return the small table of synonyms that comes with t2ibench."""
+    """Return the synonyms in the small table that comes with t2ibench."""
     groups: dict[str, frozenset[str]] = {}
     for line in (_HERE / "synonyms.txt").read_text(encoding="utf-8").splitlines():
         words = line.split()
@@ -86,7 +86,7 @@ def shipped() -> Synonyms:
 
 
 def from_wordnet(reader: Any) -> Synonyms:
-    """Return the synonyms of WordNet: the lemmas of all synsets of a word."""
+    """Return WordNet as a source of synonyms: all lemmas of the synsets of a word."""
 
     @lru_cache(maxsize=100_000)
     def related(word: str) -> frozenset[str]:
@@ -107,7 +107,7 @@ def synonyms() -> Synonyms:
 
 
 def synonyms_from(source: Literal["wordnet", "table"] | None) -> Synonyms:
-    """Return the synonyms of the named source: WordNet, the shipped table, or the default."""
+    """Return the synonyms of the named source; None means WordNet if it is installed."""
     if source is None:
         return synonyms()
     if source == "table":
@@ -120,7 +120,7 @@ def synonyms_from(source: Literal["wordnet", "table"] | None) -> Synonyms:
 
 
 def _wordnet() -> Any:
-    """Return nltk's WordNet reader; None where nltk or its data are not installed."""
+    """Return nltk's WordNet reader; None if nltk or its data are not installed."""
     try:
         from nltk.corpus import wordnet
 

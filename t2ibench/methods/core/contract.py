@@ -1,4 +1,4 @@
-"""The contract that every method keeps, checked with synthetic evidence.
+"""The contract that every method must fulfil, checked with synthetic evidence.
 
 For plug-in authors: `check_method(METHOD, task)` in a test of your own says what is wrong.
 """
@@ -85,7 +85,7 @@ class SyntheticEvidence:
         return unit
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """Return the synthetic images 0 to n - 1 of a prompt; none for a prompt in `without`."""
+        """Return embeddings of a prompt's images 0 to n - 1; none for a prompt in `without`."""
         if not self._needs.embeds:
             raise MissingEvidence("an embedding, although `needs.embeds` is False,")
         if n > self._counts.get(prompt, 0):
@@ -126,14 +126,14 @@ class SyntheticEvidence:
     def _answers_of_check(
         self, prompt: str, n: int, classes: Sequence[str]
     ) -> AnswerEvidence:
-        """Return answers that every image shows the group its prompt asks for, if judges look."""
+        """Return answers that all images show the group asked for; none unless `checked`."""
         shown = self._needs.groups.get(prompt, "").split(", ")[-1]
         if not self._checked or shown not in classes:
             return AnswerEvidence((), np.zeros(0, np.int64), Counter({"missing": n}))
         return AnswerEvidence((shown,) * n, np.arange(n), Counter())
 
     def held(self) -> bytes:
-        """Return the bytes of all embeddings, which no method may change."""
+        """Return all embeddings as bytes, which show whether a method changed any."""
         return b"".join(
             row.tobytes() for row in (*self._images.values(), *self._texts.values())
         )
@@ -142,7 +142,7 @@ class SyntheticEvidence:
 def check_method(
     method: Method[Any], task: BaseTask, settings: Settings = _SETTINGS
 ) -> list[str]:
-    """Return what is wrong with a method, from scoring one of its tasks on synthetic evidence.
+    """Return a sentence for each fault found when a method scores synthetic evidence.
 
     It checks that `needs` and `score` are pure and leave the evidence as it is; that `score` asks
     for nothing beyond `needs`; that missing images neither crash it nor go unmentioned, and that
@@ -246,7 +246,7 @@ def _check_scores(
 
 
 def _intervals_without_the_value(headline: HeadlineEstimate) -> Iterator[str]:
-    """Yield the questions for which a headline lies outside its own interval."""
+    """Yield a sentence for each question whose interval does not hold the headline."""
     if headline.value is None:
         return
     for question, inference in headline.inference.items():
@@ -256,7 +256,7 @@ def _intervals_without_the_value(headline: HeadlineEstimate) -> Iterator[str]:
 
 
 def _miscounts(scored: MethodResult, needs: Needs) -> Iterator[str]:
-    """Yield wrong counts of images and prompts in a result that has all its evidence."""
+    """Yield a sentence for each wrong number of images or prompts in a complete result."""
     if scored.n_images != needs.n_images:
         yield f"It counts {scored.n_images} images, but needs {needs.n_images}."
     if needs.prompts and scored.n_prompts != needs.n_prompts:
@@ -269,7 +269,7 @@ def _miscounts(scored: MethodResult, needs: Needs) -> Iterator[str]:
 
 
 def _missing_scores(method: Method[Any], result: MethodResult) -> Iterator[str]:
-    """Yield the scores that a method declares and a result lacks."""
+    """Yield a sentence for each score that a method declares but its result does not have."""
     if method.main_score is not None and method.main_score.name not in result.scores:
         yield f"Its main score '{method.main_score.name}' is not among its scores."
     names = {name for item in result.by for name in item.scores}
@@ -281,7 +281,7 @@ def _missing_scores(method: Method[Any], result: MethodResult) -> Iterator[str]:
 def _check_scale(
     method: Method[Any], task: BaseTask, settings: Settings
 ) -> Iterator[str]:
-    """Yield a problem if the scale of a method's headline is not registered."""
+    """Yield a sentence if the scale of a method's headline is not registered."""
     scale = _score(method, task, settings).headline.scale
     if scale not in SCALES:
         yield (
@@ -305,7 +305,7 @@ def _check_describe(
 def _check_missing(
     method: Method[Any], task: BaseTask, settings: Settings
 ) -> Iterator[str]:
-    """Yield what a method does wrong where images of one prompt, or of all prompts, are missing."""
+    """Yield a sentence for each fault when one prompt's images, or all images, are missing."""
     needs = method.needs(task, settings)
     names = list(needs.images_by_prompt) or list(needs.texts)
     what = "images of" if needs.prompts else "a vector of"
@@ -372,7 +372,7 @@ def _bad_estimates(result: MethodResult) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a result in a form for comparison: arrays as bytes, NaN equal to NaN."""
+    """Return a value in a form to compare by `==`: arrays as bytes, NaN equal to NaN."""
     if is_dataclass(value):
         return {
             field.name: _plain(getattr(value, field.name)) for field in fields(value)

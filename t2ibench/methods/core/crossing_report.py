@@ -1,4 +1,4 @@
-"""Tests of crossed attributes, as a result's details have them."""
+"""Tests of whether attributes are independent, as a result's `details` hold them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 @dataclass(frozen=True, slots=True)
 class CrossingTest:
-    """A test that two or three attributes are independent."""
+    """A test of whether two or three attributes are independent of each other."""
 
     name: str  # such as 'interaction:gender x age'
     p: float | None  # p-value; None where the images do not vary
@@ -20,13 +20,13 @@ class CrossingTest:
 
     @property
     def of(self) -> str:
-        """Name of the tested crossing, such as 'gender x age'."""
+        """Tested attributes, such as 'gender x age'."""
         return self.name.removeprefix("interaction:")
 
 
 @dataclass(frozen=True, slots=True)
 class CrossingReport:
-    """The tests of independence of one crossing of attributes."""
+    """The tests of whether the attributes of one combination are independent."""
 
     crossing: str  # its name, such as 'gender x age'
     tests: tuple[CrossingTest, ...] = ()  # its tests; none where there is a reason
@@ -39,7 +39,7 @@ _REPORTS = TypeAdapter(tuple[CrossingReport, ...])
 
 
 def crossing_reports(details: Mapping[str, Any]) -> tuple[CrossingReport, ...]:
-    """Return the tests of crossed attributes in a result's details; none where malformed."""
+    """Return the tests of independence in a result's `details`; empty if malformed."""
     try:
         return _REPORTS.validate_python(details.get("crossings", ()))
     except ValidationError:

@@ -1,4 +1,4 @@
-"""Phrases of the plain sentences in which methods describe their results."""
+"""Phrases for the plain sentences that describe a method's results."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _OF_PEOPLE = re.compile(
 
 
 def people(name: str, about: str = "") -> str:
-    """Return the noun for a group of people, such as 'women'; any other name as it is.
+    """Return the noun for a named group of people, such as 'women'; other names unchanged.
 
     `about` is what the name answers, such as 'person race', or `GROUP`: of a train's colour,
     'white' is nobody.
@@ -98,7 +98,7 @@ def _replaced(noun: str, words: Mapping[str, str]) -> str:
 
 
 def shown_as(name: str) -> str:
-    """Return a phrase for images that show a group or are associated with some words.
+    """Return a phrase for images that show a group, or that are near some words.
 
     Examples:
         >>> shown_as("male"), shown_as("light skin"), shown_as("pleasant words")
@@ -109,7 +109,7 @@ def shown_as(name: str) -> str:
 
 
 def as_shown(concept: str, name: str) -> str:
-    """Return a phrase for a pole: a concept that resembles a group or goes with some words.
+    """Return a phrase that joins a concept to a group or words: 'career as men'.
 
     Examples:
         >>> as_shown("career", "male"), as_shown("gay", "pleasant words")
@@ -121,7 +121,7 @@ def as_shown(concept: str, name: str) -> str:
 
 
 def clear_rows(items: Sequence[Item], score: str) -> list[Item]:
-    """Return the rows with p below .05 after Holm's correction, the largest score first."""
+    """Return the rows with p below .05 after Holm's correction, largest score first."""
     having = [item for item in items if score in item.scores]
     adjusted = holm([item.scores[score].p for item in having])
     clear = [
@@ -133,7 +133,7 @@ def clear_rows(items: Sequence[Item], score: str) -> list[Item]:
 
 
 def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) -> str:
-    """Return a clause on how many rows lean clearly, which ones, and to which side.
+    """Return a clause on how many rows lean clearly, which, and to which side; '' if none.
 
     Examples:
         >>> rows = [Item(name, {"lean": Estimate(value, p=0.001)})
@@ -169,20 +169,20 @@ def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) 
 
 
 def few(names: Sequence[str]) -> str:
-    """Return the first three names of a list, with dots for the others."""
+    """Return the first three names, joined by commas, with an ellipsis for any others."""
     return ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
 
 
 def beyond_chance(estimate: Estimate | HeadlineEstimate) -> bool:
-    """Return whether the p-value of a score or headline, without any correction, is below .05."""
+    """Return whether the uncorrected p-value of a score or headline is below .05."""
     return estimate.p is not None and estimate.p < _ALPHA
 
 
 def nothing_shown(result: MethodResult, claim: str | None = None) -> str | None:
-    """Return a sentence that says why a result shows no effect; None if it shows one.
+    """Return a sentence on why a result shows no effect; None if it does show one.
 
-    Nothing is shown where a control contradicts, or there is no headline; and, where a claim is
-    given, where the headline is not beyond chance.
+    Nothing is shown where a control contradicts, or there is no headline; and, where a
+    `claim` is given, where the headline is not beyond chance.
     """
     headline = result.headline
     if result.inconclusive:
@@ -214,7 +214,7 @@ def sentence(clause: str) -> str:
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
-    """Return names as a phrase; of many, the first `most` names and how many more there are.
+    """Return names joined as a phrase; beyond `most` names, how many more there are.
 
     Examples:
         >>> listed(["nurse", "chef", "judge"])
@@ -232,7 +232,7 @@ def listed(names: Sequence[str], most: int | None = None) -> str:
 
 
 def shown_sentence(rows: Sequence[ShownRow]) -> str:
-    """Return a clause on what the images of each prompt show, by the judge's answers.
+    """Return a clause on what each prompt's images show, according to the judge.
 
     Rows that are clear by themselves come first, grouped by what most of their images show; then
     the others. Where none is clear, all are grouped so, and the clause says that none is.
@@ -264,7 +264,7 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
 
 
 def _sides(rows: Sequence[ShownRow]) -> list[list[ShownRow]]:
-    """Return rows grouped by the class of most images; the largest group is first."""
+    """Return rows grouped by their most frequent class, the group of most rows first."""
 
     def descending_share(row: ShownRow) -> float:
         share = row.hits / row.images
@@ -290,13 +290,13 @@ def _side(rows: Sequence[ShownRow]) -> str:
 
 
 def shown_class(name: str | None, about: str) -> str:
-    """Return what images show, such as 'women'; in quotes where it is no group of people."""
+    """Return a class as images show it: a noun such as 'women', else its name in quotes."""
     noun = people(str(name), about)
     return noun if noun != name else f"'{name}'"
 
 
 def counts_text(row: ShownRow) -> str:
-    """Return the answer counts of a row in words, such as '7 women, 3 men'."""
+    """Return all answer counts of a row in words, such as '7 women, 3 men'."""
     ordered = sorted(row.counted.counts.items(), key=lambda pair: -round(pair[1], 9))
     counts = []
     for name, count in ordered:
@@ -318,7 +318,7 @@ def _unclear(rows: Sequence[ShownRow]) -> str:
 
 
 def count_text(row: ShownRow) -> str:
-    """Return the count of the most frequent answer of a row in words."""
+    """Return a row's most frequent answer and its count in words; all counts if tied."""
     counts = list(row.counted.counts.values())
     if row.hits and counts.count(row.hits) > 1:
         return counts_text(row)

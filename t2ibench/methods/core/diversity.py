@@ -18,7 +18,7 @@ from t2ibench.stats.student import satterthwaite, t_interval
 
 @dataclass(frozen=True, slots=True)
 class PromptDiversity:
-    """The diversity of one prompt's images: how much they differ to an encoder."""
+    """The diversity of one prompt's images, that is, how much they differ to an encoder."""
 
     prompt: str
     group: str  # what it stands for in its task
@@ -29,10 +29,11 @@ class PromptDiversity:
 
 
 def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
-    """Return 1 less the mean cosine of n unit rows, and its jackknife variance (Quenouille 1956).
+    """Return 1 less the mean cosine of two different rows, and its jackknife variance.
 
-    With S the sum of all x_i: U = (|S|^2 - n) / (n (n - 1)), and without image i
-    U_i = (|S|^2 - n - 2 (x_i S - 1)) / ((n - 1) (n - 2)).
+    The rows have unit length. With S the sum of all n rows x_i: U = (|S|^2 - n) / (n (n
+    - 1)), and without image i U_i = (|S|^2 - n - 2 (x_i S - 1)) / ((n - 1) (n - 2))
+    (Quenouille 1956).
 
     Examples:
         >>> diversity_of(np.eye(4)[[0, 1, 2]]), diversity_of(np.ones((2, 1)))
@@ -57,7 +58,7 @@ def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
 def mean_diversity(
     prompts: Sequence[PromptDiversity], level: float
 ) -> tuple[float, tuple[float, float] | None]:
-    """Return the mean diversity over prompts, and its interval; None where that is unknown."""
+    """Return the mean diversity over prompts and its interval, None without a variance."""
     value = float(np.mean([prompt.value for prompt in prompts]))
     variance, df = satterthwaite(
         [prompt.variance / len(prompts) ** 2 for prompt in prompts],

@@ -24,7 +24,7 @@ _NO_VARIATION = "the values do not vary, so the score is undefined"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One score, with its interval and its test or the draws that they come from.
+    """One score, with its interval and its test, or with the draws that give them.
 
     A value that is not finite becomes None with a reason, and has no p-value. Others are settled:
     what is chosen by them, and how they are written, is the same on every processor.
@@ -70,15 +70,15 @@ class Estimate:
 
     @classmethod
     def undefined(cls, reason: str) -> Estimate:
-        """Return a score without a value, for a reason."""
+        """Return a score that has no value, for the given reason."""
         return cls(None, reason=reason)
 
     def undecided(self, reason: str) -> Estimate:
-        """Return the score without its value, for a reason, but with its p-value."""
+        """Return the score with its p-value but without its value, for the given reason."""
         return Estimate(None, p=self.p, test=self.test, reason=reason)
 
     def scaled(self, factor: float, less: float = 0.0) -> Estimate:
-        """Return the score less an offset, times a factor, with the same p-value."""
+        """Return the score with `less` subtracted and then times `factor`; its p-value stays."""
         if self.value is None:
             return self
         ends = sorted(factor * (end - less) for end in self.interval or ())
@@ -92,7 +92,7 @@ class Estimate:
 
     @classmethod
     def from_t(cls, value: float, variance: float, df: float, level: float) -> Estimate:
-        """Return a score whose interval and test are Student's t with a known variance."""
+        """Return a score with Student's t interval and test, from its variance and df."""
         p, interval = (
             t_test(value, variance, df),
             t_interval(value, variance, df, level),
@@ -103,7 +103,7 @@ class Estimate:
     def from_influence(
         cls, value: float, influence: Influence, level: float
     ) -> Estimate:
-        """Return a score whose t interval and test come from the influence of each image on it."""
+        """Return a score whose t interval and test come from each image's influence on it."""
         inference = t_inference(value, influence, level)
         return cls(
             value,
@@ -120,7 +120,7 @@ class Estimate:
         boot: Float64Array | None,
         alternative: str = "two-sided",
     ) -> Estimate:
-        """Return the score of a permutation test: its statistic, p-value and null draws."""
+        """Return a permutation test's statistic as a score, with p-value and null draws."""
         test: TestKind = "exact" if result.exact else "monte_carlo"
         return cls(result.observed, boot, result.null, result.p, test, alternative)
 
@@ -128,7 +128,7 @@ class Estimate:
     def from_null(
         cls, value: float, boot: Float64Array | None, null: Float64Array
     ) -> Estimate:
-        """Return a score with the p-value that Monte Carlo null draws are as large as it.
+        """Return a score whose p-value is how often null draws are at least as large.
 
         p = (1 + number of draws >= value) / (1 + draws).
 
@@ -143,7 +143,7 @@ class Estimate:
 def share_draws(
     hits: int, total: int, n_draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """Return draws of a share, whose quantiles are the ends of Jeffreys' interval.
+    """Return draws of a share of hits, whose quantiles are the ends of Jeffreys' interval.
 
     Draws of a binomial with the share that was found would all be equal where it is 0 or 1, and
     their interval one point: none of five images does not show that there never is one. These are
@@ -160,7 +160,7 @@ def share_draws(
 
 
 def share_estimate(hits: int, total: int) -> Estimate:
-    """Return a share of hits as a score with Jeffreys' interval.
+    """Return the share `hits` / `total` as a score with Jeffreys' interval.
 
     The seed of its draws is fixed because nothing is compared across draws.
     """
@@ -229,7 +229,7 @@ class MethodResult:
         collected: ImageCollector | None = None,
         warnings: Sequence[str] = (),
     ) -> MethodResult:
-        """Return the result of a task that has no score, for a reason."""
+        """Return the result of a task that has no score, for the given reason."""
         return cls(
             HeadlineEstimate.undefined(reason),
             n_images=collected.n_images if collected else 0,

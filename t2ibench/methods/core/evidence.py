@@ -18,7 +18,7 @@ UNSEEN = ("refused", "filtered", "failed")
 
 @dataclass(frozen=True, slots=True)
 class ImageEvidence:
-    """The images of one prompt, as one encoder embedded them.
+    """The embeddings of one prompt's images by one encoder, and how many are excluded.
 
     Attributes:
         embeddings: Shape (n, d), rows of unit length; only images that count.
@@ -124,7 +124,7 @@ class PromptImages:
         return len(np.unique(self.clusters)) == len(self.prompts) > 0
 
     def where(self, keep: BoolArray) -> PromptImages:
-        """Return the selected images only; prompts keep their numbers."""
+        """Return only the selected images; the prompts stay numbered as they are."""
         return PromptImages(
             self.embeddings[keep], self.clusters[keep], self.prompts, self.indices[keep]
         )
@@ -132,7 +132,7 @@ class PromptImages:
     def samples(
         self, words: Mapping[str, str], numbers: Mapping[str, Float64Array]
     ) -> list[dict[str, Any]]:
-        """Return a row for each image: its prompt, its index, common words and its own numbers."""
+        """Return a row for each image: prompt, index, the common `words`, its own `numbers`."""
         return [
             {"prompt": self.prompts[cluster], "index": int(index), **words}
             | {name: float(values[at]) for name, values in numbers.items()}
@@ -143,7 +143,7 @@ class PromptImages:
 
     @classmethod
     def merged(cls, parts: Sequence[PromptImages]) -> PromptImages:
-        """Return several sets of images as one set, in order, with their prompts renumbered."""
+        """Return several sets of images as one, in their order, with prompts renumbered."""
         offsets = np.cumsum([0, *(len(part.prompts) for part in parts)])
         clusters = [
             part.clusters + offset for part, offset in zip(parts, offsets, strict=False)
@@ -209,7 +209,7 @@ class ImageCollector:
 
 @dataclass(frozen=True, slots=True)
 class PromptNeed:
-    """A number of images of one prompt that a task asks for.
+    """A prompt of which a task needs images, and how many it needs.
 
     Attributes:
         prompt: The text.
@@ -231,7 +231,7 @@ class PromptNeed:
 
 @dataclass(frozen=True, slots=True)
 class QuestionNeed:
-    """A question about every image of a prompt that a task has a judge answer.
+    """A question that a judge has to answer about each image of one prompt.
 
     Attributes:
         prompt: Whose images.
@@ -250,7 +250,7 @@ class QuestionNeed:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """All evidence one task asks for.
+    """All evidence that one task asks for.
 
     Attributes:
         prompts: Images to generate; if a prompt is listed twice, its largest count holds.
@@ -270,14 +270,14 @@ class Needs:
 
     @property
     def images_by_prompt(self) -> dict[str, int]:
-        """Number of images of each distinct prompt."""
+        """Number of images that are needed of each distinct prompt."""
         counts: dict[str, int] = {}
         for need in self.prompts:
             counts[need.prompt] = max(need.images, counts.get(need.prompt, 0))
         return counts
 
     def named(self, what: Literal["group", "unit", "word"]) -> dict[str, str]:
-        """Return each distinct prompt with its first non-empty group, unit or word."""
+        """Return the first non-empty group, unit or word (`what`) of each distinct prompt."""
         names: dict[str, str] = {}
         for need in self.prompts:
             names[need.prompt] = names.get(need.prompt) or getattr(need, what)
@@ -285,12 +285,12 @@ class Needs:
 
     @property
     def groups(self) -> dict[str, str]:
-        """Group that each distinct prompt stands for."""
+        """Group that each distinct prompt stands for, such as a concept."""
         return self.named("group")
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit, such as a stimulus, that each distinct prompt shares with other prompts."""
+        """What each distinct prompt shares with other prompts, such as its stimulus."""
         return self.named("unit")
 
     @property
@@ -300,5 +300,5 @@ class Needs:
 
     @property
     def n_prompts(self) -> int:
-        """Number of distinct prompts that images are needed of."""
+        """Number of distinct prompts of which images are needed."""
         return len(self.images_by_prompt)

@@ -19,7 +19,7 @@ _LONGEST_TAG = 35
 
 
 def _language_tag(value: str) -> str:
-    """Return a language tag; raise an error for any other value, such as 'German'."""
+    """Return a valid language tag unchanged; raise an error for others, such as 'German'."""
     if _TAG.fullmatch(value) and len(value) <= _LONGEST_TAG:
         return value
     tags = {name.lower(): tag for tag, name in LANGUAGE_NAMES.items()}
@@ -55,18 +55,18 @@ class Wording(Strict):
     words: dict[str, Line] | None = None
 
     def in_words(self, word: str) -> str:
-        """Return this wording's own word, such as a translation, for a word of the task."""
+        """Return the word that this wording uses, such as a translation, for a task's word."""
         return (self.words or {}).get(word, word)
 
     def without_attribute(self, stimulus: str) -> list[str]:
-        """Return the prompts without an attribute, one for each alternative of the template."""
+        """Return a stimulus's neutral prompts, one for each alternative of the template."""
         word = self.in_words(stimulus)
         return [
             fill(template, stimulus=word) for template in alternatives(self.neutral)
         ]
 
     def with_each(self, stimulus: str, words: Sequence[str]) -> list[str]:
-        """Return the prompts of a stimulus with an attribute, one for each of its words."""
+        """Return a stimulus's guided prompts, one for each of an attribute's `words`."""
         stimulus = self.in_words(stimulus)
         return [
             fill(self.guided, stimulus=stimulus, attribute=self.in_words(word))
@@ -98,7 +98,7 @@ class GuidedPrompts(Wording):
     @model_validator(mode="before")
     @classmethod
     def _from_templates(cls, value: Any) -> Any:
-        """Return a task's prompts with its own wording filled in from the first of `templates`."""
+        """Fill in a task's `neutral` and `guided` from the first of `templates`, if given."""
         if not isinstance(value, dict) or "templates" not in value:
             return value
         both = sorted(
@@ -126,7 +126,7 @@ class GuidedPrompts(Wording):
         return self.templates or (self, *self.paraphrases)
 
     def language_of(self, wording: Wording) -> str | None:
-        """Return the language of a wording: its own, or that of the first one."""
+        """Return the language of a wording, or of the first wording if it names none."""
         return wording.language or self.wordings[0].language
 
     @property
@@ -136,7 +136,7 @@ class GuidedPrompts(Wording):
         return tuple(dict.fromkeys(named))
 
     def with_each_alternative(self) -> Iterator[GuidedPrompts]:
-        """Yield the templates with each choice of the neutral prompts' alternatives."""
+        """Yield copies of the prompts, each with other alternatives, until all are used."""
         choices = [alternatives(wording.neutral) for wording in self.wordings]
         for number in range(max(map(len, choices))):
             chosen = [choice[number % len(choice)] for choice in choices]
@@ -150,12 +150,15 @@ class GuidedPrompts(Wording):
             yield self.model_copy(update={"neutral": chosen[0], **changed})
 
     def images_of(self, count: int) -> int:
-        """Return how many images each wording's prompt has, given the task's images per prompt."""
+        """Return how many images a prompt has in each wording, if the task has `count`."""
         return -(-count // len(self.wordings)) if self.images == "divided" else count
 
 
 def _same(value: Mapping[str, Any], first: Any) -> bool:
-    """Return whether a task's own wording only repeats its first template, as in a dumped task."""
+    """Return whether a task's own wording only repeats its first template.
+
+    A task that was dumped, and is read again, has both.
+    """
     template = first if isinstance(first, dict) else {}
     given = {key: value[key] for key in ("neutral", "guided") if key in value}
     has_more = any(value.get(key) for key in ("paraphrases", "language", "words"))
@@ -174,6 +177,6 @@ class GuidedTask(ImageTask):
     prompts: GuidedPrompts
 
     def image_counts(self, settings: Settings) -> tuple[int, int]:
-        """Return how many images a neutral, and a guided, prompt has in each wording."""
+        """Return how many images a neutral prompt, and a guided one, has in each wording."""
         neutral, guided = super().image_counts(settings)
         return self.prompts.images_of(neutral), self.prompts.images_of(guided)

@@ -25,7 +25,7 @@ from t2ibench.stats.squares import SquareNoise, mean_square
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A lean that the headline is made of, for comparing two runs.
+    """One of the leans that make up a headline, with its influence.
 
     Attributes:
         name: The row, or '' for the headline itself.
@@ -70,12 +70,12 @@ class HeadlineEstimate:
 
     @classmethod
     def undefined(cls, reason: str, scale: str = "lean") -> HeadlineEstimate:
-        """Return a headline without a value, for a reason."""
+        """Return a headline that has no value, for the given reason."""
         return cls(None, scale, reason=reason)
 
     @property
     def question(self) -> Question:
-        """Question that pages show the answer to: about these prompts, or others like them."""
+        """Question that pages answer: about exactly these prompts, or about prompts like them."""
         return self.inference.question
 
     @property
@@ -90,12 +90,12 @@ class HeadlineEstimate:
 
     @property
     def fair(self) -> tuple[float, float] | None:
-        """Band in which the headline of a fair model lies."""
+        """Fair band, in which the headline of a model without bias would lie; None if unknown."""
         return self.inference.fair
 
     @property
     def square(self) -> float | None:
-        """Unbiased squared magnitude, which may be averaged and ranked; None without a value."""
+        """Headline for means and ranks: a lean's unbiased square, others as they are."""
         if self.value is None or self.scale != "lean":
             return self.value
         variance = sum(part.influence.variance for part in self.parts[:1])
@@ -109,7 +109,7 @@ def lean_headline(
     prompt_population: Influence | None = None,
     question: Question = "fixed_prompts",
 ) -> HeadlineEstimate:
-    """Return a signed headline with Student's t intervals and the band of a fair model."""
+    """Return a lean as a headline, with Student's t intervals and its fair band."""
     influences: dict[Question, Influence] = {"fixed_prompts": fixed_prompts}
     if prompt_population is not None:
         influences["prompt_population"] = prompt_population
@@ -143,7 +143,7 @@ def _lean_of_influences(
 
 
 def square_headline(parts: Sequence[Part], level: float) -> HeadlineEstimate:
-    """Return the mean square of leans as a headline, each lean with the same weight."""
+    """Return the mean square of leans, which count equally, as a headline."""
     if any(not np.isfinite(part.influence.variance) for part in parts):
         return HeadlineEstimate.undefined("a row has a single image", "mean_square")
     square = mean_square(
@@ -172,7 +172,7 @@ _NOTHING_SHARED = "the headlines of the encoders or judges have no row in common
 def average_headlines(
     headlines: Sequence[HeadlineEstimate], level: float
 ) -> HeadlineEstimate:
-    """Return the headline over several encoders or judges, from those of each.
+    """Return the headline averaged over encoders or judges.
 
     Leans are averaged, with the influences of the units that they share; a mean square is the mean
     square of the averaged leans.
@@ -286,7 +286,7 @@ _DISAGREE = 0.005  # p-value below which two halves do
 
 
 def of_shuffles(says: str, value: float | None, rejected: int, reason: str) -> Control:
-    """Return the control by shuffled labels, which contradicts if five shuffles or more reject."""
+    """Return the control of shuffled labels; it contradicts if five or more show a bias."""
     return Control(says, value, contradicts=reason if rejected >= _TOO_MANY else None)
 
 
@@ -298,7 +298,10 @@ def of_halves(
     shown: float | None = None,
     interval: tuple[float, float] | tuple[None, None] = (None, None),
 ) -> Control:
-    """Return the control that compares the headline in two halves of the images."""
+    """Return the control of whether two halves of the images give the same headline.
+
+    `value` is the difference of the halves, and `p` the p-value that it is 0.
+    """
     differ = bool(p < _DISAGREE)
     p_text = f"p = {p:.2g}" if np.isfinite(p) else "no p-value"
     says = (

@@ -51,9 +51,10 @@ class Inference:
         return self.ci_low, self.ci_high
 
     def up_to(self, most: Inference, value: float) -> Inference:
-        """Return this inference with the upper end of that on the largest possible mean square.
+        """Return this inference with its interval extended to the upper end of another one's.
 
-        It gets the upper end of the most's, and holds the value shown where it reaches 0.
+        The other, `most`, is about the largest mean square that is possible. Where this
+        interval reaches 0, it is extended to `value`, too, which is the value shown.
         """
         if self.ci_low is None or most.ci_high is None:
             return self
@@ -89,12 +90,12 @@ class HeadlineInference(Mapping[Question, Inference]):
 
     @property
     def chosen(self) -> Inference:
-        """Interval and test for the question that pages show; empty ones where it has no answer."""
+        """Interval and test for the question that pages show; empty if it was not answered."""
         return self.by_question.get(self.question, Inference())
 
 
 def t_inference(value: float, influence: Influence, level: float) -> Inference:
-    """Return Student's t interval and test of an estimate from the influence of its units."""
+    """Return the Student's t interval and test of an estimate, from its `influence`."""
     variance = influence.variance
     df = influence.df
     if not np.isfinite(variance):
@@ -104,7 +105,10 @@ def t_inference(value: float, influence: Influence, level: float) -> Inference:
 
 
 def fair_band(inference: Inference, value: float) -> tuple[float, float] | None:
-    """Return the band of a fair model's headline, from an interval symmetric about the value."""
+    """Return the fair band of a headline: its interval, shifted to lie about 0.
+
+    The interval must be symmetric about the value; None if there is no interval.
+    """
     if inference.interval is None:
         return None
     low, high = inference.interval

@@ -1,4 +1,4 @@
-"""Influences of units such as images on an estimate, and the variances that follow.
+"""Influences of single images, wordings or stimuli on an estimate, and its variance.
 
 An influence is what makes runs comparable in pairs. Two models generate from the same prompts and
 indices, so the difference of their scores is measured unit by unit, and that of a run and itself
@@ -45,7 +45,7 @@ class Influence:
 
     @classmethod
     def none(cls) -> Influence:
-        """Return the influence on a constant, which no unit moves."""
+        """Return the influence on a constant, which has no units and no variance."""
         empty = np.zeros(0, np.int64)
         return cls((), empty, empty, np.zeros(0))
 
@@ -53,7 +53,7 @@ class Influence:
     def of_mean(
         cls, stratum: str, units: npt.ArrayLike, values: npt.ArrayLike
     ) -> Influence:
-        """Return the influence of exchangeable values on their mean; NaN for a single value.
+        """Return each value's influence on the mean of the values; NaN for a single value.
 
         (x - mean) / sqrt(n (n - 1)): squared and summed, s² / n.
 
@@ -80,7 +80,7 @@ class Influence:
         units: IntArray,
         without: Float64Array,
     ) -> Influence:
-        """Return the influence of units by the jackknife, from the estimates without each unit.
+        """Return the influence of each image (or other unit), from estimates without it.
 
         sqrt((m - 1) / m) (mean of its stratum - estimate without it), with m units in the stratum:
         squared and summed, the delete-one jackknife's variance.
@@ -96,7 +96,9 @@ class Influence:
 
     @classmethod
     def combined(cls, parts: Iterable[tuple[float, Influence]]) -> Influence:
-        """Return the influence on a weighted sum of estimates; units that they share add up.
+        """Return the influence on a weighted sum of estimates, given weights and influences.
+
+        The influences of a unit that several estimates share are added.
 
         Examples:
             >>> part = Influence.of_mean("a nurse", [0, 1], [1.0, 3.0])
@@ -126,11 +128,11 @@ class Influence:
         return cls(strata, distinct_stratum, distinct_unit, sums)
 
     def scaled(self, factor: float) -> Influence:
-        """Return the influence on a multiple of the estimate."""
+        """Return the influence on the estimate multiplied by `factor`."""
         return replace(self, value=self.value * factor)
 
     def with_floor(self, variance: float) -> Influence:
-        """Return the influence with a part added where its variance is below a minimum.
+        """Return the influence with its variance raised to at least `variance`.
 
         Ten equal answers show no variance, but are compatible with some.
         """
@@ -151,7 +153,7 @@ class Influence:
 
     @property
     def df(self) -> float:
-        """Satterthwaite's degrees of freedom of the variance; nan where it is 0."""
+        """Satterthwaite's degrees of freedom of the variance; nan if the variance is 0."""
         count = len(self.strata)
         variances = np.bincount(self.stratum, weights=self.value**2, minlength=count)
         observed = self.unit != FLOOR
@@ -171,7 +173,7 @@ class Influence:
         return float(JointInfluence([self, other]).covariance[0, 1])
 
     def same(self, other: Influence) -> bool:
-        """Return whether two influences are equal, unit by unit."""
+        """Return whether two influences are equal in all of their values."""
         return (
             self.strata == other.strata
             and np.array_equal(self.stratum, other.stratum)
@@ -181,7 +183,7 @@ class Influence:
 
 
 class JointInfluence:
-    """The influences on several estimates, over the units that move at least one of them.
+    """The influence of every unit, such as an image, on each of several estimates.
 
     Two units are the same where the names of their strata and their numbers are, whichever run or
     score they belong to. A `FLOOR` unit has no data behind it: two influences share it only where
@@ -218,7 +220,7 @@ class JointInfluence:
 
     @property
     def covariance(self) -> Float64Array:
-        """Covariance of the estimates, shape (estimates, estimates)."""
+        """Covariance matrix of the estimates, shape (estimates, estimates)."""
         matrix: Float64Array = (self.rows @ self.rows.T).toarray()
         return matrix
 
@@ -235,7 +237,10 @@ class JointInfluence:
         return satterthwaite(variances, dfs)
 
     def spread(self, weights: npt.ArrayLike) -> Spread:
-        """Return the joint covariance of p weighted sums of the k estimates; weights: (p, k)."""
+        """Return the covariance of weighted sums of the estimates, with degrees of freedom.
+
+        `weights` has shape (sums, estimates).
+        """
         moved = np.asarray(weights, dtype=np.float64) @ self.rows
         strata = []
         for number in np.unique(self.stratum):
@@ -251,7 +256,7 @@ class JointInfluence:
 
 
 def _translated(influence: Influence, number_of: Mapping[str, int]) -> IntArray:
-    """Return the stratum of each unit, as its number in a common list of strata."""
+    """Return the stratum of each unit, such as an image, as its number in a shared list."""
     if not influence.strata:
         return influence.stratum
     numbers = np.array([number_of[name] for name in influence.strata], np.int64)
@@ -259,7 +264,10 @@ def _translated(influence: Influence, number_of: Mapping[str, int]) -> IntArray:
 
 
 def _numbers_with_floors(influences: Sequence[Influence]) -> list[IntArray]:
-    """Return the number of each unit; floors are negative, and shared by equal influences only."""
+    """Return the numbers of each influence's units, such as images, without `FLOOR`.
+
+    In its place are negative numbers, the same for equal influences only.
+    """
     numbers = []
     # Each influence with a floor that is not equal to an earlier one.
     floors: list[Influence] = []
@@ -280,7 +288,7 @@ def _numbers_with_floors(influences: Sequence[Influence]) -> list[IntArray]:
 def _distinct_units(
     stratum: IntArray, unit: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the distinct units in order, and the position of every unit among them.
+    """Return the distinct units, such as images, in order, and every unit's position among them.
 
     Returns:
         Stratum and number of each distinct unit, shape (m,), and positions of shape (n,).
@@ -320,9 +328,10 @@ class Spread:
 
 
 def spread_of(count: int, strata: Sequence[Stratum]) -> Spread:
-    """Return the covariance of leans that share units, and the degrees of freedom of its trace.
+    """Return the covariance of several leans, and the degrees of freedom of their F test.
 
-    With S_s the part of stratum s and f its degrees of freedom:
+    The covariance S is the sum of the parts S_s of strata, each with f degrees of
+    freedom:
 
         h = (tr S)² / tr(S²), h_2 = (tr S)² / sum over s of tr(S_s²) / (f + 2)
 
@@ -354,7 +363,11 @@ def spread_of(count: int, strata: Sequence[Stratum]) -> Spread:
 
 
 def _unbiased_square(part: Float64Array, freedom: int) -> float:
-    """Return an estimate of tr(S²) for an S estimated with `freedom` degrees of freedom."""
+    """Return an estimate of the sum of a covariance matrix's squared elements.
+
+    It is tr(S²) for an S of which `part` is an estimate with `freedom` degrees of
+    freedom.
+    """
     square = float((part**2).sum())
     trace = float(np.trace(part))
     unbiased = square * freedom / (freedom + 2)

@@ -21,7 +21,7 @@ class _Part(BaseModel):
 
 
 class RateFound(_Part):
-    """A share of images, with its interval, as the check of a judge found it.
+    """A share of images, with its interval, as measured when a judge was checked.
 
     Attributes:
         value: The share; null without images.
@@ -37,7 +37,7 @@ class RateFound(_Part):
 
 
 class ReadShare(RateFound):
-    """What a judge would read a known true share as, with its interval.
+    """The share that a judge's answers would show for a known true share, with interval.
 
     Attributes:
         share: The true share.
@@ -47,12 +47,12 @@ class ReadShare(RateFound):
 
     @property
     def off(self) -> float:
-        """Furthest that the measured share may be from the true one."""
+        """Largest distance of an end of the interval from the true share."""
         return max(abs(self.ci_low - self.share), abs(self.ci_high - self.share))
 
 
 class ClassFound(_Part):
-    """How a judge reads one class against the others of its question.
+    """How well a judge distinguishes one class from the others of its question.
 
     Attributes:
         name: The class.
@@ -76,7 +76,7 @@ class ClassFound(_Part):
 
     @property
     def errors(self) -> ClassErrors:
-        """Errors about the class, in the form that the correction of shares takes."""
+        """The judge's error rates for this class, in the form that corrects shares."""
         return ClassErrors(
             _rate(self.sensitivity),
             _rate(self.specificity),
@@ -86,7 +86,7 @@ class ClassFound(_Part):
 
 
 class GroupFound(_Part):
-    """Images of a class that people also put into a group of another attribute, as counts.
+    """How often a judge was right about images of one class that belong to one group.
 
     Attributes:
         name: The group.
@@ -102,7 +102,7 @@ class GroupFound(_Part):
 
 
 class ByGroup(_Part):
-    """How a judge reads one class in each group of another attribute.
+    """How often a judge is right about one class in each group of another attribute.
 
     Attributes:
         truth: The class.
@@ -128,7 +128,11 @@ class ByGroup(_Part):
     apart_answered: float | None
 
     def clearly(self, distance: float) -> float | None:
-        """Return how far apart groups' shares are read, if significantly and beyond a distance."""
+        """Return the largest significant difference of groups' measured shares over `distance`.
+
+        None if no difference is significant after Holm's correction and above
+        `distance`.
+        """
         tests = (
             (self.p_holm, self.apart),
             (self.p_answered_holm, self.apart_answered),

@@ -104,7 +104,7 @@ def _errors(
     *,
     of_another: bool = False,
 ) -> ClassErrors:
-    """Return a judge's errors about one class; images of one prompt are not independent."""
+    """Return a judge's error rates for one class, with each prompt's images as a cluster."""
     truths = [number[row.truth] for row in rows]
     answers = [number.get(row.answer, -1) for row in rows]
     return errors_of(
@@ -132,7 +132,7 @@ def _class_record(
 
 
 def _prompts(rows: Sequence[LabelledAnswer]) -> list[int]:
-    """Return the number of each labelled image's prompt, in order of appearance."""
+    """Return each labelled image's prompt as a number, in order of first appearance."""
     numbers: dict[str, int] = {}
     return [numbers.setdefault(row.prompt, len(numbers)) for row in rows]
 
@@ -140,7 +140,7 @@ def _prompts(rows: Sequence[LabelledAnswer]) -> list[int]:
 def _by_group(
     rows: Sequence[LabelledAnswer], number: Mapping[str, int]
 ) -> list[ByGroup]:
-    """Return a judge's errors by the groups of every other attribute, with Holm's correction."""
+    """Return a judge's errors in the groups of every other attribute, Holm-corrected."""
     records = []
     for by in sorted({name for row in rows for name in row.groups}):
         grouped = [row for row in rows if row.groups.get(by)]
@@ -168,7 +168,7 @@ def _by_group(
 def _in_groups(
     rows: Sequence[LabelledAnswer], by: str, truth: str, names: Sequence[str]
 ) -> ByGroup:
-    """Return how often a judge is right in each group, with tests that groups do not differ."""
+    """Return how often a judge is right in each group, with p-values that groups are equal."""
     answered = [row for row in rows if row.answer != UNKNOWN]
     groups = []
     for name in names:
@@ -210,7 +210,11 @@ def _test(
 def _differences_between_groups(
     rows: Sequence[LabelledAnswer], by: str, number: Mapping[str, int], truth: str
 ) -> tuple[float | None, float | None]:
-    """Return how far wrong and missing answers move measured shares apart between groups."""
+    """Return how far groups' measured shares differ due to wrong, and to missing, answers.
+
+    Each is the largest difference for one true share; None without two groups of enough
+    images.
+    """
     wrong = []
     missing = []
     for name in sorted({row.groups[by] for row in rows}):
@@ -229,7 +233,7 @@ def _differences_between_groups(
 
 
 def _range(reads: list[list[float]]) -> float:
-    """Return the largest difference between two groups in what one share is read as."""
+    """Return the largest difference between groups in the measured value of one true share."""
     return round(float(np.ptp(np.array(reads), axis=0).max()), _DIGITS)
 
 

@@ -1,4 +1,4 @@
-"""The verdict whether a judge may be used: the rules of docs/judges.md, in their order."""
+"""The verdict on whether a judge may be used: the rules of docs/judges.md, in order."""
 
 from __future__ import annotations
 
@@ -24,20 +24,23 @@ FEWEST = 20
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """A judge's errors about one attribute: of each class, and by groups of other attributes."""
+    """A judge's errors about one attribute: for each class, and in groups of other attributes."""
 
     classes: Sequence[ClassFound]
     by_group: Sequence[ByGroup]
 
     @property
     def most_unequal(self) -> ByGroup | None:
-        """Groups that a judge clearly reads most unequally; None where none differ clearly."""
+        """Record of the class whose errors differ most between groups; None if none clearly do."""
         clear = [each for each in self.by_group if each.clearly(NEAR) is not None]
         return max(clear, key=lambda each: each.clearly(NEAR) or 0.0, default=None)
 
     @property
     def perhaps_unequal(self) -> ByGroup | None:
-        """Groups that a judge may read most unequally, clear or not; None if they differ little."""
+        """Record of the class whose errors differ most between groups, clear or not.
+
+        None if groups' measured shares differ by no more than .10.
+        """
         most = max(self.by_group, key=lambda each: each.apart or 0.0, default=None)
         if most is None or not (most.apart or 0.0) > UNEQUAL:
             return None
@@ -45,7 +48,7 @@ class Errors:
 
     @property
     def most_moved(self) -> tuple[ClassFound, ReadShare]:
-        """The class and the share of it that a judge may misread by most."""
+        """Class, and true share of it, for which a judge's answers may be most wrong."""
         shares = [(each, read) for each in self.classes for read in each.read]
         return max(shares, key=lambda pair: pair[1].off)
 
@@ -63,7 +66,7 @@ Rule = Callable[[Errors], Decision | None]
 
 
 def decide(classes: Sequence[ClassFound], by_group: Sequence[ByGroup]) -> Decision:
-    """Return the verdict on a judge and its reason, by the first rule that fits."""
+    """Return the verdict on a judge and its reason, from the first rule that applies."""
     errors = Errors(classes, by_group)
     for rule in RULES:
         decision = rule(errors)
@@ -103,7 +106,7 @@ def _rule_2_no_better_than_chance(errors: Errors) -> Decision | None:
 
 
 def _rule_3_very_unequal_groups(errors: Errors) -> Decision | None:
-    """Reject a judge whose errors clearly differ by group and read a share over .10 apart."""
+    """Reject a judge whose errors clearly make groups' measured shares differ by over .10."""
     unequal = errors.most_unequal
     if unequal is None or (unequal.clearly(NEAR) or 0.0) <= UNEQUAL:
         return None
@@ -112,7 +115,7 @@ def _rule_3_very_unequal_groups(errors: Errors) -> Decision | None:
 
 
 def _rule_4_too_uncertain(errors: Errors) -> Decision | None:
-    """Reject a judge by whose errors no corrected share would be known to within ± .15."""
+    """Reject a judge whose errors leave a corrected share uncertain by over ± .15."""
     half = max(_half_width(each) for each in errors.classes)
     if half <= WIDEST:
         return None
@@ -122,7 +125,7 @@ def _rule_4_too_uncertain(errors: Errors) -> Decision | None:
 
 
 def _rule_5_unequal_groups(errors: Errors) -> Decision | None:
-    """Have shares corrected where a judge clearly reads them over .05 apart between groups."""
+    """Demand correction if errors clearly make groups' measured shares differ by over .05."""
     unequal = errors.most_unequal
     if unequal is None:
         return None
@@ -130,7 +133,7 @@ def _rule_5_unequal_groups(errors: Errors) -> Decision | None:
 
 
 def _rule_6_nothing_moves(errors: Errors) -> Decision | None:
-    """Accept a judge that moves no share over .05 and reads none over .10 apart by group."""
+    """Accept a judge whose errors change no share by over .05, nor groups' by over .10."""
     _, moved = errors.most_moved
     if moved.off > NEAR or errors.perhaps_unequal is not None:
         return None
@@ -138,7 +141,7 @@ def _rule_6_nothing_moves(errors: Errors) -> Decision | None:
 
 
 def _everything_else(errors: Errors) -> Decision:
-    """Return the verdict for every other judge, rule 7: use its shares corrected."""
+    """Return the verdict on every other judge, rule 7: use its shares corrected."""
     of_class, moved = errors.most_moved
     reason = (
         f"a share of {moved.share:g} of '{of_class.name}' is read as {moved.value:.2f} "
@@ -171,7 +174,7 @@ def _difference_in_words(unequal: ByGroup) -> str:
 
 
 def _half_width(of_class: ClassFound) -> float:
-    """Return half the width of the widest interval that a corrected share of a class may have."""
+    """Return half the width of the widest interval of a class's corrected share."""
     errors = of_class.errors
     reads = [errors.read(share).value for share in SHARES]
     corrected = [errors.corrected(read, read, read) for read in reads]

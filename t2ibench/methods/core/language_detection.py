@@ -82,7 +82,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class ForeignText:
-    """A text that does not read as English, with the languages that it may be in.
+    """The languages that a text may be in, if it does not read as English, and the signs.
 
     Attributes:
         languages: The tags of the languages that it may be in, such as 'de'; empty where the script
@@ -152,7 +152,7 @@ def function_words() -> FunctionWords:
 
 
 def foreign_text(text: str) -> ForeignText | None:
-    """Return the language that a prompt or template is in; None where it may be English.
+    """Return the languages that a prompt or template may be in; None if it may be English.
 
     A text is foreign where most of its letters are of another script, or where its words of one
     language say more than twice as much as its English words.
@@ -171,7 +171,7 @@ def foreign_text(text: str) -> ForeignText | None:
 
 
 def foreign_words(words: Iterable[str]) -> ForeignText | None:
-    """Return the language of most words of a list; None where they may be English.
+    """Return the languages that most words of a list may be in; None if English is possible.
 
     Single nouns show no language unless their script does: 'Café' is English. What counts is a
     word for a man or a woman, or an article before the noun.
@@ -210,7 +210,7 @@ def _is_sure(text: str) -> bool:
 
 
 def _other_script(letters: Sequence[str]) -> ForeignText | None:
-    """Return the script of most of the letters, if it is not the Latin one."""
+    """Return the language of the script of most letters; None if it is the Latin script."""
     scripts = Counter(
         unicodedata.name(letter, "LATIN").split()[0] for letter in letters
     )
@@ -226,7 +226,7 @@ def _other_script(letters: Sequence[str]) -> ForeignText | None:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return a text's words and placeholders, without phrases that are English by now."""
+    """Return a text's words and placeholders, without foreign phrases that are English by now."""
     plain = unicodedata.normalize("NFC", text).replace("’", "'")
     words = []
     for token in _TOKEN.findall(_loans().sub(" ", plain)):
@@ -255,7 +255,7 @@ def _elisions() -> frozenset[str]:
 
 
 def _by_function_words(tokens: Sequence[str]) -> ForeignText | None:
-    """Return the language whose function words outweigh the English ones; None without one."""
+    """Return the languages whose function words outweigh the English ones; None if none do."""
     places = [place for place in range(len(tokens)) if _counts(tokens, place)]
     # Before a placeholder a particle is no part of a name: 'Portrait de {stimulus}'.
     factors = [
@@ -297,7 +297,7 @@ def _score(
 
 
 def _counts(tokens: Sequence[str], place: int) -> bool:
-    """Return whether a token tells the language: no placeholder, initials or part of a name."""
+    """Return whether a token is a sign of a language: no placeholder, initials or name."""
     token = tokens[place]
     if token == _PLACE:
         return False

@@ -37,7 +37,7 @@ _SAMPLE = 256
 def separation(
     leans: Leans, first: str, second: str, groups: Sequence[IntArray] = ()
 ) -> Control:
-    """Return the control of whether the encoder tells images of A from those of B.
+    """Return the control of whether the encoder distinguishes images of A from those of B.
 
     `groups` are positions of the stimuli of each concept, where concepts are compared: it has
     to tell the attributes apart in each, as clearly as it would in so many stimuli.
@@ -59,7 +59,7 @@ def spread(
     second: str,
     few: int | None = None,
 ) -> Control:
-    """Return the control of how unequally images with attribute A and with B vary.
+    """Return the control that compares how much images with attribute A and with B vary.
 
     The value is the ratio of the variances of A's and of B's images about the means of their
     prompts. It contradicts where images of one kind of prompt have nothing clearly in common,
@@ -89,7 +89,7 @@ def spread(
 
 
 def lean_spread(leans: Leans, first: str, second: str) -> Control:
-    """Return the control of unequal variation for leans, stricter where A and B are barely apart.
+    """Return the control that compares how A's and B's images vary, stricter if they hardly differ.
 
     Where one side varies more, the leans of data sets that pass the gate would be too low.
     """
@@ -110,10 +110,11 @@ def _n_images(wordings: Sequence[WordingImages], side: int) -> int:
 
 
 def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:
-    """Return the leans' numerators by even-numbered images less those by odd-numbered ones.
+    """Return how far each stimulus's unscaled lean differs between even and odd images.
 
-    Returns:
-        The differences, their variances and degrees of freedom; None where either are too few.
+    It is N = 2 y - a - b, the numerator of a lean, in even-numbered less that in
+    odd-numbered images, with its variance and degrees of freedom. None if even or odd
+    images are too few.
     """
     tests = []
     for wordings, direction in zip(leans.images, leans.directions, strict=True):
@@ -144,7 +145,7 @@ def halves_control(value: float, p: float) -> Control:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """The unscaled leans of half of the stimuli along directions that carry no meaning."""
+    """The unscaled leans of half of the stimuli, along directions that carry no meaning."""
 
     at: IntArray  # positions of the stimuli
     top: Float64Array  # the leans' numerators N, shape (stimuli, s)
@@ -153,7 +154,7 @@ class Half:
 
 
 def other_directions(leans: Leans) -> list[Half]:
-    """Return the unscaled leans along directions that carry no meaning, in halves of stimuli.
+    """Return the unscaled leans (N) along directions without meaning, for both halves of stimuli.
 
     The directions are principal ones of the images with an attribute about the means of their
     prompts, orthogonal to the real direction and as long; those count most along which images vary
@@ -218,7 +219,7 @@ def beyond_control(square: float, p: float | None, allowed: float) -> Control:
 def _principal(
     images: Sequence[Sequence[WordingImages]], real: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Return principal directions of images about their prompts' means, and their weights."""
+    """Return the principal directions in which images of one prompt vary, and their weights."""
     sides = [
         side
         for wordings in images
@@ -243,7 +244,7 @@ def _principal(
 
 
 def text_control(value: float | None, scale: str, reason: str | None = None) -> Control:
-    """Return the control that scores the words alone, without any image."""
+    """Return the control that scores the words alone, as embedded without any image."""
     if value is None and reason is not None:
         return Control(f"What the words alone say is unknown: {reason}.")
     if value is None:

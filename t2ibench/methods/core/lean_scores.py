@@ -42,7 +42,7 @@ def row_scores(leans: Leans, level: float) -> list[Estimate]:
 def of_ratio(
     ratios: Ratio, index: tuple[int, ...] = (), influence: Influence | None = None
 ) -> Estimate:
-    """Return one of several ratios as a score; without its value if it has no bounded interval."""
+    """Return the ratio at `index` as a score, without a value if its interval is unbounded."""
     value = float(ratios.value[index])
     low = float(ratios.low[index])
     high = float(ratios.high[index])
@@ -61,7 +61,11 @@ def contrast_score(
     level: float,
     less: npt.ArrayLike = 0.0,
 ) -> Estimate:
-    """Return a weighted ratio of N to D over fixed stimuli as a score, less the noise of D."""
+    """Return a weighted sum of leans' numerators over one of their denominators, as a score.
+
+    It is (Σ w N - Σ l D) / Σ u D over fixed stimuli, with the weights w (`top`), u
+    (`bottom`) and l (`less`), corrected for the noise of D.
+    """
     w = np.asarray(top, np.float64)
     u = np.asarray(bottom, np.float64)
     subtracted = np.broadcast_to(np.asarray(less, np.float64), w.shape)
@@ -84,12 +88,15 @@ def contrast_score(
 
 
 def noise(leans: Leans) -> float:
-    """Return the factor by which the noise of D enlarges a ratio of sums: 1 + 1 / z²."""
+    """Return the factor by which noise in denominators enlarges a ratio of sums.
+
+    It is 1 + 1 / z², with z the separation of the images with A and with B.
+    """
     return 1.0 + 1.0 / leans.separation**2
 
 
 def positions(leans: Leans) -> list[Float64Array]:
-    """Return the position of each neutral image: 1 at the mean of A's images, -1 at B's.
+    """Return each neutral image's position, by stimulus: 1 at A's mean image, -1 at B's.
 
     For each stimulus (2 x - a - b) / D of its images of all wordings.
     """

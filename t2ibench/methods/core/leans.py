@@ -71,7 +71,7 @@ class Leans:
     def of(
         cls, names: Sequence[str], images: Sequence[Sequence[WordingImages]]
     ) -> Leans:
-        """Return the leans of two stimuli or more, each along the direction of the others."""
+        """Measure the leans of two stimuli or more, each along the direction of the others."""
         alike = _equally_spread(images)
         return cls.along(names, alike, held_out(differences(alike)))
 
@@ -82,7 +82,7 @@ class Leans:
         images: Sequence[Sequence[WordingImages]],
         directions: Float64Array,
     ) -> Leans:
-        """Return the leans of stimuli along directions that are known."""
+        """Measure the leans of stimuli along the given directions."""
         by_wording, variance, df = project(images, directions[:, None])[..., 0]
         n_wordings = by_wording.shape[1]
         variances, dfs = summed(variance / n_wordings**2, df, axis=1)
@@ -109,19 +109,22 @@ class Leans:
 
     @property
     def top(self) -> Float64Array:
-        """Numerators of the stimuli's leans: N = 2 y - a - b, shape (stimuli,)."""
+        """Numerator of each stimulus's lean: twice how far neutral images are off the middle.
+
+        N = 2 y - a - b, shape (stimuli,).
+        """
         top: Float64Array = self.means @ TOP
         return top
 
     @property
     def bottom(self) -> Float64Array:
-        """Distances of the images with A from those with B: D = a - b, shape (stimuli,)."""
+        """Distance between the images with A and with B for each stimulus, D = a - b."""
         bottom: Float64Array = self.means @ BOTTOM
         return bottom
 
     @property
     def pooled(self) -> tuple[Float64Array, Float64Array]:
-        """Variances of the means, pooled over stimuli by kind of images, with their df.
+        """Variances of the neutral, A and B means, pooled over stimuli, with their df.
 
         What is said of all stimuli together uses these; a row has its own variance. Those of
         several wordings stay: what varies between wordings is pooled over stimuli anyway.
@@ -132,7 +135,7 @@ class Leans:
 
     @property
     def top_variance(self) -> tuple[Float64Array, Float64Array]:
-        """Variances of the leans' numerators, wordings included, with their degrees of freedom."""
+        """Variance of each lean's numerator N, wordings included, with its degrees of freedom."""
         if self.wordings is not None:
             totals: Float64Array = self.wordings.totals[0]
             return totals, np.full(len(totals), self.wordings.f_test[1])
@@ -141,7 +144,7 @@ class Leans:
 
     @property
     def top_variance_along(self) -> Float64Array:
-        """Variances of the leans' numerators, with half an image more at A and half a one at B."""
+        """Variance of each numerator N as it would be with half an image more at A and at B."""
         variance, _ = self.top_variance
         images, _ = self.pooled
         added = self._smoothed(images)[:, 0] - images[:, 0]
@@ -150,7 +153,10 @@ class Leans:
 
     @property
     def bottom_variance(self) -> Float64Array:
-        """Variances of A's distances from B; that between stimuli where single images show none."""
+        """Variance of each stimulus's distance between its images with A and with B.
+
+        Where single images show none, it is the variance of D between stimuli.
+        """
         if self.wordings is not None:
             totals: Float64Array = self.wordings.totals[1]
             return totals
@@ -161,16 +167,19 @@ class Leans:
 
     @property
     def _true_variance(self) -> float:
-        """Variance of A's distance from B between stimuli, less its noise.
+        """Variance over stimuli of the true distances between A's and B's images, without noise.
 
-        T = max(0, var(D) - mean U), with the variances U of D.
+        T = max(0, var(D) - mean U), with U the variance of each D by its images.
         """
         noise = float(self.bottom_variance.mean())
         return max(float(self.bottom.var(ddof=1)) - noise, 0.0)
 
     @property
     def _shrinkage(self) -> float:
-        """Weight of a stimulus's own distance against the mean one: W = T / (T + mean U)."""
+        """Weight of a stimulus's own distance, against the mean distance, in its denominator.
+
+        It is T / (T + mean U), with T and U as in `_true_variance`.
+        """
         noise = float(self.bottom_variance.mean())
         if not noise > 0:
             return 1.0
@@ -179,13 +188,13 @@ class Leans:
 
     @property
     def own_share(self) -> float:
-        """Weight of a stimulus's own distance of A from B in the denominator of its lean."""
+        """Weight of a stimulus's own distance in its denominator, with its part in the mean."""
         weight = self._shrinkage
         return weight + (1 - weight) / len(self.names)
 
     @property
     def denominators(self) -> Float64Array:
-        """Denominator of each lean: its stimulus's distance, shrunk to the mean as far as noisy.
+        """Denominator of each lean: the distance D, shrunk to the mean D as far as it is noise.
 
         w D_j + (1 - w) mean(D), w = T / (T + mean U), T = max(0, var(D) - mean U), with the
         variances U of D. The noise of A's images is in D_j and in N_j with opposite signs, so a
@@ -197,20 +206,20 @@ class Leans:
 
     @property
     def separation(self) -> float:
-        """Distance between A's and B's images as z: the sum over stimuli by its standard error.
+        """Distance between A's and B's images as a z-value: the sum of D over its error.
 
         Every pair of stimuli is in the sum twice, which the 2 stands for.
         """
         return self.separation_of(np.arange(len(self.names)))
 
     def separation_of(self, at: IntArray) -> float:
-        """Return z of the distance between A's and B's images for some of the stimuli only."""
+        """Return the z-value of the distance between A's and B's images for chosen stimuli."""
         with np.errstate(divide="ignore", invalid="ignore"):
             noise = np.sqrt(2 * self.bottom_variance[at].sum())
             return float(self.bottom[at].sum() / noise)
 
     def rows(self, level: float, at: npt.ArrayLike = 0.0) -> Ratio:
-        """Return the lean of each stimulus, over its shrunk distance, with its interval and test.
+        """Return the lean of each stimulus, less `at`, with its interval and its test.
 
         The variance of y is no less than with half an image more at A and half a one at B: a few
         images that are all alike do not show that others would be. The p-value is the larger one
@@ -228,14 +237,14 @@ class Leans:
         return replace(estimated, p=p, low=low, high=high)
 
     def rows_at_null(self, level: float, points: Float64Array) -> Ratio:
-        """Return each stimulus's lean, with the variance that images have at the tested lean."""
+        """Return each lean less its tested value, with the variance it would have at that value."""
         variances = self.variances.copy()
         dfs = self.dfs.copy()
         variances[:, 0], dfs[:, 0] = self._null_variance(points)
         return self._row_ratios(level, points, variances, dfs)
 
     def _null_variance(self, points: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Return the variance of each neutral mean y if leans were at these points, and its df."""
+        """Return each neutral mean's variance, and its df, as if leans were at these points."""
         square = float((self.bottom**2 - self.bottom_variance).mean())
         mixture = MixtureVariance.of(
             self._directed([0]), self._directed([1, 2]), square
@@ -252,7 +261,7 @@ class Leans:
     def _directed(
         self, sides: Sequence[int]
     ) -> list[tuple[PromptImages, Float64Array]]:
-        """Return the images of some sides (0 neutral, 1 A, 2 B), each set with its direction."""
+        """Return the images of the given sides (0 neutral, 1 A, 2 B), with their directions."""
         return [
             (images.sides[side], direction)
             for wordings, direction in zip(self.images, self.directions, strict=True)
@@ -267,7 +276,7 @@ class Leans:
         variances_of_means: Float64Array,
         dfs_of_means: Float64Array,
     ) -> Ratio:
-        """Return each lean less a point, given the variances of its stimulus's means.
+        """Return each lean less its point, given the variances of its neutral, A and B means.
 
         What the other stimuli add to the denominator adds to its variance, and so does how far the
         true D may lie from the mean.
@@ -297,7 +306,7 @@ class Leans:
         return ratio(shifted, bottom, means, variances, dfs, level)
 
     def _smoothed(self, variances_of_means: Float64Array) -> Float64Array:
-        """Return variances of the means, the neutral with half an image more at A and at B."""
+        """Return the means' variances, neutral ones as with half an image more at A and at B."""
         n_images = np.array(
             [
                 sum(len(images.neutral) for images in wordings)
@@ -329,9 +338,9 @@ class Leans:
         *,
         wordings: bool = True,
     ) -> Ratio:
-        """Return a ratio of weighted sums of the leans' numerators and distances.
+        """Return a ratio of weighted sums of leans' numerators and denominators, with its test.
 
-        (Σ w N - Σ l D) / Σ u D, with w, u and l as `top`, `bottom` and `less`.
+        It is (Σ w N - Σ l D) / Σ u D, with w, u and l as `top`, `bottom` and `less`.
         """
         w = np.asarray(top, np.float64)
         u = np.asarray(bottom, np.float64)
@@ -356,9 +365,9 @@ class Leans:
     def influence(
         self, number: int, top: float, bottom: float, *, wordings: bool = True
     ) -> Influence:
-        """Return how each image of a stimulus moves its weighted numerator less its distance.
+        """Return each image's influence on a weighted difference of a numerator and a distance.
 
-        The quantity is top · N - bottom · D.
+        It is `top` times N less `bottom` times D of one stimulus.
         """
         n_wordings = len(self.images[number])
         weights = (top * TOP - bottom * BOTTOM) / n_wordings
@@ -373,7 +382,7 @@ class Leans:
         return Influence.combined(parts)
 
     def _influence_of(self, images: PromptImages, number: int) -> Influence:
-        """Return how each image moves its mean over prompts along a stimulus's direction."""
+        """Return each image's influence on the mean position along a stimulus's direction."""
         strata = Strata.of(images)
         along = images.embeddings @ self.directions[number]
         _, deviations = strata.deviations(along)
@@ -388,7 +397,11 @@ class Leans:
 def _equally_spread(
     images: Sequence[Sequence[WordingImages]],
 ) -> list[list[WordingImages]]:
-    """Return the images scaled to equal spread: by what is common, then along directions."""
+    """Return the images scaled so that those of all prompts have equally much in common.
+
+    They are scaled by the common square alone first, then with the variance along
+    directions.
+    """
     flat = [wording for wordings in images for wording in wordings]
     kinds = _by_side(flat)
     common = [CommonSquares.of(kind) for kind in kinds]
@@ -400,7 +413,7 @@ def _equally_spread(
 
 
 def _by_side(images: Sequence[WordingImages]) -> list[list[PromptImages]]:
-    """Return the images of all wordings: those without an attribute, those with A, those with B."""
+    """Return the images of all wordings in three lists: without attribute, with A and with B."""
     return [
         [wording.neutral for wording in images],
         [wording.a for wording in images],
@@ -419,7 +432,10 @@ def _scaled(
 
 
 def _effective_numbers(images: Sequence[Sequence[WordingImages]]) -> Float64Array:
-    """Return the effective numbers of images behind the means y, a and b, shape (stimuli, 3)."""
+    """Return how many images of one prompt each neutral, A and B mean is worth.
+
+    Shape (stimuli, 3).
+    """
     by_stimulus = []
     for wordings in images:
         sides = zip(*(wording.sides for wording in wordings), strict=True)
@@ -428,7 +444,10 @@ def _effective_numbers(images: Sequence[Sequence[WordingImages]]) -> Float64Arra
 
 
 def _covariances(variances: Float64Array) -> Float64Array:
-    """Return the covariance of each lean's numerator and distance, from its means' variances."""
+    """Return the covariance matrix of each stimulus's numerator and distance.
+
+    It follows from the variances of y, a and b.
+    """
     top = variances @ TOP**2
     both = variances @ (TOP * BOTTOM)
     bottom = variances @ BOTTOM**2
@@ -438,9 +457,9 @@ def _covariances(variances: Float64Array) -> Float64Array:
 
 
 def _numerator_weights(count: int) -> Float64Array:
-    """Return the numerator of one stimulus's lean as weights of all stimuli's N and D.
+    """Return one lean's numerator as weights of all stimuli's numerators and distances.
 
-    Their shape is (stimuli, 2).
+    Shape (stimuli, 2).
 
     What the wordings add is the same for every stimulus, so the first stands for any of them.
     """
@@ -450,9 +469,9 @@ def _numerator_weights(count: int) -> Float64Array:
 
 
 def _denominator_weights(count: int, shrinkage: float) -> Float64Array:
-    """Return the denominator of one stimulus's lean as weights of all stimuli's N and D.
+    """Return one lean's denominator as weights of all stimuli's numerators and distances.
 
-    Their shape is (stimuli, 2).
+    Shape (stimuli, 2).
     """
     weights = np.zeros((count, 2))
     weights[:, 1] = (1 - shrinkage) / count

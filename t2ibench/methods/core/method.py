@@ -24,7 +24,7 @@ TaskT = TypeVar("TaskT", bound=BaseTask)
 
 @dataclass(frozen=True, slots=True)
 class MainScore:
-    """The score that a method is known by.
+    """The score for which a method is known, such as its paper's, with its label.
 
     Attributes:
         name: Its key in `scores`.

@@ -1,4 +1,4 @@
-"""How much images vary that are a mixture of images like A's and like B's."""
+"""The variance of images of which some are like A's and the others like B's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MixtureVariance:
 
     @classmethod
     def of(cls, neutral: Directed, guided: Directed, square: float) -> MixtureVariance:
-        """Return the mixture variance, with the variance within a group taken from guided images.
+        """Estimate the mixture variance; guided images give the variance within a group.
 
         Images without an attribute may vary more in everything: by the ratio of the variances
         across the direction, of which a mixture of both groups has no part.
@@ -50,7 +50,10 @@ class MixtureVariance:
         return cls(ratio * of_guided.along, max(of_guided.df, 1.0), max(square, 0.0))
 
     def at(self, lean: npt.ArrayLike) -> Float64Array:
-        """Return the variance of an image of a mixture with a lean, within + (1 - lean²) D² / 4."""
+        """Return the variance that images have in a mixture of A and B with this lean.
+
+        It is within + (1 - lean²) D² / 4.
+        """
         leans = np.clip(np.asarray(lean, np.float64), -1.0, 1.0)
         variances: Float64Array = self.within + (1 - leans**2) * self.square / 4
         return variances
@@ -72,7 +75,7 @@ class VarianceAlong:
 
     @classmethod
     def of(cls, images: Directed) -> VarianceAlong:
-        """Return the variance of images about their prompts' means, pooled over several sets."""
+        """Return the variance of images about their prompts' means, pooled over prompts."""
         along = 0.0
         total = 0.0
         within_directions = 0.0

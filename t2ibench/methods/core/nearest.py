@@ -1,4 +1,4 @@
-"""Shares of images on each anchor's side, corrected for images on the wrong side."""
+"""Shares of images nearest to each anchor, corrected for images that are misplaced."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PSEUDO = 4.0  # images added for a variance (Agresti and Coull 1998)
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The shares of images on each anchor's side, with their intervals."""
+    """The share of images nearest to each anchor, after correction, with its interval."""
 
     # shape (k,), of sum 1; the correction may push one below 0 or above 1
     values: Float64Array
@@ -39,7 +39,7 @@ class Shares:
     reason: str | None = None  # why there are no shares
 
     def side(self) -> int | None:
-        """Return the only anchor with clearly more than its chance share; None otherwise."""
+        """Return the index of the only anchor clearly above its chance share, or None."""
         if self.reason is not None:
             return None
         above = np.flatnonzero(self.low > 1.0 / len(self.values))
@@ -48,7 +48,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The images of the anchors, by which other images are sorted."""
+    """The images of the anchors, with which other images are compared."""
 
     images: Float64Array  # shape (n, d)
     labels: IntArray  # the number of each image's anchor, shape (n,)
@@ -70,19 +70,19 @@ class Sides:
 
 
 def nearest_anchor(sides: Sides, images: Float64Array) -> IntArray:
-    """Return the number of the anchor whose mean image is nearest to each image."""
+    """Return, for each image, the index of the anchor whose mean image is nearest."""
     nearest: IntArray = _distances(images, sides.centres).argmin(axis=1)
     return nearest
 
 
 def _distances(images: Float64Array, centres: Float64Array) -> Float64Array:
-    """Return squared distances to the centres less the images' squared lengths, shape (m, k)."""
+    """Return squared distances to the centres, less each image's squared length, shape (m, k)."""
     distances: Float64Array = (centres**2).sum(axis=1) - 2.0 * images @ centres.T
     return distances
 
 
 def left_out(sides: Sides) -> IntArray:
-    """Return which anchor each anchor image is nearest to, when left out of its own mean."""
+    """Return the index of the anchor nearest to each anchor image, excluded from its own mean."""
     centres = sides.centres
     distances = _distances(sides.images, centres)
     for j in range(sides.k):
@@ -99,7 +99,7 @@ def left_out(sides: Sides) -> IntArray:
 
 
 def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Return positions on the line between two anchors, of their images and of others.
+    """Return positions of anchors' images, and of others: 1 at the first anchor, -1 at the second.
 
     1 at the first mean, -1 at the second; of the anchors' images, each left out of its mean,
     and of the others.
@@ -132,7 +132,7 @@ def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64
 
 
 def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
-    """Return whether too many images lie farther off than their nearest anchor's own images.
+    """Return whether too many images are further off than their nearest anchor's own.
 
     Sensitivity and specificity are those of the anchors' images; where a scene moves images along
     the line between the anchors, they say nothing about these.
@@ -167,7 +167,7 @@ def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
 def corrected_shares(
     sides: Sides, images: Float64Array, stratum: str, units: IntArray, level: float
 ) -> Shares:
-    """Return the shares of images on each anchor's side, corrected for misplaced images.
+    """Return the share of images nearest to each anchor, corrected for misplaced images.
 
     With q_l the share of the images that are nearest anchor l, and C_jl = (x_jl + ½) / (n_j + k/2)
     that of anchor j's own images, each left out of its anchor's mean: the shares are s = C⁻ᵀ q
@@ -227,7 +227,7 @@ def corrected_shares(
 def _spread(
     shares: Float64Array, inverse: Float64Array, observed: IntArray, counts: IntArray
 ) -> list[tuple[float, float]]:
-    """Return variance and degrees of freedom of each corrected share.
+    """Return the variance and the degrees of freedom of each corrected share.
 
     Both the images' own counts, shape (k,), and those of the anchors' images, shape (k, k), vary.
     """
@@ -250,7 +250,7 @@ def _spread(
 
 
 def _covariance(counts: IntArray) -> Float64Array:
-    """Return the covariance of observed shares, from shares pulled towards 1 / k."""
+    """Return the covariance of the shares that `counts` show, smoothed towards 1 / k."""
     k, total = len(counts), counts.sum()
     shares = (counts + _PSEUDO / k) / (total + _PSEUDO)
     covariance: Float64Array = (np.diag(shares) - np.outer(shares, shares)) / total
@@ -258,7 +258,7 @@ def _covariance(counts: IntArray) -> Float64Array:
 
 
 def _distinguished(counts: IntArray, confusion: Float64Array) -> bool:
-    """Return whether any two anchors' own images can be told apart beyond chance."""
+    """Return whether the own images of every two anchors differ by more than chance."""
     k = len(counts)
     for j in range(k):
         for i in range(j):

@@ -23,7 +23,7 @@ _NO_TEXTS = "the encoder has no vectors of the texts that say what was asked for
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Counts of guided images of one group, or a sum of such counts over prompts."""
+    """The number of guided images of one group that show it, and of those that were judged."""
 
     shown: int = 0  # images that show what was asked for
     asked: int = 0  # images that somebody answered for
@@ -43,7 +43,7 @@ def obedient(
     question: tuple[str, Sequence[str]],
     group: str,
 ) -> tuple[PromptImages, Seen]:
-    """Return the guided images that show the requested group, and how many do."""
+    """Return the guided images that show the requested group, and how many of them do."""
     keep = np.zeros(len(images), bool)
     total = Seen()
     for number, prompt in enumerate(images.prompts):
@@ -100,7 +100,7 @@ def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
 
 
 def _counts_in_words(seen: Mapping[str, Seen], p: float, *, judged: bool) -> str:
-    """Return how many images of each group show it, as a sentence, with the p-value."""
+    """Return a sentence on how many images of each group show it, with the p-value."""
     groups = list(seen.values())
     if all(group.shown == group.asked for group in groups):
         total = sum(group.asked for group in groups)
@@ -117,7 +117,7 @@ def _counts_in_words(seen: Mapping[str, Seen], p: float, *, judged: bool) -> str
 
 
 def _too_few(seen: Mapping[str, Seen]) -> str | None:
-    """Return why too few images are left without those that disobey; None where enough are."""
+    """Return why too few images show their group to exclude the others; None if enough do."""
     name, least = min(seen.items(), key=lambda item: item[1].shown / item[1].asked)
     if least.shown < _LEAST_SHOWN * least.asked:
         noun = people(name, GROUP)
@@ -142,7 +142,7 @@ def equal_obedience(first: Seen, second: Seen) -> float:
 def obedience_warnings(
     seen: Mapping[str, Seen], *, judged: bool, has_question: bool
 ) -> list[str]:
-    """Return a warning if the encoder reads one group as obeyed more often, and no judge looked."""
+    """Return a warning if the encoder sees one group obeyed more often, and no judge looked."""
     groups = list(seen.values())
     if judged or not all(group.asked for group in groups):
         return []
@@ -169,7 +169,7 @@ def how_to_look(has_question: bool) -> str:
 
 
 def breakdown(lean: Estimate) -> Estimate:
-    """Return the share of disobeying images of one group that would explain a lean by itself.
+    """Return the share of one group's images that would have to disobey to explain a lean.
 
     It is 0 where the interval of the lean contains 0.
 
@@ -187,7 +187,7 @@ def breakdown(lean: Estimate) -> Estimate:
 
 
 def bounds(lean: Estimate, most: float) -> tuple[float, float] | None:
-    """Return bounds of the true lean if up to a given share of either group's images disobeys.
+    """Return bounds of the true lean if up to the share `most` of a group's images disobeys.
 
     The ends of the interval l of the lean, as l - f (1 + l) and l + f (1 - l).
 

@@ -1,4 +1,4 @@
-"""Ratios of means over stimuli, where other stimuli are possible."""
+"""Ratios of means over stimuli that are a sample of all possible ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNBOUNDED = "the images with either attribute are too alike for an interval"
 
 
 def bounded(low: float, high: float, p: float, df: float | None = None) -> Inference:
-    """Return the inference from Fieller's set of a ratio, with a reason if it is unbounded."""
+    """Return a ratio's interval and p-value by Fieller, with a reason if it is unbounded."""
     if not np.isfinite(p):
         return Inference(reason="a single unit has no variance")
     if not np.isfinite([low, high]).all():
@@ -28,7 +28,7 @@ def bounded(low: float, high: float, p: float, df: float | None = None) -> Infer
 
 @dataclass(frozen=True, slots=True)
 class OverStimuli:
-    """A ratio of means over stimuli, where other stimuli are possible.
+    """A ratio of means over stimuli that are a sample of all possible ones.
 
     Attributes:
         value: The ratio.
@@ -52,7 +52,7 @@ class OverStimuli:
         influence: Influence,
         level: float,
     ) -> OverStimuli:
-        """Return the ratio of two sums over stimuli whose covariance is known."""
+        """Return the ratio of two sums over stimuli, given the covariance of the two."""
         top = float(sums[0])
         bottom = float(sums[1])
         quantile = stdtrit(df, (1 + level) / 2)
@@ -61,7 +61,7 @@ class OverStimuli:
         return cls(value, bounded(low, high, p, df), influence, half_width)
 
     def estimate(self, enlarged: float = 1.0) -> Estimate:
-        """Return the ratio as a score, divided by the factor by which noise enlarges it."""
+        """Return the ratio as a score, divided by `enlarged`, by which noise enlarges it."""
         return Estimate(
             self.value / enlarged,
             p=self.inference.p,
@@ -77,7 +77,9 @@ def over_stimuli(
     groups: Sequence[tuple[str, IntArray, IntArray]],
     level: float,
 ) -> OverStimuli:
-    """Return the ratio of N to D, each summed over the groups' means; stimuli are a sample.
+    """Return the ratio of `top` (N) to `bottom` (D), each summed over means of groups of stimuli.
+
+    The stimuli of a group are a sample of all possible ones.
 
     With W_i(t) = N_i - t D_i, Fieller's set holds every t where the sum of W's means is within
     Student's t times its standard error, from W's variance in each group; the degrees of freedom

@@ -1,4 +1,4 @@
-"""Variances of means of few images, pooled with those of other prompts of their kind."""
+"""Variances of means of few images, pooled with those of other prompts of the kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FEW = 0.5
 def pooled_variance(
     variances: Float64Array, dfs: Float64Array, numbers: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Return variances of means, those of few images shrunk to what is usual for their kind.
+    """Return variances of means, with those of few images shrunk to what is usual.
 
     With s² the variance of the images of a prompt and f its degrees of freedom, where it has at
     most half of the median number of images of its kind:

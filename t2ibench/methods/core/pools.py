@@ -1,4 +1,4 @@
-"""Captions that may not be shipped: what a task needs of them, and what it was given."""
+"""Captions that may not be shipped: which a task needs, and which it was given."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Setting = (
 
 
 class CaptionSource(Strict):
-    """The captions that a task was given; a task that has them needs no file any more.
+    """The captions that a task was given, after which it needs no file any more.
 
     Attributes:
         source: Name of the file or folder, without the way to it, or a `datasets` id.
@@ -37,7 +37,7 @@ class CaptionSource(Strict):
 
     @property
     def summary(self) -> str:
-        """The file that was read, in one line."""
+        """Name, split and SHA-256 of the file that was read, in one line."""
         split = f" ({self.split})" if self.split else ""
         return f"{self.source}{split}, SHA-256 {self.sha256[:12]}"
 
@@ -76,12 +76,12 @@ class CaptionPool(Strict):
         return f"--captions {self.name}={self.file}"
 
     def given(self, drawn: CaptionSource) -> CaptionPool:
-        """Return this pool with the captions that were given."""
+        """Return a copy of this pool that records the captions that were given."""
         return self.model_copy(update={"drawn": drawn})
 
 
 def same_but_for_captions(filled: Any, template: Any) -> bool:
-    """Return whether a filled task equals its template but for what captions decide."""
+    """Return whether a filled task equals its template except for what captions decide."""
     if type(filled) is not type(template) or filled.drawn_from is None:
         return False
     opened = filled.drawn_from.model_copy(update={"drawn": None})

@@ -13,7 +13,10 @@ LEAN = (
 
 
 def short_name(title: str, paper: str = "") -> str:
-    """Return a task's name for a row of a table, from its title.
+    """Return a task's short name for tables, from its title.
+
+    A title that begins with `paper`, a regular expression, and a colon is named by what
+    follows.
 
     Examples:
         >>> short_name("Paper 7: sports, male or female", "Paper [0-9]+")
@@ -53,7 +56,7 @@ class RowSeries:
 
 @dataclass(frozen=True, slots=True)
 class ImageSeries:
-    """A number of each image in a result's samples, shown along an axis."""
+    """The display of one number of each image of a result along an axis."""
 
     value: str  # its key in a row of samples
     axis: Axis
@@ -80,7 +83,7 @@ class ImageGroups:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number of each row, as one axis of a figure."""
+    """The number of each row that is shown on one axis of a figure."""
 
     label: str  # what the axis is called
     # name of the rows' score; None where `given` has the numbers
@@ -142,7 +145,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """A figure that shows numbers of the rows that lean most as bars."""
+    """A figure with bars for the scores of the rows that lean most."""
 
     title: str
     prefix: str  # of the names of the scores that are shown, such as 'share:'
@@ -153,7 +156,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One panel of a figure: numbers of several items, in columns beside each other."""
+    """One panel of a figure: several items, each with a number in every column."""
 
     title: str  # what the items are, such as concepts
     row: str  # name of the result's row that decides which panels come first
@@ -182,7 +185,7 @@ class Panels:
 
 @dataclass(frozen=True, slots=True)
 class Combinations:
-    """A figure that shows how frequent combinations are, beside what their parts would make.
+    """A figure of how often combinations are shown, and would be if independent.
 
     The rows of the group have the scores 'joint_share', 'independent_share' and 'excess', the
     difference, with its interval; the details hold a `CrossingReport` of that name.
@@ -195,7 +198,10 @@ class Combinations:
 
     @classmethod
     def of(cls, group: str, about: str) -> Combinations:
-        """Return a crossing's figure, with intervals for `about`, such as 'these prompts'."""
+        """Return the figure of one combination of attributes, such as 'gender x age'.
+
+        `about` says what its intervals are about, such as 'these prompts'.
+        """
         return cls(
             f"Which combinations are shown: {group}",
             group,

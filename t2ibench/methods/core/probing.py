@@ -1,4 +1,4 @@
-"""Concept probing and the joint reading of its two queries (Eschner et al. 2025)."""
+"""Concept probing, and the conclusion from its two queries (Eschner et al. 2025)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from t2ibench.arrays import Float64Array, IntArray
 
 
 def similarity(images: npt.NDArray[Any], texts: npt.NDArray[Any]) -> Float64Array:
-    """Return s(I, T) = (cos(I, T) + 1) / 2 (equation 1) of n images and m texts, shape (m, n).
+    """Return the similarity of each of m texts to each of n images, from 0 to 1, shape (m, n).
+
+    s(I, T) = (cos(I, T) + 1) / 2 (equation 1).
 
     Examples:
         >>> similarity(np.eye(2), np.array([[1.0, 0.0]])).tolist()
@@ -51,7 +53,7 @@ def anchor_probabilities(
 
 
 def distance_margin(sizes: IntArray, level: float) -> float:
-    """Return half the width of a Kolmogorov-Smirnov distance's interval, for several anchors.
+    """Return half the width of the interval of a Kolmogorov-Smirnov distance between anchors.
 
     Sampling moves a distance by no more than it moves the difference of the two distribution
     functions: c √(1/n_1 + 1/n_2), with c the quantile of Kolmogorov's distribution. Of more than
@@ -75,7 +77,7 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was measured about one concept, with anchors by number."""
+    """The measurements of one concept, in which an anchor is given as its index."""
 
     # of its effect beyond the anchors' own words, adjusted for the concepts asked
     p: float

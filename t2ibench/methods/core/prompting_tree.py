@@ -1,4 +1,4 @@
-"""The prompting tree: nodes and relations in, texts out (Eschner et al. 2025, section 3.4.2)."""
+"""The prompting tree, which joins nodes into prompts (Eschner et al. 2025, section 3.4.2)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Node(_Strict):
 
 
 class Tree(_Strict):
-    """A prompting tree, whose nodes are texts (section 3.4.2)."""
+    """A tree of words whose branches make prompts (section 3.4.2)."""
 
     # the root first, every other node after its parent
     nodes: Annotated[list[Node], Field(min_length=1, max_length=MOST_NODES)]
@@ -54,7 +54,7 @@ class Tree(_Strict):
         return self
 
     def text(self, chosen: Iterable[str]) -> str:
-        """Return the prompt of one node, or of several branches together.
+        """Return the prompt that the chosen nodes make together with all nodes above them.
 
         Properties chain before their noun ("young male person"); other relations of one level are
         joined by "and" ("picture that shows a person and a dog").
@@ -99,7 +99,7 @@ class Tree(_Strict):
         return " ".join(words)
 
     def concepts(self, anchors: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the nodes that can be test concepts, each with its text."""
+        """Return the id and text of each node that can be a test concept, so no anchor."""
         concepts = []
         for node in self.nodes[1:]:
             text = self.text([node.id])
@@ -113,7 +113,7 @@ TaskT_contra = TypeVar("TaskT_contra", bound=BaseTask, contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class ExploredConcept:
-    """A test concept that was explored, with its text."""
+    """A test concept that was explored, with its prompt."""
 
     name: str  # what reports call it
     prompt: str  # its text
@@ -133,7 +133,7 @@ class Exploration(Protocol[TaskT_contra]):
     """The part of a method that the explorer uses, named in `Method.explores`."""
 
     def anchors(self, task: TaskT_contra, /) -> Mapping[str, str]:
-        """Return the name of each anchor of a task, by the anchor's prompt."""
+        """Return a task's anchors: the name of each, keyed by its prompt."""
         ...
 
     def reference(self, task: TaskT_contra, /) -> ExploredReference:

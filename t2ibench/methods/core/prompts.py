@@ -1,4 +1,4 @@
-"""Prompt templates: '{stimulus}' puts a word in, '{a stimulus}' with its article, '{A …}' too."""
+"""Prompt templates: '{stimulus}' becomes a word, '{a stimulus}' or '{A …}' adds its article."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPELT_OUT = re.compile(r"[AEFHILMNORSX](?:[A-Z\d]|\b)")
 
 @functools.lru_cache(maxsize=8192)
 def article(word: str) -> str:
-    """Return 'a' or 'an' for a word, by how the word is said.
+    """Return the article, 'a' or 'an', that fits the pronunciation of a word.
 
     Examples:
         >>> [article(word) for word in ("engineer", "university", "hour", "MRI", "NASA engineer")]
@@ -40,7 +40,7 @@ def article(word: str) -> str:
 
 
 def placeholders(template: str) -> list[str]:
-    """Return the names of the words that a template asks for, in order.
+    """Return the names of a template's placeholders, in order, without articles.
 
     Examples:
         >>> placeholders("a photo of {a stimulus}, {attribute}")
@@ -50,7 +50,7 @@ def placeholders(template: str) -> list[str]:
 
 
 def alternatives(template: str) -> list[str]:
-    """Return the templates that a template with alternatives, '{child|kid}', stands for.
+    """Return every template that alternatives such as '{child|kid}' in a template allow.
 
     Examples:
         >>> alternatives("a photo of a {child|kid} studying {stimulus}")
@@ -70,7 +70,7 @@ def alternatives(template: str) -> list[str]:
 
 
 def fill(template: str, **words: str) -> str:
-    """Return the prompt of a template with its words put in.
+    """Return the prompt that a template gives with `words` in its placeholders.
 
     Examples:
         >>> fill("{A stimulus} at work", stimulus="engineer")
@@ -90,7 +90,7 @@ def fill(template: str, **words: str) -> str:
 
 
 def wrong_articles(prompt: str) -> list[str]:
-    """Return the phrases of a prompt with a wrong article, such as 'a engineer'."""
+    """Return each phrase of a prompt that has a wrong article, such as 'a engineer'."""
     wrong = []
     for match in _WITH_ARTICLE.finditer(prompt):
         used, word = match.groups()

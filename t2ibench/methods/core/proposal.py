@@ -37,7 +37,7 @@ class Conversation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What a language model proposed for a task, and what was dropped or failed."""
+    """The proposals of a language model for a task, with counts of excluded and failed ones."""
 
     body: Mapping[str, Any]  # the method's part of a task file, without its head
     notes: tuple[str, ...] = ()  # notes for the task file
@@ -68,7 +68,7 @@ class Proposal(Protocol[ArgsT]):
         advance: Callable[[int], None],
         /,
     ) -> Proposed:
-        """Return what a language model proposes, asked about every subject."""
+        """Ask a language model about every subject, and return what it proposes."""
         ...
 
 
@@ -84,7 +84,7 @@ _SMART = str.maketrans(
 
 
 class UnreadableError(ValueError):
-    """An error for a reply without what was asked for; its message gives the reason."""
+    """The error for a reply without what was asked for; its message gives the reason."""
 
 
 def read_json(reply: str) -> Any:
@@ -125,6 +125,6 @@ def _harmless(value: Any) -> Any:
 
 
 def plain_key(name: str) -> str:
-    """Return a key as lower-case words, however a language model wrote it."""
+    """Return a key as lower-case words with spaces, however a language model wrote it."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return " ".join(_WORD.findall(spaced.lower().replace("_", " ")))

@@ -1,4 +1,4 @@
-"""Effects of words beside reference words: how far images of anchors differ in a text.
+"""Effects of texts, compared with reference words: how far anchors' images differ in one.
 
 Images of two anchors differ, so nearly every text is nearer to one of them. Whether that says
 anything about a text shows its place among everyday words, read by the same encoder on the same
@@ -22,7 +22,7 @@ from t2ibench.stats.rounding import settled
 
 @dataclass(frozen=True, slots=True)
 class Nearness:
-    """How near the images of each anchor are to some texts, beside reference texts."""
+    """How near the images of each anchor are to texts, and to reference texts."""
 
     # cosine of each image with each text, less its mean cosine with the reference texts, shape (n,
     # w)
@@ -39,7 +39,7 @@ class Nearness:
         return np.bincount(self.labels, minlength=self.k)
 
     def columns(self, chosen: slice) -> Nearness:
-        """Return the nearness of all images to some of the texts."""
+        """Return the nearness of all images to the chosen texts only."""
         return Nearness(
             self.values[:, chosen],
             self.labels,
@@ -49,16 +49,19 @@ class Nearness:
         )
 
     def rows(self, chosen: npt.NDArray[np.bool_]) -> Nearness:
-        """Return the nearness of some of the images, with at least one of every anchor."""
+        """Return the nearness of the chosen images only, with at least one of every anchor."""
         return grouped(self.values[chosen], self.labels[chosen], self.k)
 
     def relabelled(self, labels: IntArray) -> Nearness:
-        """Return the nearness of the same images with other anchors as their labels."""
+        """Return the nearness of the same images, with `labels` as their anchors."""
         return grouped(self.values, labels, self.k)
 
 
 def grouped(values: Float64Array, labels: IntArray, k: int) -> Nearness:
-    """Return means of each anchor's images, with variances, of values (n, w) and labels (n,)."""
+    """Return the nearness of images, with the mean and variance for each anchor and text.
+
+    `values` has shape (images, texts), and `labels` the anchor of each image.
+    """
     groups = [values[labels == j] for j in range(k)]
     means = np.stack([group.mean(axis=0) for group in groups])
     variances = np.stack(
@@ -113,7 +116,10 @@ def nearness(
 
 
 def effects(similarities: Nearness) -> Float64Array:
-    """Return how far two anchors' means differ in each text; of more anchors, the range."""
+    """Return the difference of two anchors' mean nearness to each text; of more, the range.
+
+    With two anchors, it is positive where the first is nearer.
+    """
     if similarities.k == 2:
         difference: Float64Array = similarities.means[0] - similarities.means[1]
         return difference
@@ -124,10 +130,11 @@ def effects(similarities: Nearness) -> Float64Array:
 def place(
     values: npt.ArrayLike, reference: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Return percentile and two-sided p-value of effects among those of R reference texts.
+    """Return the percentile and two-sided p-value of each effect among reference texts' effects.
 
-    p = (1 + #{|reference| >= |value|}) / (R + 1): exact where a text is exchangeable with the
-    reference, whatever the images are. The percentile is the share of it with a smaller effect.
+    p = (1 + #{|reference| >= |value|}) / (R + 1) for R reference texts: exact where a
+    text is exchangeable with them, whatever the images are. The percentile is the share
+    of them with a smaller effect.
 
     Examples:
         >>> percentile, p = place([-3.0, 0.5], np.array([1.0, -2.0, 0.1]))
@@ -142,7 +149,7 @@ def place(
 
 
 def extremes(similarities: Nearness) -> tuple[IntArray, IntArray]:
-    """Return the two anchors that each text's effect compares: those farthest apart."""
+    """Return, for each text, the indices of the two anchors whose means its effect compares."""
     if similarities.k == 2:
         zeros = np.zeros(similarities.means.shape[1], np.int64)
         return zeros, zeros + 1
@@ -150,7 +157,7 @@ def extremes(similarities: Nearness) -> tuple[IntArray, IntArray]:
 
 
 def image_p(similarities: Nearness) -> Float64Array:
-    """Return the p-value of each text's effect, given how much the images themselves vary.
+    """Return the p-value of each text's effect, given how much an anchor's images vary.
 
     Welch's p of the two anchors that an effect compares, times the number of pairs of anchors;
     1 where an anchor has a single image. Shape (w,).
@@ -176,7 +183,7 @@ def image_p(similarities: Nearness) -> Float64Array:
 
 
 def squares(similarities: Nearness) -> Float64Array:
-    """Return the unbiased squared effect of each text.
+    """Return an unbiased estimate of the squared effect of each text; it may be negative.
 
     The mean over pairs of anchors of (difference of their means)² less its variance, shape
     (w,); negative about half of the time where the anchors do not differ.
@@ -191,7 +198,7 @@ def squares(similarities: Nearness) -> Float64Array:
 def squares_without_each(
     similarities: Nearness, parts: Sequence[slice]
 ) -> list[Float64Array]:
-    """Return the mean squared effect of each set of texts, without each image in turn."""
+    """Return the mean squared effect of each set of texts, leaving out each image in turn."""
     k = similarities.k
     out = [np.full(len(similarities.labels), np.nan) for _ in parts]
     total = similarities.means.sum(axis=0)
@@ -224,7 +231,7 @@ def squares_without_each(
 def effect_influence(
     similarities: Nearness, column: int, strata: Sequence[str], units: IntArray
 ) -> Influence:
-    """Return how each image moves the effect of one text.
+    """Return each image's influence on the effect of one text, given as its column.
 
     Of more than two anchors that of the two that lie farthest apart.
     """

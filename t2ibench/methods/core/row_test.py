@@ -23,7 +23,7 @@ def null_variance(
     mixture: MixtureVariance,
     lean: npt.ArrayLike = 0.0,
 ) -> tuple[Float64Array, Float64Array]:
-    """Return the variance of a row's mean y if the row's lean were the one that is tested.
+    """Return the variance that each row's mean y would have if its lean were the tested one.
 
     With s² the sample variance of n images, and m how far y is from where that lean would be,
 

@@ -52,7 +52,7 @@ class Scale:
 
     @property
     def ends(self) -> str:
-        """Sentence on where the axis ends; empty for an axis from -1 to 1 without unit."""
+        """Phrase on where the axis ends; empty for an axis from -1 to 1 without unit."""
         if self.end == 1.0 and not self.unit:
             return ""
         return f"{self.label}: from −{self.end:g} to {self.end:g}{self.unit}"
@@ -97,7 +97,7 @@ SCALES: Registry[Scale] = Registry(
 
 
 def scale_named(name: str | None) -> Scale:
-    """Return the scale of a stored headline; its name alone if no package has registered it."""
+    """Return the scale of a stored headline; if it is not registered, one of that name alone."""
     if name is None:
         return LEAN
     return SCALES.get(name) if name in SCALES else Scale(name)

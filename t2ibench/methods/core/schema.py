@@ -1,4 +1,4 @@
-"""Parts of all task schemas; unknown keys are errors.
+"""Parts that the schemas of all tasks share; unknown keys are errors.
 
 Word lists are given by name (a list of tasks/stimuli/) or in place; validation puts the words in,
 so a validated task holds everything that decides its score.
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 def _printable(value: str) -> str:
-    """Return a text; raise an error for control or hidden characters other than breaks and tabs."""
+    """Return a text unchanged; raise an error for control or hidden characters.
+
+    Line breaks and tabs are allowed.
+    """
     plain = value.replace("\n", " ").replace("\t", " ")
     if visible(plain) != plain:
         raise ValueError(
@@ -180,12 +183,12 @@ class BaseTask(Strict):
 
     @property
     def drawn_from(self) -> CaptionPool | None:
-        """Pool of captions that the task is filled from; None for a task that is whole."""
+        """Pool of captions that the task is filled from; None if its file is complete."""
         return None
 
     @property
     def awaits(self) -> CaptionPool | None:
-        """Pool of captions that the task still waits for; None where it has all that it needs."""
+        """Pool of captions that the task still needs; None if it needs none."""
         pool = self.drawn_from
         return pool if pool is not None and pool.drawn is None else None
 
@@ -233,14 +236,14 @@ class Reference(Strict):
 
 
 class TwoWordGroups(Strict):
-    """The two attribute sets of words; a positive association is nearer to A."""
+    """The two sets of attribute words, A and B; a positive association is nearer to A."""
 
     A: WordGroup
     B: WordGroup
 
 
 class ProposedBy(Strict):
-    """Who proposed what a task asks about; it is pinned, so that no run asks again.
+    """The proposer of what a task asks about, recorded so that no run asks again.
 
     Attributes:
         proposer: As named to `t2ibench propose`.

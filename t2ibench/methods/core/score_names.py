@@ -10,7 +10,7 @@ _SEPARATOR = ":"
 
 
 def join_score_name(kind: str, about: str) -> str:
-    """Return the name of a score of one class; the kind alone where there is none.
+    """Return a score's name, 'kind:about'; the kind alone if it is about no class.
 
     Examples:
         >>> join_score_name("share", "female"), join_score_name("severity", "")
@@ -20,7 +20,7 @@ def join_score_name(kind: str, about: str) -> str:
 
 
 def split_score_name(name: str) -> tuple[str, str]:
-    """Return the kind of a score and its class; the class is empty where there is none.
+    """Return the kind of a score and the class it is about, '' if there is none.
 
     Examples:
         >>> split_score_name("share:female"), split_score_name("severity")

@@ -13,7 +13,7 @@ SCORE_TABLES = "score_tables"  # the key of `details`
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Some of a task's scores, by the names that readers know them by.
+    """A table of chosen scores of a task, keyed by their names for readers.
 
     Attributes:
         title: What the table shows.
@@ -33,7 +33,7 @@ _P_VALUES = TypeAdapter(dict[str, float | None])
 
 
 def score_tables(details: Mapping[str, Any]) -> list[ScoreTable]:
-    """Return the tables of a result's details; none where they hold something else."""
+    """Return the score tables in a result's `details`; none if they are malformed."""
     try:
         return _TABLES.validate_python(details.get(SCORE_TABLES, []))
     except ValidationError:  # of a method that means something else by the name
@@ -43,7 +43,7 @@ def score_tables(details: Mapping[str, Any]) -> list[ScoreTable]:
 def adjusted_p_values(
     details: Mapping[str, Any], table: ScoreTable
 ) -> dict[str, float | None]:
-    """Return the p-values of a table's scores after Holm's correction, by score name."""
+    """Return the Holm-corrected p-values of a table's scores, keyed by score name."""
     try:
         return _P_VALUES.validate_python(details.get(table.adjusted, {}))
     except ValidationError:

@@ -1,4 +1,4 @@
-"""How much a prompt's images have in common, and embeddings made comparable by it."""
+"""How much a prompt's images have in common, and embeddings that have equally much."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAMPLE = 256  # images of a prompt whose pairs show how much products vary
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """The products x_i·x_j of the different images of one prompt: their mean and variation."""
+    """The inner products of all pairs of one prompt's images: their mean and variation."""
 
     n: int  # images
     mean: float
@@ -25,7 +25,7 @@ class Products:
 
     @classmethod
     def of(cls, rows: Float64Array) -> Products:
-        """Return the products of the different images of a prompt, given as rows (n, d)."""
+        """Compute the inner products of the different images of a prompt, rows (n, d)."""
         n = len(rows)
         if n < 2:
             return cls(n, 0.0, 0.0, np.zeros(n))
@@ -73,14 +73,14 @@ class CommonSquares:
 
     @classmethod
     def of(cls, images: Sequence[PromptImages]) -> CommonSquares:
-        """Return the common squares of several prompts, from the images of each."""
+        """Compute the squared lengths of what each prompt's images have in common."""
         rows_by_prompt = [rows for group in images for rows in _by_prompt(group)]
         return cls(images, [Products.of(rows) for rows in rows_by_prompt])
 
     def along(
         self, directions: Sequence[Float64Array] | None = None
     ) -> list[Float64Array]:
-        """Return each prompt's common square plus its images' variance along a direction."""
+        """Return each prompt's squared common length plus its variance along its direction."""
         ends = np.cumsum([len(group.prompts) for group in self.images])[:-1]
         several = np.array([products.n > 1 for products in self.products])
         if not several.any():
@@ -107,7 +107,10 @@ class CommonSquares:
     def _mixtures(
         self, directions: Sequence[Float64Array] | None
     ) -> list[Float64Array]:
-        """Return what each image adds to the variance along its direction; 0 without directions."""
+        """Return each image's contribution to the variance along its set's direction.
+
+        It is 0 if there are no directions.
+        """
         if directions is None:
             return [np.zeros(products.n) for products in self.products]
         pairs = zip(self.images, directions, strict=True)
@@ -119,9 +122,9 @@ class CommonSquares:
 
 
 def _common(products: Sequence[Products]) -> Float64Array | None:
-    """Return the common square of each prompt, that of its kind where its own is unclear.
+    """Return the squared common length of each prompt, or the mean where its own is unclear.
 
-    Every prompt has two images or more.
+    Every prompt has two images or more. None if even the mean is unclear.
     """
     n, mean, squared_residuals = np.array(
         [(prompt.n, prompt.mean, prompt.squared_residuals) for prompt in products]
@@ -148,7 +151,7 @@ def _by_prompt(images: PromptImages) -> list[Float64Array]:
 
 
 def _mixture(rows: Float64Array, direction: Float64Array) -> Float64Array:
-    """Return each image's part in its prompt's variance along a direction; their mean is it."""
+    """Return each image's contribution to the variance along a direction, which is their mean."""
     if len(rows) < 2 or not direction.any():
         return np.zeros(len(rows))
     places = rows @ direction / np.linalg.norm(direction)
@@ -159,7 +162,7 @@ def _mixture(rows: Float64Array, direction: Float64Array) -> Float64Array:
 def _shrunk(
     squares: Float64Array, n: Float64Array, moved: Float64Array
 ) -> Float64Array:
-    """Return squares shrunk to their mean, as far as noise tells them apart."""
+    """Return squares shrunk towards their mean, the more so the more of them is noise."""
     several = n > 2
     df = float((n[several] - 1).sum())
     if len(squares) < 2 or not df > 0:
@@ -175,7 +178,7 @@ def _shrunk(
 def equal_spread(
     images: Sequence[PromptImages], squares: Sequence[Float64Array]
 ) -> list[PromptImages]:
-    """Return images whose embeddings are divided by the root of their prompt's common square.
+    """Return images with embeddings divided by the common length of their prompt's images.
 
     Embeddings have unit length, so the mean of images that vary more is shorter, and it holds less
     of what all images of a stimulus show: differences between prompts would hold that scene. After
@@ -193,7 +196,10 @@ def equal_spread(
 
 
 def trace(images: Sequence[PromptImages]) -> float:
-    """Return the variance of images about their prompt's mean, summed over dimensions."""
+    """Return the variance of images about their prompt's mean, summed over dimensions.
+
+    It is a mean over prompts with two images or more, and nan without any.
+    """
     variances = [
         rows.var(axis=0, ddof=1).sum()
         for group in images

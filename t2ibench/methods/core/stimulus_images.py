@@ -44,7 +44,7 @@ class StimulusImages:
         return PromptImages.merged(self.guided[name])
 
     def wording_images(self, first: str, second: str) -> list[WordingImages]:
-        """Return the images by wording, with the first group as attribute A and the second as B."""
+        """Return the images of each wording, with `first` as attribute A and `second` as B."""
         sides = zip(self.neutral, self.guided[first], self.guided[second], strict=True)
         return [WordingImages(*images) for images in sides]
 
@@ -59,10 +59,11 @@ def obeying(
     question: str | None,
     answers: Mapping[str, str],
 ) -> tuple[list[ImagesT], dict[str, Seen]]:
-    """Return the images without guided ones that fail to show their group, and how many show it.
+    """Return stimuli without guided images that fail to show their group, with counts.
 
-    The counts are by answer. All images and no counts are returned where nobody answered about some
-    group. `answers` is group to the answer that names it.
+    The counts are by answer: how many images show the group. All images and no counts
+    are returned where nobody answered about some group. `answers` is group to the
+    answer that names it.
     """
     names = tuple(answers.values())
     totals, left = dict.fromkeys(names, Seen()), []
@@ -84,7 +85,7 @@ def obeying(
 def read_groups(
     images: Sequence[StimulusImages], first: str, second: str, evidence: Evidence
 ) -> tuple[Seen, Seen]:
-    """Return how many images of two groups are nearer to the text of their own group."""
+    """Return how many images of each of two groups are nearer to their own group's text."""
     of_first = Seen()
     of_second = Seen()
     for stimulus in images:
@@ -100,9 +101,10 @@ def read_groups(
 def text_leans(
     images: Sequence[StimulusImages], first: str, second: str, evidence: Evidence
 ) -> tuple[Float64Array, Float64Array]:
-    """Return N and D of each stimulus from the embeddings of its prompts instead of images.
+    """Return each lean's numerator N and distance D, from embeddings of prompts, not images.
 
-    Both are NaN for a stimulus whose prompts without a group, or with either, have no vector.
+    Both are NaN for a stimulus whose prompts without a group, or with either, have no
+    vector.
     """
     points = []
     for stimulus in images:

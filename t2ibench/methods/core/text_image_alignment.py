@@ -25,7 +25,7 @@ from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
 
 @dataclass(frozen=True, slots=True)
 class PromptCosines:
-    """Cosines of one prompt's images with their prompt."""
+    """The cosines of one prompt's images with the text of the prompt."""
 
     prompt: str
     group: str  # what it stands for in its task
@@ -62,7 +62,7 @@ class MeanCosine:
 def measure_prompts(
     needs: Needs, evidence: Evidence
 ) -> tuple[list[PromptCosines], list[PromptDiversity]]:
-    """Return the cosines of a task's images with their prompts, and the images' diversity.
+    """Return the cosines of each prompt with its images, and the diversity of its images.
 
     Without the embeddings of all prompts there are no cosines; one image of a prompt differs from
     none.
@@ -97,7 +97,7 @@ def measure_prompts(
 
 
 def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
-    """Return the mean over prompts of their images' cosines, with its interval.
+    """Return the mean over prompts of their images' cosines with the prompt, with interval.
 
     x̄ = mean over prompts p of x_p, V = C / (C − 1) Σ_c (Σ_{p in c} (x_p − x̄) / P)² over the C
     units, t with C − 1 degrees of freedom (a cluster-robust variance; Liang and Zeger 1986). Words
@@ -109,7 +109,9 @@ def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
 def difference_from_others(
     group: Sequence[PromptCosines], others: Sequence[PromptCosines], level: float
 ) -> MeanCosine | None:
-    """Return how much better one group's images agree with their prompts than the others'.
+    """Return how much closer one group's images are to their prompts than the others'.
+
+    None if a side has fewer than two stimuli (or other units).
 
     Variances are those of `mean_cosine`, with the covariance of units and words that both sides
     have; the degrees of freedom are those of `welch`, and at most the number of units less 1.
@@ -171,7 +173,7 @@ def _unit(prompt: PromptCosines) -> str:
 
 
 def _unit_numbers(prompts: Sequence[PromptCosines], units: dict[str, int]) -> IntArray:
-    """Return the number of each prompt's unit, shape (n,); new units join `units`."""
+    """Return the number of each prompt's stimulus, or other unit; add new ones to `units`."""
     numbers = [units.setdefault(_unit(prompt), len(units)) for prompt in prompts]
     return np.array(numbers, np.int64)
 
@@ -200,7 +202,7 @@ def _with_words(
     variance: float,
     df: float,
 ) -> tuple[float, float]:
-    """Return a variance clustered by units, with what the words of prompts add to it."""
+    """Return a variance, and its df, enlarged by what prompts with the same word share."""
     extra, freedom = shared_variance(
         [prompt.mean for prompt in prompts],
         weights,
@@ -212,7 +214,7 @@ def _with_words(
 
 
 def _of_images(prompts: Sequence[PromptCosines]) -> tuple[float, float]:
-    """Return the variance of a mean over prompts if only images vary, and its df."""
+    """Return the variance, and its df, of a mean over prompts as if only images varied."""
     if any(len(prompt.cosines) < 2 for prompt in prompts):
         return float("nan"), float("nan")
     sizes = np.array([len(prompt.cosines) for prompt in prompts])

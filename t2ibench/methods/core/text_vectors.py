@@ -25,7 +25,7 @@ def has_vector(rows: Float64Array) -> BoolArray:
 
 
 def with_vector(rows: Float64Array) -> Float64Array:
-    """Return the rows of the texts that have a vector."""
+    """Return only the rows of texts that have a vector."""
     vectors: Float64Array = rows[has_vector(rows)]
     return vectors
 
@@ -45,7 +45,7 @@ def mean_vector(rows: Float64Array) -> Float64Array:
 
 
 def missing_vectors(count: int, total: int, what: str = "stimuli") -> str | None:
-    """Return a clause that the encoder has no vectors of some texts; None where it has all.
+    """Return a clause that the encoder has no vectors of `count` texts; None if it is 0.
 
     Examples:
         >>> missing_vectors(2, 8)

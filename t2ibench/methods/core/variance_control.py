@@ -1,4 +1,4 @@
-"""The control that reads a lean a second time, from how images vary."""
+"""The control that estimates a lean a second time, from how much images vary."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STRONG = (
 
 
 def variance_control(lean: VarianceLean, *, beyond_chance: bool) -> Control:
-    """Return the control of whether a lean by means agrees with the lean by variances.
+    """Return the control of whether leans estimated from means and from variances agree.
 
     The value and its ends are mean squares, as the headline is; the sentence has their roots. It
     contradicts a headline that is beyond chance where means clearly say more, and variances less
@@ -45,13 +45,13 @@ def variance_control(lean: VarianceLean, *, beyond_chance: bool) -> Control:
 
 
 def shown_lean(lean: VarianceLean) -> str:
-    """Return the root mean square lean by variances, with its interval, as text."""
+    """Return, as text, the rms lean estimated from variances, with its interval."""
     low, high = lean.interval
     return f"{_root(lean.by_variances)} [{_root(low)}, {_root(high)}]"
 
 
 def comparison(lean: VarianceLean) -> str:
-    """Return a clause on how the lean by variances compares with that by means."""
+    """Return a clause that compares the lean from variances with the lean from means."""
     if lean.is_below_none:
         return WEAK
     if lean.means_say_more:

@@ -39,7 +39,7 @@ _MATTERS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class VarianceLean:
-    """The mean squared lean of several stimuli, by means and by variances.
+    """The mean squared lean of several stimuli, estimated from means and from variances.
 
     Attributes:
         by_means: R²_means.
@@ -59,7 +59,7 @@ class VarianceLean:
 
     @classmethod
     def of(cls, leans: Leans) -> VarianceLean | None:
-        """Return both mean squared leans; None where a prompt's images do not show a variance."""
+        """Estimate the mean squared lean both ways; None if images do not show a variance."""
         sums = _Sums.of(leans)
         by_means, by_variances = sums.squares(sums.by_stimulus.sum(axis=0))
         without_each = sums.by_stimulus.sum(axis=0) - sums.by_stimulus
@@ -79,39 +79,39 @@ class VarianceLean:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the mean squared lean by variances, by Student's t."""
+        """The 95 % interval of the mean squared lean estimated from variances."""
         half_width = float(stdtrit(self.df, 1 - _ALPHA / 2)) * self.error
         return self.by_variances - half_width, self.by_variances + half_width
 
     @property
     def t(self) -> float:
-        """Difference of the mean squared leans by means and by variances, in standard errors."""
+        """Mean squared lean from means less that from variances, in standard errors."""
         return (self.by_means - self.by_variances) / self.difference_error
 
     @property
     def means_say_more(self) -> bool:
-        """Whether leans by means are larger: at 5 % (one-sided), and by enough to matter."""
+        """Whether the lean from means is larger: at 5 % (one-sided), and enough to matter."""
         is_clear = self.t > stdtrit(self.df, 1 - _ALPHA)
         return bool(is_clear and -self._further > _MATTERS)
 
     @property
     def variances_say_more(self) -> bool:
-        """Whether leans by variances are larger: at 2.5 %, and by enough to matter."""
+        """Whether the lean from variances is larger: at 2.5 %, and enough to matter."""
         is_clear = -self.t > stdtrit(self.df, 1 - _ALPHA / 2)
         return bool(is_clear and self._further > _MATTERS)
 
     @property
     def is_refuted(self) -> bool:
-        """Whether leans by means are larger, with over twice the mean square by variances."""
+        """Whether the lean from means is larger, its square over twice that from variances."""
         return self.means_say_more and self.is_less_than_half_of(self.by_means)
 
     def is_less_than_half_of(self, square: float) -> bool:
-        """Return whether the mean square by variances is less than half of another one."""
+        """Return whether the squared lean from variances is below half of `square`."""
         return self.by_variances < square / 2
 
     @property
     def _further(self) -> float:
-        """Root mean square lean by variances less that by means."""
+        """Root mean square lean estimated from variances less that from means."""
         by_means = np.sqrt(max(self.by_means, 0.0))
         return float(np.sqrt(max(self.by_variances, 0.0)) - by_means)
 
@@ -129,7 +129,7 @@ class VarianceLean:
 
     @property
     def without_scale(self) -> float:
-        """Mean squared lean that does not rest on the groups' distance in guided images.
+        """Mean squared lean that does not depend on the distance between guided images of groups.
 
         D enters N² / D² and (S - ρ G) / D² alike and cancels in N² / (N² + 4 (S - ρ G)), which
         is R²_means / (R²_means + 1 - R²_variances).
@@ -140,7 +140,7 @@ class VarianceLean:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """The sums over a stimulus's images that both mean squared leans are made of.
+    """The sums of each stimulus from which both mean squared leans are computed.
 
     Attributes:
         by_stimulus: N² - V, D² - U, S, G, T and T' of each stimulus, shape (stimuli, 6).
@@ -150,7 +150,7 @@ class _Sums:
 
     @classmethod
     def of(cls, leans: Leans) -> _Sums:
-        """Return the sums that both mean squared leans are made of, for each stimulus."""
+        """Compute, for each stimulus, the sums that give both mean squared leans."""
         top_variance, _ = leans.top_variance
         squares = np.column_stack(
             [leans.top**2 - top_variance, leans.bottom**2 - leans.bottom_variance]
@@ -162,7 +162,10 @@ class _Sums:
         return cls(np.column_stack([squares, np.array(variances)]))
 
     def squares(self, sums: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Return the mean squared leans by means and by variances, of sums of shape (..., 6)."""
+        """Return the mean squared leans, from means and from variances, that sums give.
+
+        `sums` has shape (..., 6).
+        """
         top, bottom, neutral, guided, neutral_across, guided_across = np.moveaxis(
             sums, -1, 0
         )
@@ -174,11 +177,9 @@ class _Sums:
 def _mean_variances(
     wordings: list[WordingImages], direction: Float64Array
 ) -> list[float]:
-    """Return how images of one stimulus vary, each number a mean over its wordings.
+    """Return a stimulus's variances: neutral, guided along its direction, then both across.
 
-    Returns:
-        S and G, the variances of images without and with a group along the direction; T and T',
-        the same across it.
+    They are S, G, T and T', each a mean over wordings.
     """
     by_side = np.array(
         [[_variances(side, direction) for side in images.sides] for images in wordings]
@@ -189,7 +190,7 @@ def _mean_variances(
 
 
 def _variances(images: PromptImages, direction: Float64Array) -> tuple[float, float]:
-    """Return the variance of prompts' images along a direction, and its sum across it."""
+    """Return the variance of prompts' images along a direction, and their total across it."""
     variance = VarianceAlong.of([(images, direction)])
     if variance.df < 1:
         return float("nan"), float("nan")
@@ -197,7 +198,7 @@ def _variances(images: PromptImages, direction: Float64Array) -> tuple[float, fl
 
 
 def jackknife_error(values: Float64Array) -> float:
-    """Return the standard error of an estimate, from its values without each unit."""
+    """Return the standard error of an estimate, from its values with each unit left out."""
     count = len(values)
     squares = float(((values - values.mean()) ** 2).sum())
     return float(np.sqrt((count - 1) / count * squares))

@@ -28,12 +28,12 @@ class WordingImages:
 
     @property
     def sides(self) -> tuple[PromptImages, PromptImages, PromptImages]:
-        """Images of the wording without an attribute, with A and with B."""
+        """The three sets of images: without an attribute, with A, and with B."""
         return self.neutral, self.a, self.b
 
     @property
     def complete(self) -> bool:
-        """Whether every prompt has an image; a side without one of its words says another thing."""
+        """Whether every prompt has an image, so that each side has all of its words."""
         return all(images.whole for images in self.sides)
 
 
@@ -55,7 +55,7 @@ class Strata:
 
     @classmethod
     def of(cls, images: PromptImages) -> Strata:
-        """Return some images, grouped by prompt."""
+        """Group images by prompt, or all together if a prompt has a single image."""
         clusters, number = np.unique(images.clusters, return_inverse=True)
         sizes = np.bincount(number)
         names = [images.prompts[cluster] for cluster in clusters]
@@ -75,7 +75,7 @@ class Strata:
 def moments(
     images: PromptImages, directions: Float64Array
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Return the mean over prompts of their images' means along each of s directions.
+    """Return the images' mean position along each of s directions, averaged over prompts.
 
     With its variance (nan for a single image) and its degrees of freedom.
     """
@@ -94,7 +94,10 @@ def moments(
 def summed(
     variances: Float64Array, dfs: Float64Array, axis: int
 ) -> tuple[Float64Array, Float64Array]:
-    """Return the variance of a sum of independent estimates, and Satterthwaite's df."""
+    """Return the variance of a sum of independent estimates, and its degrees of freedom.
+
+    The degrees of freedom are Satterthwaite's.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         total = variances.sum(axis=axis)
         shares = np.where(variances > 0, variances**2 / dfs, variances)
@@ -132,7 +135,7 @@ def _mean(images: PromptImages) -> Float64Array:
 
 
 def held_out(rows: Float64Array) -> Float64Array:
-    """Return for each row the mean of all other rows, of the same shape as the rows."""
+    """Return, for each row, the mean of all other rows; the shape is that of the rows."""
     others: Float64Array = (rows.sum(axis=0) - rows) / (len(rows) - 1)
     return others
 
@@ -140,9 +143,10 @@ def held_out(rows: Float64Array) -> Float64Array:
 def project(
     images: Sequence[Sequence[WordingImages]], directions: Float64Array
 ) -> Float64Array:
-    """Return the means of images along each stimulus's directions, with variances and df.
+    """Return the mean positions of images along each stimulus's directions, with variances.
 
-    Shapes: directions (stimuli, s, d); result (3, stimuli, wordings, sides, s).
+    Shapes: directions (stimuli, s, d); result (3, stimuli, wordings, sides, s), where
+    the 3 are mean, variance and degrees of freedom.
     """
     by_stimulus = []
     for wordings, along in zip(images, directions, strict=True):

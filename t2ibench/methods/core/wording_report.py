@@ -1,4 +1,4 @@
-"""How much the wording of a prompt matters, as `details.wording` of a result has it."""
+"""How much the wording of a prompt matters, as a result's `details` report it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ Groups = Sequence[tuple[str, IntArray, IntArray]]
 
 
 def in_wordings(leans: Leans, numbers: Sequence[int]) -> Leans:
-    """Return the leans in some of the wordings, along the directions of all."""
+    """Return the leans from the chosen wordings only, along the directions of all."""
     images = [[wordings[number] for number in numbers] for wordings in leans.images]
     return Leans.along(leans.names, images, leans.directions)
 
 
 def by_wording(leans: Leans) -> tuple[Float64Array, Float64Array]:
-    """Return the numerator and the distance of every lean, each of shape (stimuli, wordings)."""
+    """Return the numerator N and the distance D of each stimulus's lean in each wording.
+
+    Each has the shape (stimuli, wordings).
+    """
     means = project(leans.images, leans.directions[:, None])[0, ..., 0]
     return means @ TOP, means @ BOTTOM
 
@@ -39,7 +42,7 @@ def by_wording(leans: Leans) -> tuple[Float64Array, Float64Array]:
 def over_stimuli_and_wordings(
     top: Float64Array, bottom: Float64Array, groups: Groups, level: float
 ) -> OverStimuli:
-    """Return a ratio of means over a sample of stimuli and, if there are three, of wordings.
+    """Return a ratio of means over a sample of stimuli, and of wordings if three or more.
 
     Stimuli j of a group and wordings t are crossed random factors. With W = N - v D at the value v
     and its mean over a group's stimuli, summed over groups, c_t, the variance of the value is
@@ -95,7 +98,10 @@ def over_stimuli_and_wordings(
 
 
 def _wording_scores_interaction(both: Float64Array, groups: Groups) -> Float64Array:
-    """Return what stimulus by wording adds to the covariance of the means, shape (2, 2)."""
+    """Return what the interaction of stimulus and wording adds to the means' covariance.
+
+    Shape (2, 2), for the means of N and of D.
+    """
     count = both.shape[2]
     total = np.zeros((2, 2))
     for _, at, _ in groups:
@@ -155,7 +161,7 @@ def wording_report(
     pair: str | None = None,
     about_others: bool | None = None,
 ) -> WordingReport | None:
-    """Return how much the headline and the leans depend on the wording of the prompts."""
+    """Return how much the headline and leans depend on the wording; None with one wording."""
     count = len(wordings)
     if count < 2:
         return None
@@ -207,7 +213,7 @@ def wording_report(
 def _between(
     top: Float64Array, bottom: Float64Array, groups: Groups
 ) -> tuple[float, float | None]:
-    """Return the standard deviation of the mean lean over wordings, and the test that it is 0.
+    """Return the standard deviation of the mean lean over wordings, and the p-value that it is 0.
 
     With W = N - v D at the pooled value v, c_t the sum over groups of W's mean over stimuli, and
     M the part of its variance that the interaction of stimulus and wording explains,
@@ -240,7 +246,7 @@ def _between(
 
 
 def _interaction(cells: Float64Array) -> float:
-    """Return the mean square of the interaction of stimulus and wording."""
+    """Return the mean square of the interaction of stimulus (row) and wording (column)."""
     k, count = cells.shape
     residuals = (
         cells - cells.mean(axis=1, keepdims=True) - cells.mean(axis=0) + cells.mean()

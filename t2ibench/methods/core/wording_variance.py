@@ -13,9 +13,9 @@ from t2ibench.methods.core.influence import Influence
 
 @dataclass(frozen=True, slots=True)
 class WordingVariance:
-    """What the choice of wordings adds to the variance of a lean's numerator N and distance D.
+    """What the choice of wordings adds to the variance of leans' numerators and distances.
 
-    Both are means over wordings.
+    They are N and D, each a mean over wordings.
 
     A wording moves the images of every stimulus in its own way, and perhaps all of them in a
     common one. With x the N and D of stimulus k of K in wording t of T,
@@ -53,7 +53,7 @@ class WordingVariance:
     def of(
         cls, top: Float64Array, bottom: Float64Array, images: Float64Array
     ) -> WordingVariance:
-        """Return the analysis of variance between wordings of the leans' numerators and distances.
+        """Estimate what wordings add to the variance of leans, by analysis of variance.
 
         Args:
             top: N of each stimulus in each wording, shape (stimuli, wordings).
@@ -126,9 +126,9 @@ class WordingVariance:
         ]
 
     def influence(self, number: int, name: str, top: float, bottom: float) -> Influence:
-        """Return how each wording moves a stimulus's weighted numerator less its distance.
+        """Return each wording's influence on a weighted difference of a numerator and a distance.
 
-        The quantity is top · N - bottom · D.
+        It is `top` times N less `bottom` times D of one stimulus.
         """
         weights = np.array([top, -bottom])
         variance = float(weights @ self.added @ weights)
@@ -143,14 +143,14 @@ class WordingVariance:
 
 
 def nearest_covariance(matrix: Float64Array) -> Float64Array:
-    """Return the covariance matrix that is nearest to a matrix, without negative variances."""
+    """Return the covariance matrix nearest to a matrix that may have negative variances."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     nearest: Float64Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
     return nearest
 
 
 def _summed_products(residuals: Float64Array) -> Float64Array:
-    """Return the summed products of the numerators' and distances' residuals, shape (2, 2)."""
+    """Return the products of residuals, summed over stimuli and wordings, shape (2, 2)."""
     products: Float64Array = np.einsum("ikt,jkt->ij", residuals, residuals)
     return products
 
@@ -158,7 +158,7 @@ def _summed_products(residuals: Float64Array) -> Float64Array:
 def _degrees_of_f_test(
     between: Float64Array, common: Float64Array, n_stimuli: int, n_wordings: int
 ) -> tuple[float, float]:
-    """Return the degrees of freedom of the F test of all numerators, by stimuli and by wordings.
+    """Return both degrees of freedom of the F test of all stimuli's numerators N.
 
     Of the covariance S of all N, with B on its diagonal and C beside it: h = (tr S)² / tr(S²), and
     (T - 1) h.
@@ -176,7 +176,7 @@ def _degrees_of_f_test(
 def _totals(
     images: Float64Array, between: Float64Array, excess: Float64Array
 ) -> Float64Array:
-    """Return the variances of numerators and distances, from images and wordings together."""
+    """Return the variance of each stimulus's numerator and distance, with images and wordings."""
     n_stimuli = len(images)
     of_images = np.stack([images[:, 0, 0], images[:, 1, 1]])
     unscaled = np.maximum(of_images + np.diag(excess)[:, None], 0.0)
@@ -188,7 +188,7 @@ def _totals(
 
 
 def _limited(part: Float64Array, whole: Float64Array) -> Float64Array:
-    """Return a part of a covariance, made no larger than the whole."""
+    """Return a part of a covariance, with variances no larger than those of `whole`."""
     variances = np.maximum(np.diag(part), np.finfo(float).tiny)
     limits = np.sqrt(np.minimum(np.diag(whole) / variances, 1.0))
     limited: Float64Array = part * np.outer(limits, limits)

@@ -1,4 +1,4 @@
-"""The axis between two attributes, and where images lie along it: their lean.
+"""The axis between two attributes, and where images lie along it, which is their lean.
 
 The attributes are sets of prompts (as images) or of words. Each prompt is a draw from the
 prompts that could have been used, so the uncertainty of the axis is that between prompts;
@@ -17,7 +17,7 @@ from t2ibench.methods.core.influence import Influence
 
 @dataclass(frozen=True, slots=True)
 class Poles:
-    """Two attributes as the ends of an axis, each given by independent units.
+    """Two attributes as the ends of an axis, each given by several independent rows.
 
     Attributes:
         a: A unit of A a row, such as the mean of a prompt's images, shape (p, d).
@@ -39,7 +39,7 @@ class Poles:
 
 @dataclass(frozen=True, slots=True)
 class AttributeAxis:
-    """The axis from attribute B to attribute A, with what it would be without each unit.
+    """The axis from attribute B to attribute A, also with each prompt left out in turn.
 
     Attributes:
         direction: Mean of A less mean of B, shape (d,).
@@ -104,21 +104,24 @@ class AttributeAxis:
         )
 
     def influence(self, without: Float64Array) -> Influence:
-        """Return the units' influence on an estimate, from the estimates without each unit."""
+        """Return each attribute prompt's (or image's) influence, given estimates without each."""
         return Influence.of_jackknife(self.strata, self.stratum, self.units, without)
 
     @property
     def length_influence(self) -> Influence:
-        """Influence of the units on the length of the axis."""
+        """Influence of each unit, such as a prompt, on the length of the axis."""
         return self.influence(self.lengths)
 
     def numerator(self, point: Float64Array) -> tuple[float, Float64Array]:
-        """Return 2 x·direction - middle for a point x, and the same value without each unit."""
+        """Return the numerator of a point's lean, also with each attribute prompt left out.
+
+        It is 2 x·direction - middle for a point x.
+        """
         value = float(2.0 * self.direction @ point - self.middle)
         return value, 2.0 * self.directions @ point - self.middles
 
     def lean(self, point: Float64Array) -> tuple[float, Influence]:
-        """Return the lean of a point, 1 at A and -1 at B, with the units' influence on it.
+        """Return a point's lean, 1 at A and -1 at B, and the attributes' influence on it.
 
         lean = (2 x·direction - middle) / length, less the bias of a ratio to second
         order, (lean V(length) - C(numerator, length)) / length². It is linear in x, and
@@ -141,7 +144,7 @@ class AttributeAxis:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Sums over the units of both attributes, a row for each set of units.
+    """Sums over the rows that give attributes A and B, for one or more selections of rows.
 
     Attributes:
         paired: Whether units of A and of B are pairs.
@@ -165,7 +168,7 @@ class _Sums:
 
     @classmethod
     def of(cls, poles: Poles) -> _Sums:
-        """Return the sums over all units."""
+        """Return the sums over all rows."""
         a = poles.a
         b = poles.b
         products = np.zeros(1)
@@ -185,7 +188,7 @@ class _Sums:
         )
 
     def without_a(self, a: Float64Array) -> _Sums:
-        """Return the sums without each unit of A, shape (p, d)."""
+        """Return the sums with each row of A left out in turn."""
         return replace(
             self,
             count_a=self.count_a - np.ones(len(a)),
@@ -194,7 +197,7 @@ class _Sums:
         )
 
     def without_b(self, b: Float64Array) -> _Sums:
-        """Return the sums without each unit of B, shape (q, d)."""
+        """Return the sums with each row of B left out in turn."""
         return replace(
             self,
             count_b=self.count_b - np.ones(len(b)),
@@ -203,12 +206,12 @@ class _Sums:
         )
 
     def without_pairs(self, a: Float64Array, b: Float64Array) -> _Sums:
-        """Return the sums without each pair of units, both of shape (p, d)."""
+        """Return the sums with each pair of rows, of A and of B, left out in turn."""
         without = self.without_a(a).without_b(b)
         return replace(without, products=self.products - (a * b).sum(1))
 
     def axes(self) -> tuple[Float64Array, Float64Array, Float64Array]:
-        """Return direction, length and middle of the axis of each set of units.
+        """Return directions, lengths and middles of the axes that the sums give.
 
         Length and middle are nan where an attribute has fewer than two units.
         """

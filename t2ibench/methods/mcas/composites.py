@@ -1,4 +1,4 @@
-"""The composite scores of the papers: MCAS, delta and alpha, by target and over targets.
+"""The composite scores of the papers: MCAS, delta and alpha, for each target and overall.
 
 They are made of the mean association scores over encoders, not the means of each
 encoder's composites.
@@ -36,7 +36,7 @@ _FEWEST_TARGETS = 6
 def combine(
     task: McasTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the result over encoders, with the composite scores of each target and over all."""
+    """Return the result over encoders, with composite scores for each target and overall."""
     mean = average_results(results, settings.level)
     if mean.reason:
         return mean
@@ -63,11 +63,11 @@ def combine(
 
 
 def composite(ii: float, itp: float, it: float, tt: float) -> dict[str, float]:
-    """Return MCAS, delta and alpha of four association scores; alpha is nan where TT is 0.
+    """Return the composite scores MCAS, delta and alpha, computed from four associations.
 
     composite_association_score = II + ITP + IT + TT
     diffusion_bias = | |II| - |TT| |
-    bias_amplification = | (ITP + IT) / (2 TT) |
+    bias_amplification = | (ITP + IT) / (2 TT) |, nan where TT is 0
 
     Source: Mandal et al. 2024, eqs. 3, 4 and 5.
 
@@ -83,12 +83,12 @@ def composite(ii: float, itp: float, it: float, tt: float) -> dict[str, float]:
 
 
 def _with_composites(item: Item, level: float) -> Item:
-    """Return the row of a target with its composite scores."""
+    """Return the row of a target with its composite scores added."""
     return replace(item, scores={**item.scores, **_composites(item.scores, level)})
 
 
 def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estimate]:
-    """Return the composite scores of four association scores; a missing one counts as 0."""
+    """Return the composite scores from a target's associations; a missing one counts as 0."""
     values = composite(*(terms[name].value or 0.0 for name in TERMS))
     parts = []
     for name in TERMS:
@@ -107,7 +107,9 @@ def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estima
 
 
 def bias_amplification_slope(items: Sequence[Item], level: float) -> Estimate:
-    """Return the bias amplification over all targets: the slope of (ITP + IT) / 2 on TT.
+    """Return the bias amplification over all targets, as the slope of a line.
+
+    It is the slope of (ITP + IT) / 2 on TT.
 
     Least squares with an intercept, which takes up the distance between images and texts
     that all targets share; HC3 standard errors and Student's t with k - 2 degrees of
@@ -135,7 +137,7 @@ def bias_amplification_slope(items: Sequence[Item], level: float) -> Estimate:
 
 
 def _summary(task: McasTask, items: Sequence[Item], score: str) -> dict[str, Any]:
-    """Return minimum, maximum, mean and error of one score, by stereotype and over all targets."""
+    """Return a score's minimum, maximum, mean and error, for each stereotype and all targets."""
     attributes = task.attributes
     names = {"A": attributes.A.name, "B": attributes.B.name, "all": "all"}
     stereotype_of = {target.name: target.stereotype for target in task.targets}
@@ -148,7 +150,7 @@ def _summary(task: McasTask, items: Sequence[Item], score: str) -> dict[str, Any
 def summarise(
     values: Sequence[float], stereotypes: Sequence[str | None]
 ) -> dict[str, Any]:
-    """Return minimum, maximum, mean and standard error of values, by stereotype and over all.
+    """Return minimum, maximum, mean and standard error of values, by stereotype and overall.
 
     Source: Mandal et al. 2024, Table 4.
 
@@ -170,7 +172,10 @@ def summarise(
 
 
 def _statistics(values: Float64Array) -> dict[str, Any]:
-    """Return minimum, maximum, mean, standard error (None for one value) and number."""
+    """Return minimum, maximum, mean, standard error and count of values.
+
+    The standard error is None for a single value.
+    """
     size = len(values)
     standard_error = None
     if size > 1:
@@ -185,7 +190,7 @@ def _statistics(values: Float64Array) -> dict[str, Any]:
 
 
 def _mean(estimates: Sequence[Estimate], level: float) -> Estimate:
-    """Return the mean of a score over targets, which share the attributes' units."""
+    """Return the mean of a score over targets, whose estimates share the attributes' prompts."""
     if not estimates:
         return Estimate.undefined("no target has a value")
     return average(estimates, level)

@@ -37,7 +37,7 @@ _FEWEST = 2
 def separation_control(
     task: McasTask, poles: Poles, axis: AttributeAxis, level: float
 ) -> Control:
-    """Return the control of whether the encoder tells the attributes' images apart.
+    """Return the control of whether the encoder distinguishes the two attributes' images.
 
     The value is the squared distance between the attributes. It contradicts where that
     is not clearly above 0, or not known well enough to divide by.
@@ -70,7 +70,7 @@ def separation_control(
 
 
 def _separation_p(poles: Poles, axis: AttributeAxis) -> float:
-    """Return the p-value of the test that the attributes' images do not differ.
+    """Return the p-value that the two attributes' images do not differ.
 
     Of k pairs, the length of the axis is compared with what products of unrelated pairs
     would be: the spread of d_p·d_q around the means of its two pairs shows that
@@ -108,7 +108,7 @@ def _separation_p(poles: Poles, axis: AttributeAxis) -> float:
 def shuffled_control(
     design: Design, equal: EqualSpread, rng: np.random.Generator
 ) -> Control:
-    """Return the control that repeats the test with shuffled labels of the attributes' images.
+    """Return the control that repeats the test with attribute labels of images shuffled.
 
     Images change places within each pair of attribute prompts (without pairs, among
     all), so that an attribute is left in none of them.
@@ -135,7 +135,7 @@ def shuffled_control(
 def _relabelled(
     equal: EqualSpread, rng: np.random.Generator
 ) -> tuple[PromptImages, PromptImages]:
-    """Return the attributes' images with their embeddings shuffled between A and B."""
+    """Return the images of A and of B with their embeddings shuffled between both."""
     images_a, images_b = equal.images
     embeddings = np.concatenate([images_a.embeddings, images_b.embeddings])
     clusters = np.concatenate([images_a.clusters, images_b.clusters])
@@ -154,7 +154,7 @@ def _relabelled(
 
 
 def halves_control(design: Design, equal: EqualSpread) -> Control:
-    """Return the control that compares images with even indices with those with odd ones."""
+    """Return the control that compares the result from even- and from odd-numbered images."""
     even = _half(design, equal, 0)
     odd = _half(design, equal, 1)
     if even is None or odd is None:
@@ -168,7 +168,7 @@ def halves_control(design: Design, equal: EqualSpread) -> Control:
 def _half(
     design: Design, equal: EqualSpread, remainder: int
 ) -> tuple[float, Influence] | None:
-    """Return the comparison of targets from the images of one parity; None if they are too few.
+    """Return the comparison from images whose index mod 2 is `remainder`; None if too few.
 
     None where a target or an attribute has too few of them.
     """
@@ -189,7 +189,7 @@ def _half(
 def text_only_control(
     design: Design, targets: Sequence[Target], words: tuple[Float64Array, Float64Array]
 ) -> Control:
-    """Return the control that scores the words alone: the lean of the targets' texts."""
+    """Return the control that compares the targets by their texts alone, without any image."""
     without_text = [
         target
         for target, weight in zip(targets, design.weights, strict=True)

@@ -17,7 +17,7 @@ from t2ibench.methods.mcas.schema import McasTask
 
 
 def describe(task: McasTask, result: MethodResult) -> str:
-    """Return the result in a plain sentence: which targets look like which group."""
+    """Return the result as a plain sentence on which targets look like which group."""
     name_a = task.attributes.A.name
     name_b = task.attributes.B.name
     nouns = short_name(task.title, "MCAS")
@@ -47,7 +47,7 @@ def describe(task: McasTask, result: MethodResult) -> str:
 def _clear_targets(
     items: Sequence[Item], name_a: str, name_b: str, nouns: str
 ) -> list[str]:
-    """Return clauses on which targets look clearly like which group, by stereotype.
+    """Return clauses on which targets clearly look like which group, for each stereotype.
 
     Of each stereotype, the targets that look as their stereotype says come first.
 

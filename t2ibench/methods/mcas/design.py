@@ -33,7 +33,7 @@ class Design:
 
     @classmethod
     def of(cls, targets: Sequence[McasTarget]) -> Design:
-        """Return the comparison of some targets, by their stereotypes and categories."""
+        """Return the comparison of the given targets, by their stereotypes and categories."""
         weights = np.zeros(len(targets))
         cells = np.full(len(targets), -1)
         members: dict[str | None, dict[str | None, list[int]]] = {}
@@ -59,14 +59,14 @@ class Design:
 
     @property
     def members(self) -> list[IntArray]:
-        """Positions of the targets of each category and stereotype."""
+        """Positions of the targets in each combination of category and stereotype."""
         cells = np.unique(self.cells[self.cells >= 0])
         return [np.flatnonzero(self.cells == cell) for cell in cells]
 
 
 @dataclass(frozen=True, slots=True)
 class TargetSampling:
-    """The variance of a comparison where its targets are a sample of possible ones.
+    """The variance of a comparison whose targets are a sample of possible targets.
 
     Attributes:
         variance: Of half the difference of the means; nan where it is unknown.
@@ -85,7 +85,7 @@ class TargetSampling:
     def of(
         cls, design: Design, values: Float64Array, units: Float64Array
     ) -> TargetSampling:
-        """Return the variance of a comparison where its targets are a sample of possible ones.
+        """Estimate the variance of a comparison whose targets are a sample of possible ones.
 
         The variance within categories and stereotypes is pooled: the t test of a block
         design, which is exact for normal values whatever the axis is. Attribute prompts

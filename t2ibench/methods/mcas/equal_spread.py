@@ -15,7 +15,7 @@ from t2ibench.methods.mcas.poles import image_poles
 
 @dataclass(frozen=True, slots=True)
 class EqualSpread:
-    """Attributes and targets whose images vary equally about their prompts' means.
+    """Attributes and targets with embeddings scaled so that all prompts' images vary alike.
 
     See `core.spread` for why leans need that.
 
@@ -33,7 +33,7 @@ class EqualSpread:
 
     @classmethod
     def of(cls, attributes: Attributes, targets: Sequence[Target]) -> EqualSpread:
-        """Return attributes and targets with images divided by what those of a prompt share.
+        """Return attributes and targets with embeddings scaled so that prompts' images vary alike.
 
         The direction of the axis decides what they have in common, and the division
         decides the direction. So there are two steps: without a direction, and with
@@ -58,7 +58,7 @@ class EqualSpread:
 
     @property
     def kinds(self) -> list[list[PromptImages]]:
-        """Images of all targets, of A, and of B."""
+        """Images of all targets, of attribute A, and of attribute B."""
         return _kinds([target.images for target in self.targets], self.images)
 
 
@@ -73,7 +73,7 @@ def _divided(
     common: Sequence[CommonSquares],
     direction: Float64Array | None,
 ) -> list[list[PromptImages]]:
-    """Return the images of each kind, divided by what those of a prompt have in common.
+    """Return the images of each kind, scaled so that every prompt's have as much in common.
 
     Args:
         kinds: The images of all targets, of A, and of B.

@@ -1,4 +1,4 @@
-"""Fieller's set of a ratio whose numerator and denominator have common units."""
+"""Fieller's interval of a ratio whose numerator and denominator depend on each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def ratio_set(
     of_denominator: Influence,
     level: float,
 ) -> Ratio:
-    """Return a ratio with its interval by Fieller, whose parts may share units, and its test.
+    """Return a ratio with Fieller's interval and test; its parts may share images or prompts.
 
     Args:
         numerator: N.

@@ -43,7 +43,7 @@ def headline_of(
     reason: str | None,
     level: float,
 ) -> HeadlineEstimate:
-    """Return the headline of a task from one encoder: targets of A against targets of B.
+    """Return the headline of a task from one encoder, comparing targets of A with those of B.
 
     Args:
         task: The task.
@@ -69,7 +69,7 @@ def headline_of(
 
 
 def _test_alone(design: Design, equal: EqualSpread, reason: str) -> HeadlineEstimate:
-    """Return a headline with a p-value alone, where leans are not defined.
+    """Return a headline that has only a p-value, because leans are not defined.
 
     Its test holds for any axis; without the axis' length there is nothing to divide by.
     """
@@ -87,7 +87,7 @@ def _test_alone(design: Design, equal: EqualSpread, reason: str) -> HeadlineEsti
 def headline_of_items(
     task: McasTask, items: Sequence[Item], level: float
 ) -> HeadlineEstimate | None:
-    """Return the headline from the rows of a result; None where they cannot be compared."""
+    """Return the headline computed from a result's rows; None if they cannot be compared."""
     specs = {target.name: target for target in task.targets}
     targets = [specs[item.name] for item in items]
     leans = [item.scores["lean"] for item in items]
@@ -103,7 +103,7 @@ def headline_of_leans(
     level: float,
     fixed_prompts: Inference | None = None,
 ) -> HeadlineEstimate:
-    """Return the headline of targets with known leans, about other targets by default.
+    """Return the headline of targets from their leans; by default it is about other targets.
 
     Its default question is the one about other targets. Those of one test differ in more
     than the attribute (a kitchen, a football ground), and where that happens to lie along
@@ -159,13 +159,13 @@ def headline_of_leans(
 
 
 def _weighted(weights: Float64Array, influences: Sequence[Influence]) -> Influence:
-    """Return the influence on a weighted sum; estimates of weight 0 do not count."""
+    """Return the influence on a weighted sum; estimates with a weight of 0 do not count."""
     pairs = zip(weights.tolist(), influences, strict=True)
     return Influence.combined((weight, part) for weight, part in pairs if weight)
 
 
 def _attribute_part(influence: Influence) -> Influence:
-    """Return the part of a lean's influence that is due to the attributes' units."""
+    """Return the part of a lean's influence that the attributes' prompts or images have."""
     names = [name for name in influence.strata if name.startswith(ATTRIBUTE_UNITS)]
     numbers = [influence.strata.index(name) for name in names]
     chosen = np.isin(influence.stratum, numbers)
@@ -178,7 +178,10 @@ def _attribute_part(influence: Influence) -> Influence:
 
 
 def _unit_table(influences: Sequence[Influence]) -> Float64Array:
-    """Return the influence of the attributes' units on each lean, shape (leans, units)."""
+    """Return the influence of each attribute prompt or image on each lean.
+
+    Shape (leans, units).
+    """
     n_units = max(len(influence.value) for influence in influences)
     rows = [
         influence.value if len(influence.value) else np.zeros(n_units)

@@ -18,7 +18,7 @@ from t2ibench.stats.student import satterthwaite, t_test
 def target_leans(
     equal: EqualSpread, level: float, reason: str | None
 ) -> list[Estimate]:
-    """Return the lean of each target between B and A; without values if a control contradicts.
+    """Return each target's lean, 1 at A and -1 at B; undefined if `reason` is given.
 
     Args:
         equal: Attributes and targets with images of equal spread.
@@ -33,7 +33,7 @@ def target_leans(
 
 
 def _mixture(equal: EqualSpread) -> MixtureVariance:
-    """Return how much images of a target vary along the axis, as a function of its lean."""
+    """Return how much a target's images vary along the axis, as a function of its lean."""
     direction = equal.axis.direction
     of_targets, of_a, of_b = equal.kinds
     return MixtureVariance.of(
@@ -89,7 +89,7 @@ def _variance_of_no_lean(
     numerator: float,
     of_units: Influence,
 ) -> tuple[float, float]:
-    """Return the variance that a lean's numerator has if the lean is 0, and its df.
+    """Return the variance, and its df, that a lean's numerator would have at a lean of 0.
 
     See `core.row_test`.
 
@@ -115,13 +115,13 @@ def _variance_of_no_lean(
 
 
 def _images_are_units(target: Target, of_images: Influence) -> bool:
-    """Return whether a target's images, two or more of one prompt, are its units."""
+    """Return whether a target's images vary independently: two or more, of one prompt."""
     n_units = int((of_images.unit != FLOOR).sum())
     return len(of_images.strata) == 1 and len(target.images) == n_units > 1
 
 
 def _image_influence(target: Target, axis: AttributeAxis, lean: float) -> Influence:
-    """Return the influence of a target's images on the numerator of its lean.
+    """Return each image's influence on the numerator of its target's lean.
 
     A few images that are all alike show no variance, yet are compatible with some: at
     least that with half an image more at each pole (what Jeffreys' prior adds to a

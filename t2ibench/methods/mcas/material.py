@@ -36,7 +36,7 @@ class Attributes:
 
     @property
     def prompts_without_images(self) -> list[str]:
-        """Prompts of attributes that have no image."""
+        """Attribute prompts for which there is no image."""
         return [
             prompt
             for side in self.images
@@ -47,7 +47,7 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One target with its images and its texts.
+    """One target of a task, with its images and texts.
 
     Attributes:
         spec: The target in the task file.
@@ -64,7 +64,7 @@ class Target:
 
     @property
     def point(self) -> Float64Array:
-        """Mean embedding of the target's images, each prompt counting alike, shape (d,)."""
+        """Mean embedding of the target's images, with equal weight for each prompt, shape (d,)."""
         means, has_images = prompt_means(self.images)
         mean: Float64Array = means[has_images].mean(axis=0)
         return mean
@@ -75,7 +75,7 @@ class Target:
         return mean_vector(self.texts)
 
     def image_influence(self, direction: Float64Array) -> Influence:
-        """Return how each image, or prompt, moves the target's mean along a direction.
+        """Return the influence of each image, or prompt, on the target's mean along a direction.
 
         The values are nan where there is one unit only.
         """
@@ -98,7 +98,7 @@ class Target:
         return parts[0][1] if len(parts) == 1 else Influence.combined(parts)
 
     def text_influence(self, direction: Float64Array) -> Influence:
-        """Return how each text moves the mean of the target's texts along a direction.
+        """Return each text's influence on the mean of the target's texts along a direction.
 
         It is that on a constant where there is a single text, or where images are the
         units.
@@ -142,7 +142,7 @@ def collect_attributes(
 def attributes_that_obey(
     task: McasTask, attributes: Attributes, evidence: Evidence, settings: Settings
 ) -> tuple[Attributes, dict[str, Seen]]:
-    """Return the attributes without images that a judge saw fail to show them, with counts.
+    """Return the attributes without the images that fail to show them, and the counts.
 
     Returns:
         The attributes, and how many images show each, by its name. All images, and no counts,
@@ -168,7 +168,7 @@ def attributes_that_obey(
 def collect_targets(
     task: McasTask, evidence: Evidence, settings: Settings, collector: ImageCollector
 ) -> tuple[list[Target], list[str]]:
-    """Return the targets of a run with their images and texts, and those left out.
+    """Return the targets of a run with images and texts, and the names of those left out.
 
     Returns:
         The targets, and the names of those that are left out because a prompt has no

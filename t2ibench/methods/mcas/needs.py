@@ -24,7 +24,7 @@ def needs(task: McasTask, settings: Settings) -> Needs:
 
 
 def chosen_targets(task: McasTask, settings: Settings) -> list[McasTarget]:
-    """Return the targets of a run: all of a task, or fewer with `--limit`.
+    """Return the targets that a run measures: all of a task's, or fewer with `--limit`.
 
     With `--limit` these are the first of each stereotype in each category.
     """
@@ -50,7 +50,7 @@ def _attribute_prompts(task: McasTask, settings: Settings) -> list[PromptNeed]:
 def _questions_about(
     attribute_prompts: list[PromptNeed], task: McasTask
 ) -> tuple[QuestionNeed, ...]:
-    """Return a question about each attribute prompt's images; none if the task asks none."""
+    """Return a question for each attribute prompt; none if the task has no question."""
     if task.question is None:
         return ()
     return tuple(

@@ -1,4 +1,4 @@
-"""The attributes of a task as the two poles of an axis: by images, or by words."""
+"""The two attributes of a task as the poles of an axis, given by images or by words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_IMAGES = 100_000
 
 
 def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
-    """Return the attributes as the two poles of an axis, defined by their images.
+    """Return the two attributes as the poles of an axis between their images.
 
     Args:
         a: Images of A.
@@ -62,7 +62,7 @@ def prompt_means(images: PromptImages) -> tuple[Float64Array, BoolArray]:
 
 
 def text_axis(a: Float64Array, b: Float64Array) -> AttributeAxis:
-    """Return the axis between two attributes' words, paired where both have as many.
+    """Return the axis between the words of two attributes; equally many count as pairs.
 
     Args:
         a: A word of A a row, shape (p, d).

@@ -51,7 +51,7 @@ def _association(
     axis: AttributeAxis,
     level: float,
 ) -> Estimate:
-    """Return how far a target's images or texts lie along an axis of the attributes.
+    """Return how far a target lies along the attributes' axis; positive is nearer to A.
 
     Args:
         point: The mean of the target's images, or of its texts, shape (d,).

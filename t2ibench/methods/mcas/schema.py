@@ -20,7 +20,7 @@ from t2ibench.methods.core.schema import (
 
 
 class McasAttribute(Strict):
-    """An attribute as prompts (for images) and as words.
+    """An attribute, given as prompts for images and as words.
 
     Attributes:
         name: What reports call it.
@@ -76,7 +76,7 @@ class McasTarget(Strict):
 
 
 class McasTask(ImageTask):
-    """A task of multimodal composite association scores (Mandal et al. 2023, 2024).
+    """A task that is scored by multimodal composite association (Mandal et al. 2023, 2024).
 
     Attributes:
         attributes: A and B.
@@ -96,7 +96,7 @@ class McasTask(ImageTask):
 
     @property
     def attribute_names(self) -> tuple[str, str]:
-        """Names of attributes A and B."""
+        """Names of the attributes A and B."""
         return self.attributes.A.name, self.attributes.B.name
 
 
@@ -105,7 +105,7 @@ _FEWEST_PROMPTS = 3
 
 
 def check(task: McasTask) -> Iterator[checks.Finding]:
-    """Yield every problem of a task that its schema cannot express."""
+    """Yield each problem of a task that its schema cannot express."""
     a = task.attributes.A
     b = task.attributes.B
     yield from _check_attribute(task, a, "A")
@@ -125,7 +125,7 @@ def check(task: McasTask) -> Iterator[checks.Finding]:
 def _check_attribute(
     task: McasTask, attribute: McasAttribute, side: Side
 ) -> Iterator[checks.Finding]:
-    """Yield an attribute's problems: repeated words or prompts, or too few prompts."""
+    """Yield a problem for an attribute's repeated words or prompts, or too few prompts."""
     prompts = ("attributes", side, "prompts")
     yield from checks.duplicates(attribute.words, ("attributes", side, "words"))
     yield from checks.duplicates(attribute.prompts, prompts)

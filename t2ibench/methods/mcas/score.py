@@ -42,7 +42,7 @@ from t2ibench.settings import Settings
 
 
 def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Return the result of a task with one encoder: leans and association scores of targets.
+    """Return the result of a task with one encoder: its targets' leans and association scores.
 
     With d_p = mean of A_p - mean of B_p of a pair p of attribute prompts, d their mean
     and U = mean over p ≠ q of d_p·d_q, a target's lean is (2 x·d - middle) / U
@@ -122,7 +122,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
 
 
 def _read_by_encoder(task: McasTask, attributes: Attributes) -> dict[str, Seen]:
-    """Return how many images of each attribute are nearer to its words, by the attribute's name."""
+    """Return how many images of each attribute are nearer to its own words than the other's."""
     images_a, images_b = attributes.images
     shares = adherence(images_a.embeddings, images_b.embeddings, *attributes.words)
     return dict(zip(task.attribute_names, shares, strict=True))
@@ -131,7 +131,7 @@ def _read_by_encoder(task: McasTask, attributes: Attributes) -> dict[str, Seen]:
 def _lean_controls(
     task: McasTask, equal: EqualSpread, level: float
 ) -> dict[str, Control]:
-    """Return the two controls without which leans are undefined: separation and spread."""
+    """Return the controls that decide whether leans are defined: separation and spread."""
     name_a = task.attributes.A.name
     name_b = task.attributes.B.name
     return {
@@ -156,7 +156,7 @@ def _item(
 
 
 def _prompt_warnings(attributes: Attributes, equal: EqualSpread) -> list[str]:
-    """Return a warning that names the attribute prompts without images, if any."""
+    """Return a list of one warning that names attribute prompts without images, or none."""
     prompts = attributes.prompts_without_images
     if not prompts:
         return []

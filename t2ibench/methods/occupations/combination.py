@@ -16,7 +16,7 @@ from t2ibench.settings import Settings
 def combine(
     task: OccupationsTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the mean result over encoders, with corrected p-values of sets and forms."""
+    """Return the mean result over encoders, with p-values of sets and forms Holm-corrected."""
     combined = mean_over_encoders(task, results, settings)
     if len(results) == 1 or not (task.sets or task.concept.forms):
         return combined

@@ -24,7 +24,10 @@ _ALPHA = 0.05
 def controls_of(
     pairs: Sequence[PairLeans], headline: HeadlineEstimate, level: float
 ) -> dict[str, Control]:
-    """Return the controls of an occupations task by name, tests in which no bias should appear."""
+    """Return the controls of an occupations task, keyed by their names.
+
+    They are tests in which no bias should appear.
+    """
     controls = {
         f"{name}{pair.pair.suffix}": gate
         for pair in pairs
@@ -48,7 +51,7 @@ def controls_of(
 
 
 def _text_control(pairs: Sequence[PairLeans]) -> Control:
-    """Return the control that gives the root mean square lean of the prompts' texts."""
+    """Return the control that gives the root mean square lean of the prompts' texts alone."""
     leans = np.concatenate([pair.in_text for pair in pairs])
     root = None
     if np.isfinite(leans).all():
@@ -59,7 +62,7 @@ def _text_control(pairs: Sequence[PairLeans]) -> Control:
 
 
 def _halves(leans: Leans, scale: float) -> Control | None:
-    """Return the control that compares the leans of even and odd images.
+    """Return the control that compares leans from even- and from odd-numbered images.
 
     None with fewer than two of either.
     """
@@ -74,7 +77,7 @@ def _halves(leans: Leans, scale: float) -> Control | None:
 def _other_directions(
     pairs: Sequence[PairLeans], scaled: ScaledLeans, p: float | None, level: float
 ) -> Control | None:
-    """Return the control that tests the headline against leans along other directions.
+    """Return the control that tests whether leans along other directions explain the headline.
 
     The excess of N² over its variance along these directions counts as noise.
 
@@ -108,7 +111,7 @@ def _other_directions(
 
 
 def _variances(pairs: Sequence[PairLeans], p: float | None) -> Control | None:
-    """Return the control that reads the mean squared lean from how images vary.
+    """Return the control that estimates the mean squared lean from how images vary.
 
     None with more than two groups: the images without a group are no mixture of two of them then.
     """
@@ -121,9 +124,10 @@ def _variances(pairs: Sequence[PairLeans], p: float | None) -> Control | None:
 
 
 def _excess_of_other_directions(leans: Leans) -> tuple[float, float] | None:
-    """Return the excess of N² over its variance along other directions, and its common part.
+    """Return how far squared leans exceed chance along other directions, and the common part.
 
-    Both are 0 where the mean is less than its standard error over stimuli.
+    The leans are unscaled (N, the numerators); the common part is what all stimuli
+    share. Both are 0 where the mean is less than its standard error over stimuli.
     """
     halves = lean_controls.other_directions(leans)
     if not halves:

@@ -28,7 +28,7 @@ _FEW = f"fewer than {_FEWEST} stimuli have all of their images"
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """The scores, rows and tests of a task's crossed attributes.
+    """The scores, rows and tests of combinations of groups, such as old women.
 
     Attributes:
         scores: 'interaction:A x B' for every two and every three attributes.
@@ -42,14 +42,14 @@ class Crossing:
 
     @classmethod
     def undefined(cls, title: str, reason: str) -> Crossing:
-        """Return an undefined crossing, with the reason why it could not be measured."""
+        """Return the result for combinations that could not be measured, with the reason."""
         scores = {f"interaction:{title}": Estimate.undefined(reason)}
         return cls(scores, [], {"crossings": [{"crossing": title, "reason": reason}]})
 
 
 @dataclass(frozen=True, slots=True)
 class _CrossedImages:
-    """Embeddings of one stimulus's images, without a group and of each combination.
+    """Embeddings of one stimulus's images, without a group and with each combination.
 
     Attributes:
         neutral: Without a group, shape (images, d).
@@ -62,7 +62,7 @@ class _CrossedImages:
 
 @dataclass(frozen=True, slots=True)
 class _Mixture:
-    """The shares of the combinations of groups in a stimulus's images.
+    """The estimated shares of combinations of groups in one stimulus's images.
 
     Attributes:
         shares: Share of each combination, shape (combinations,).
@@ -115,7 +115,7 @@ def crossing_scores(
 def _collected(
     task: OccupationsTask, collector: ImageCollector, settings: Settings
 ) -> list[_CrossedImages]:
-    """Return the embeddings of each stimulus that has all images of a crossing."""
+    """Return the embeddings of each stimulus that has images of every combination."""
     n_neutral, n_guided = task.image_counts(settings)
     collected = []
     for name in settings.limited(task.concept.names):
@@ -131,12 +131,15 @@ def _collected(
 
 
 def _signs(axes: int) -> Float64Array:
-    """Return the sides of the combinations, 1 for an axis's first group and -1 for its second."""
+    """Return, for each combination and attribute, 1 for its first group and -1 for its second."""
     return np.array(list(product((1.0, -1.0), repeat=axes)))
 
 
 def _directions(images: Sequence[_CrossedImages], axes: int) -> Float64Array:
-    """Return each attribute's direction from the other stimuli, shape (stimuli, axes, d)."""
+    """Return, for each stimulus, the attributes' directions in the other stimuli.
+
+    Shape (stimuli, axes, d).
+    """
     signs = _signs(axes)
     means = np.array([[cell.mean(axis=0) for cell in each.cells] for each in images])
     contrasts: Float64Array = np.einsum("ca,scd->sad", signs, means) / len(signs)
@@ -145,7 +148,7 @@ def _directions(images: Sequence[_CrossedImages], axes: int) -> Float64Array:
 
 
 def _mixture(images: _CrossedImages, directions: Float64Array) -> _Mixture:
-    """Return the shares of the combinations that make up a stimulus's images without a group."""
+    """Estimate the shares of combinations that a stimulus's images without a group show."""
     signs = _signs(len(directions))
     places = [cell @ directions.T for cell in images.cells]
     middle = np.mean([place.mean(axis=0) for place in places], axis=0)
@@ -176,7 +179,7 @@ def _mixture(images: _CrossedImages, directions: Float64Array) -> _Mixture:
 def _half_distances(
     places: Sequence[Float64Array], signs: Float64Array
 ) -> Float64Array:
-    """Return half the distance between the two groups' images along each axis; 1 for 0.
+    """Return half the distance between the two groups of each attribute; 1 where it is 0.
 
     Shares do not depend on it: it keeps products of places within the range of numbers.
     """
@@ -209,7 +212,10 @@ def _covariance_of_mean(rows: Float64Array) -> Float64Array:
 def _interactions(
     attributes: Sequence[str], mixtures: Sequence[_Mixture], level: float
 ) -> dict[str, Estimate]:
-    """Return the interaction of every two and three attributes: the first groups' mean excess."""
+    """Return, for every two and three attributes, how much their first groups coincide.
+
+    It is the mean excess over stimuli over what independent attributes would give.
+    """
     scores = {}
     for size in (2, 3):
         for axes in combinations(range(len(attributes)), size):
@@ -222,7 +228,7 @@ def _interactions(
 
 
 def _excess_of_first(mixture: _Mixture, axes: tuple[int, ...]) -> float:
-    """Return how much more often some axes' first groups go together than by chance."""
+    """Return how much more often the first groups of attributes coincide than by chance."""
     n_axes = len(mixture.shares).bit_length() - 1
     signs_of_cells = _signs(n_axes)[:, axes]
     signs_of_crossing = _signs(len(axes))[:, None]
@@ -246,7 +252,7 @@ def _excess(shares: Float64Array, covariance: Float64Array) -> Float64Array:
 
 
 def _unbiased_product(values: Float64Array, covariance: Float64Array) -> float:
-    """Return the product of noisy values, corrected for their covariances."""
+    """Return the product of noisy values, without the bias that their covariances add."""
     whole = float(values.prod())
     numbers = range(len(values))
     for first, second in combinations(numbers, 2):
@@ -256,7 +262,7 @@ def _unbiased_product(values: Float64Array, covariance: Float64Array) -> float:
 
 
 def _mean(values: Float64Array, level: float) -> Estimate:
-    """Return the mean over stimuli, with Student's t about other stimuli like these."""
+    """Return the mean over stimuli, with Student's t for other stimuli like these."""
     variance = float(values.var(ddof=1)) / len(values)
     return Estimate.from_t(float(values.mean()), variance, len(values) - 1.0, level)
 
@@ -264,7 +270,7 @@ def _mean(values: Float64Array, level: float) -> Estimate:
 def _rows(
     labels: Sequence[str], mixtures: Sequence[_Mixture], title: str, level: float
 ) -> list[Item]:
-    """Return a row for each combination of groups: its share and its excess."""
+    """Return a row for each combination of groups: its share, and how far that exceeds chance."""
     n_images = sum(mixture.images for mixture in mixtures)
     shares = np.array([mixture.shares for mixture in mixtures])
     excesses = np.array(
@@ -284,7 +290,7 @@ def _rows(
 
 
 def _details(title: str, scores: dict[str, Estimate]) -> dict[str, Any]:
-    """Return the tests of all interactions, with Holm's correction over them."""
+    """Return the tests of all interactions with Holm's correction, as an entry of `details`."""
     adjusted = holm([estimate.p for estimate in scores.values()])
     tests = [
         {"name": name, "p": estimate.p, "p_holm": p}

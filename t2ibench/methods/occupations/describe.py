@@ -1,4 +1,4 @@
-"""An occupations task in a sentence, and how pages show it."""
+"""The result of an occupations task in a sentence, and its presentation on pages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ALPHA = 0.05
 
 
 def describe(task: OccupationsTask, result: MethodResult) -> str:
-    """Return the result of an occupations task as plain sentences with its direction."""
+    """Return the result of an occupations task as plain sentences that name its direction."""
     groups = " or ".join(people(group.name, GROUP) for group in task.groups)
     claim = f"images of {task.concept.name}{_in_form(task)} lean to {groups}"
     shown = nothing_shown(result, claim) or (
@@ -48,7 +48,7 @@ def describe(task: OccupationsTask, result: MethodResult) -> str:
 
 
 def _in_form(task: OccupationsTask) -> str:
-    """Return the words that say which form of the stimuli the headline is about."""
+    """Return ' in the … form' for the form that the headline is about; '' without forms."""
     form = task.concept.headline_form
     return f" in the {form} form" if form is not None else ""
 
@@ -71,7 +71,7 @@ def _directions(task: OccupationsTask, result: MethodResult, groups: str) -> str
 
 
 def _of_sets(task: OccupationsTask, result: MethodResult) -> str:
-    """Return the sentence on which sets of stimuli differ most; '' if none beyond chance."""
+    """Return the sentence on the two sets of stimuli that differ most; '' if none clearly do."""
     clear = []
     for name, p in (result.details.get("sets_holm") or {}).items():
         value = result.scores[name].value if name in result.scores else None
@@ -95,7 +95,7 @@ def _of_sets(task: OccupationsTask, result: MethodResult) -> str:
 
 
 def _of_forms(task: OccupationsTask, result: MethodResult) -> str:
-    """Return the sentence on which forms lean further than others; '' where none is tested."""
+    """Return the sentence on which forms lean further than others; '' if none were tested."""
     corrected = result.details.get("forms_holm") or {}
     if result.inconclusive or not any(p is not None for p in corrected.values()):
         return ""
@@ -120,12 +120,12 @@ def _of_forms(task: OccupationsTask, result: MethodResult) -> str:
 
 
 def _nouns(task: OccupationsTask) -> str:
-    """Return the plural noun for the stimuli."""
+    """Return the plural noun for the stimuli, such as 'occupations'."""
     return task.concept.name if task.concept.name.endswith("s") else "stimuli"
 
 
 def present(task: OccupationsTask) -> Presentation:
-    """Return how pages show the result of an occupations task."""
+    """Return the presentation of an occupations task's result on pages."""
     pairs = group_pairs(task)
     first = pairs[0]
     axis = Axis(first.second.name, first.first.name)
@@ -166,7 +166,7 @@ def _rows_of(pair: GroupPair) -> RowSeries:
 
 
 def _reference_figure(reference: Reference, pair: GroupPair, axis: Axis) -> Scatter:
-    """Return the figure of a group's shares in the images against its known shares."""
+    """Return the figure that compares a group's shares in images with its known shares."""
     side: Literal["low", "high"] = "low" if reference.group == axis.low else "high"
     who = people(reference.group, GROUP)
     in_images = Quantity(
@@ -187,7 +187,7 @@ def _reference_figure(reference: Reference, pair: GroupPair, axis: Axis) -> Scat
 def _form_figure(
     task: OccupationsTask, form: str, pair: GroupPair, axis: Axis
 ) -> Arrows:
-    """Return the figure of the leans of one form beside those of the headline's form."""
+    """Return the figure that compares the leans of one form with those of the headline's form."""
     concept = task.concept
     return Arrows(
         f"From the {concept.headline_form} to the {form} form",
@@ -203,7 +203,7 @@ def _form_figure(
 
 
 def _distance_figure(pair: GroupPair) -> Apart:
-    """Return the figure of how far apart the images of two groups are."""
+    """Return the figure of the distance between the images of two groups."""
     first = people(pair.first.name, GROUP)
     second = people(pair.second.name, GROUP)
     return Apart(

@@ -21,7 +21,7 @@ _NARROW = 0.1
 
 
 def of_weights(nouns: str, result: MethodResult) -> str:
-    """Return sentences on how unequally stimuli count in the headline; '' if it matters little.
+    """Return sentences on how unequally stimuli count in the headline; '' if that matters little.
 
     Args:
         nouns: What the stimuli are, such as 'occupations'.
@@ -45,7 +45,7 @@ def of_weights(nouns: str, result: MethodResult) -> str:
 
 
 def _counted_alike(result: MethodResult) -> float | None:
-    """Return the root mean square lean of equal weights; None where it differs little."""
+    """Return the rms lean with equal weights; None if it is close to the weighted one."""
     unweighted = result.scores[UNWEIGHTED].value
     if unweighted is None or not beyond_chance(result.scores[WEIGHTING]):
         return None
@@ -65,7 +65,7 @@ def _heaviest(result: MethodResult) -> list[tuple[float, str]]:
 
 
 def _few_decide(nouns: str, heaviest: list[tuple[float, str]]) -> str:
-    """Return the clause on which few stimuli have most of the weight."""
+    """Return the clause that names the few stimuli with most of the weight."""
     names: list[str] = []
     share = 0.0
     for weight, name in heaviest[:_NAMED]:

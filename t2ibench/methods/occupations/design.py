@@ -1,4 +1,4 @@
-"""The design of an occupations task: its pairs of groups, prompts and needed images."""
+"""The design of an occupations task: its pairs of groups, prompts and required images."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class GroupPair:
 
     @property
     def names(self) -> tuple[str, str]:
-        """The names of both groups of the pair."""
+        """Names of the first and the second group."""
         return self.first.name, self.second.name
 
 
@@ -53,7 +53,7 @@ def group_pairs(task: OccupationsTask) -> list[GroupPair]:
 def neutral_prompts(
     task: OccupationsTask, stimulus: str, form: str | None = None
 ) -> list[str]:
-    """Return a stimulus's prompts that name no group, with one of its forms.
+    """Return a stimulus's prompts that name no group, for one of its grammatical forms.
 
     By default its name or, where it has forms, the one that the headline is about.
     """
@@ -66,7 +66,7 @@ def neutral_prompts(
 def _neutral_prompts(
     task: OccupationsTask, stimulus: str, form: str | None, wording: Wording
 ) -> list[str]:
-    """Return a stimulus's prompts without a group in one wording; alternatives give several."""
+    """Return a stimulus's prompts without a group in one wording, one for each alternative."""
     concept = task.concept
     text = concept.stimulus(stimulus).text(form or concept.headline_form)
     return wording.without_attribute(text)
@@ -94,7 +94,7 @@ def other_forms(task: OccupationsTask) -> list[str]:
 
 
 def needs(task: OccupationsTask, settings: Settings) -> Needs:
-    """Return the images and texts that a task needs, and the questions that check groups."""
+    """Return the images and texts that a task needs, and questions that check groups."""
     _, n_guided = task.image_counts(settings)
     stimuli = settings.limited(task.concept.names)
     prompts: list[PromptNeed] = []
@@ -122,7 +122,7 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
 def _prompts_of(
     task: OccupationsTask, stimulus: str, settings: Settings
 ) -> list[PromptNeed]:
-    """Return the prompts of one stimulus: without a group, in other forms, with each group."""
+    """Return a stimulus's prompts, without a group, in other forms and with each group."""
     n_neutral, n_guided = task.image_counts(settings)
     needs_of_stimulus = [
         PromptNeed(prompt, n_neutral, "no group named", stimulus)
@@ -149,7 +149,7 @@ def collect(
     settings: Settings,
     form: str | None = None,
 ) -> list[StimulusImages]:
-    """Return the images of every stimulus, in one form where it has several."""
+    """Return the images of every stimulus, in the given grammatical form if there are several."""
     n_neutral, n_guided = task.image_counts(settings)
     stimuli = []
     for name in settings.limited(task.concept.names):

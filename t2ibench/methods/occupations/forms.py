@@ -93,7 +93,7 @@ def form_scores(
 
 
 def contrast_names(forms: Sequence[str], pair: GroupPair) -> dict[str, tuple[str, str]]:
-    """Return the two forms of each contrast, by the name of its score."""
+    """Return the two forms that each contrast compares, keyed by the name of its score."""
     return {
         f"{CONTRAST}:{first}-{second}{pair.suffix}": (first, second)
         for first, second in combinations(forms, 2)
@@ -113,7 +113,7 @@ def _images_by_form(
     collector: ImageCollector,
     settings: Settings,
 ) -> dict[str, list[StimulusImages]]:
-    """Return the images of each form, of the stimuli that have images in every form.
+    """Return each form's images, for the stimuli that have images in every form.
 
     All forms of a stimulus have the same guided images.
     """
@@ -139,7 +139,7 @@ def _images_by_form(
 def _pair_scores(
     leans: Mapping[str, PairLeans], pair: GroupPair, level: float
 ) -> dict[str, Estimate]:
-    """Return the mean lean of each form and every contrast, with one pair of groups."""
+    """Return the mean lean of each form and every contrast of forms, for one pair of groups."""
     scores = {}
     for form, form_leans in leans.items():
         scores[f"{LEAN}:{form}{pair.suffix}"] = _over_stimuli(
@@ -155,7 +155,10 @@ def _pair_scores(
 
 
 def _over_stimuli(form_leans: PairLeans, top: Any, level: float) -> Estimate:
-    """Return the mean lean Σ N / Σ D of a form, with Student's t over stimuli."""
+    """Return the mean lean of a form, with Student's t for other stimuli.
+
+    It is Σ N / Σ D, with N the numerators `top` and D the distances of the groups.
+    """
     numbers = np.arange(len(top))
     ratio = over_stimuli(
         top, form_leans.leans.bottom, [("stimuli", numbers, numbers)], level
@@ -169,7 +172,7 @@ def _over_stimuli(form_leans: PairLeans, top: Any, level: float) -> Estimate:
 
 
 def _form_rows(form_leans: PairLeans, level: float) -> list[tuple[str, Estimate]]:
-    """Return the lean of each stimulus in one form."""
+    """Return each stimulus's name and its lean in one form."""
     estimates = row_scores(form_leans.leans, level)
     if form_leans.unclear is not None:
         estimates = [estimate.undecided(form_leans.unclear) for estimate in estimates]
@@ -177,7 +180,7 @@ def _form_rows(form_leans: PairLeans, level: float) -> list[tuple[str, Estimate]
 
 
 def _table(task: OccupationsTask, pair: GroupPair, count: int) -> ScoreTable:
-    """Return the table of the forms' scores that pages show."""
+    """Return the table of the forms' scores as pages show it."""
     forms = task.concept.forms
     first, second = (people(group.name, GROUP) for group in (pair.first, pair.second))
     rows = {f"{form} form": f"{LEAN}:{form}{pair.suffix}" for form in forms}

@@ -1,4 +1,4 @@
-"""Distances between the images of the groups, whatever images without a group are like."""
+"""Distances between images of different groups, whatever images without a group are like."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def group_distances(
     images: Sequence[StimulusImages],
     settings: Settings,
 ) -> GroupDistances:
-    """Return the distances between the groups' images; empty if the task asks for none."""
+    """Return the distances between groups' images; empty if the task does not ask for them."""
     rows: list[dict[str, Estimate]] = [{} for _ in images]
     if not task.likeness or not pairs:
         return GroupDistances({}, rows)

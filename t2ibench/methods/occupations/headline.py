@@ -22,9 +22,10 @@ _SINGLE = "a prompt has a single image, whose variance is unknown"
 
 @dataclass(frozen=True, slots=True)
 class ScaledLeans:
-    """The numerators N and denominators D of all leans, each pair's D of mean square 1.
+    """The numerators N and distances D of all leans, scaled alike for every pair of groups.
 
-    They are flat over stimuli and pairs of groups.
+    Each pair's D has a mean square of 1. The arrays are flat over stimuli and pairs of
+    groups.
 
     Attributes:
         top: N, shape (n,).
@@ -46,7 +47,7 @@ class ScaledLeans:
 
     @classmethod
     def of(cls, pairs: Sequence[PairLeans]) -> ScaledLeans:
-        """Return the leans of all pairs of groups, each pair scaled to D of mean square 1."""
+        """Return the leans of all pairs, scaled so that each pair's mean squared distance is 1."""
         parts = []
         scales = []
         for pair in pairs:
@@ -80,7 +81,7 @@ class ScaledLeans:
 
     @property
     def enlargement(self) -> float:
-        """The root of the factor by which noise in D enlarges a mean squared lean."""
+        """Root of the factor by which noise in the distances D enlarges a mean squared lean."""
         d = self.bottom**2
         u = self.bottom_variance
         curvature = float((4 * d * u - 2 * u**2).sum() / (d - u).sum() ** 2)
@@ -88,7 +89,7 @@ class ScaledLeans:
 
 
 def headline_of(pairs: Sequence[PairLeans], level: float) -> HeadlineEstimate:
-    """Return the unbiased mean of the squared leans of all stimuli, and pairs of groups.
+    """Return the unbiased mean of the squared leans of all stimuli and pairs of groups.
 
     R² = Σ (N² - V) / Σ (D² - U), less the noise of its denominator; `stats.squares.mean_square`
     holds the formula, its test and its interval.
@@ -151,10 +152,11 @@ def degrees_of_f_test(
 
 
 def _parts(pairs: Sequence[PairLeans], scaled: ScaledLeans) -> tuple[Part, ...]:
-    """Return each stimulus's lean over the common length of D, for comparing two runs.
+    """Return each stimulus's lean as a part of the headline, for comparing two runs.
 
-    The influence counts the noise of D, which the square of N has no part of: it is put back into
-    the value, so that the mean of value² - variance is the headline.
+    It is N over the common length of D. Its influence counts the noise of D, which the
+    square of N has no part of: it is put back into the value, so that the mean of
+    value² - variance is the headline.
     """
     parts = []
     for pair, scale in zip(pairs, scaled.scales, strict=True):

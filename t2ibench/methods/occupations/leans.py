@@ -34,7 +34,7 @@ _EQUAL_TEXTS = "the texts of the groups do not differ"
 
 @dataclass(frozen=True, slots=True)
 class PairLeans:
-    """The leans of every stimulus with one pair of groups.
+    """The leans of every stimulus between the two groups of a pair.
 
     Attributes:
         pair: The two groups.
@@ -59,7 +59,7 @@ class PairLeans:
 
     @property
     def unclear(self) -> str | None:
-        """Return why the leans decide nothing, by their controls; None where they do."""
+        """Why the leans decide nothing, according to their controls; None where they do."""
         return contradiction(self.gates)
 
     @property
@@ -68,7 +68,7 @@ class PairLeans:
         return 1.0 if self.known_group == self.pair.first.name else -1.0
 
     def mean(self, level: float) -> Estimate:
-        """Return the mean lean over the stimuli to the first group of the pair."""
+        """Return the mean lean over stimuli; positive is towards the pair's first group."""
         count = len(self.leans.names)
         each = np.full(count, 1.0 / count)
         return contrast_score(self.leans, each, each, level)
@@ -80,7 +80,7 @@ def pair_leans(
     images: Sequence[StimulusImages],
     evidence: Evidence,
 ) -> PairLeans:
-    """Return the leans of every stimulus to one pair of groups, with their controls."""
+    """Measure the leans of every stimulus between the groups of one pair, with controls."""
     names = [stimulus.name for stimulus in images]
     by_wording = [stimulus.wording_images(*pair.names) for stimulus in images]
     leans = Leans.of(names, by_wording)
@@ -104,7 +104,11 @@ def pair_leans(
 def _reference_leans(
     task: OccupationsTask, pair: GroupPair, names: Sequence[str]
 ) -> Float64Array | None:
-    """Return the leans 2 P - 1 of known shares P of the pair's first group, or None."""
+    """Return the lean that corresponds to each stimulus's known share; None if the task has none.
+
+    It is 2 P - 1 of the share P of the pair's first group; nan for a stimulus without
+    one.
+    """
     reference = task.reference
     if reference is None or len(task.groups) > 2:
         # Of three groups, one share does not say how the remainder splits between the other two.
@@ -116,7 +120,7 @@ def _reference_leans(
 def pair_rows(
     pair: PairLeans, level: float, moved: str | None = None
 ) -> list[dict[str, Estimate]]:
-    """Return the scores of every stimulus with one pair of groups, by their full names.
+    """Return each stimulus's scores for one pair of groups, keyed by their full names.
 
     `moved` is why all leans are moved by something else than the groups; None where they are not.
     """
@@ -148,7 +152,7 @@ def pair_rows(
 def pair_scores(
     pair: PairLeans, level: float, moved: str | None = None
 ) -> dict[str, Estimate]:
-    """Return the scores of the task with one pair of groups, by their full names.
+    """Return the task's scores for one pair of groups, keyed by their full names.
 
     `moved` is as in `pair_rows`. It makes means undefined; slopes are those of differences between
     stimuli, which what moves all of them alike leaves as they are.
@@ -178,7 +182,7 @@ def _with_suffix(scores: Mapping[str, Estimate], suffix: str) -> dict[str, Estim
 
 
 def _text_scores(pair: PairLeans) -> list[Estimate]:
-    """Return the lean of each stimulus's texts."""
+    """Return the lean of each stimulus's prompts as texts, without any image."""
     reasons = np.where(pair.without_text, _NO_TEXT, _EQUAL_TEXTS)
     return [
         Estimate(float(lean), reason=str(reason))
@@ -187,7 +191,10 @@ def _text_scores(pair: PairLeans) -> list[Estimate]:
 
 
 def _amplifications(pair: PairLeans, level: float) -> list[Estimate]:
-    """Return how much further images lean than texts, in the texts' direction, by stimulus."""
+    """Return, for each stimulus, how much further its images lean than its texts do.
+
+    Further is in the direction of the texts.
+    """
     ratios = pair.leans.rows(level, np.nan_to_num(pair.in_text))
     scores = []
     for number, point in enumerate(pair.in_text):
@@ -219,7 +226,7 @@ def _mean_amplification(pair: PairLeans, level: float) -> Estimate:
 def _beyond_shares(
     pair: PairLeans, reference: Float64Array, leans: Sequence[Estimate], level: float
 ) -> list[Estimate]:
-    """Return, by stimulus, the share that its lean stands for less the known share.
+    """Return, for each stimulus, how far the share that its lean implies exceeds the known share.
 
     A mixture with a share P of the group has the lean 2 P - 1 towards it, so the share is
     (1 + lean) / 2 and its distance from a known share half of that of the leans. Known shares are

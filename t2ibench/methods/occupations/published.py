@@ -34,7 +34,7 @@ Associations = dict[str, Float64Array]
 def associate(
     task: OccupationsTask, images: StimulusImages, evidence: Evidence
 ) -> tuple[Associations, dict[str, Estimate]]:
-    """Return the associations of one stimulus's images with each pair of groups, and scores.
+    """Return one stimulus's associations with each pair of groups, and the paper's scores.
 
     For a neutral image x of a stimulus, with the images A and B that the prompts of the same
     stimulus with the first and the second group gave (Wang et al. 2023, section 5.3):
@@ -69,7 +69,7 @@ def associate(
 
 
 def nearer_share_difference(associations: Float64Array) -> float:
-    """Return the share of images nearer the first group less that nearer the second.
+    """Return the share of images nearer to the first group less that nearer to the second.
 
     Examples:
         >>> nearer_share_difference(np.array([0.1, 0.2, 0.3, -0.5]))  # 0.75 - 0.25
@@ -81,7 +81,7 @@ def nearer_share_difference(associations: Float64Array) -> float:
 def _association_of_texts(
     task: OccupationsTask, stimulus: str, pair: GroupPair, evidence: Evidence
 ) -> float:
-    """Return the mean association of a stimulus's prompt texts; nan without their vectors."""
+    """Return the mean association of a stimulus's neutral texts; nan if vectors are missing."""
     kinds = [
         neutral_prompts(task, stimulus),
         group_prompts(task, stimulus, pair.first),
@@ -96,7 +96,7 @@ def _association_of_texts(
 def correlations(
     task: OccupationsTask, stimuli: Mapping[str, Associations], settings: Settings
 ) -> dict[str, Estimate]:
-    """Return how the stimuli's mean associations correlate with known shares, as published."""
+    """Return the correlations of stimuli's mean associations with known shares, as published."""
     reference = task.reference
     if reference is None:
         return {}

@@ -33,7 +33,7 @@ _MOST_FORMS = 6
 
 
 class Stimulus(Strict):
-    """A stimulus, perhaps in several grammatical forms.
+    """A stimulus of an occupations task, perhaps in several grammatical forms.
 
     A plain word in a task file is a stimulus without forms.
 
@@ -51,25 +51,25 @@ class Stimulus(Strict):
 
     @model_serializer(mode="wrap")
     def _without_unused(self, handler: SerializerFunctionWrapHandler) -> Any:
-        """Return a stimulus as a task file has it: as its name alone where it has no forms.
+        """Return a stimulus as in a task file: its name alone if it has no forms.
 
         So the hash of its task stays what it was.
         """
         return handler(self) if self.forms or self.guided else self.name
 
     def text(self, form: str | None = None) -> str:
-        """Return what prompts without a group call the stimulus, in one of its forms."""
+        """Return the words for the stimulus, in the given form, in prompts without a group."""
         return self.forms[form] if form is not None else self.name
 
     def text_with(self, group: str) -> str:
-        """Return what prompts with a group call the stimulus."""
+        """Return the words for the stimulus in prompts that name the given group."""
         if isinstance(self.guided, dict):
             return self.guided.get(group, self.name)
         return self.guided or self.name
 
 
 def _stimulus(value: Any) -> Any:
-    """Return a stimulus as the schema reads it, a plain word as the name of one."""
+    """Return a plain word as a stimulus of that name; anything else unchanged."""
     return value if isinstance(value, (dict, Stimulus)) else {"name": value}
 
 
@@ -90,29 +90,31 @@ class StimuliConcept(Strict):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the concept's stimuli."""
+        """Names of the concept's stimuli."""
         return tuple(stimulus.name for stimulus in self.stimuli)
 
     def stimulus(self, name: str) -> Stimulus:
-        """Return the stimulus of a name; a new one without forms if the name is unknown."""
+        """Return the stimulus with the given name; a new one without forms if there is none."""
         matching = (stimulus for stimulus in self.stimuli if stimulus.name == name)
         return next(matching, None) or Stimulus(name=name)
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """Return the names of the forms that every stimulus has; empty without forms."""
+        """Names of the forms that every stimulus has; empty without forms."""
         return tuple(self.stimuli[0].forms)
 
     @property
     def headline_form(self) -> str | None:
-        """Return the form that the headline is about: the neutral one, or else the first."""
+        """Form that the headline is about: the neutral one, or else the first."""
         if NEUTRAL in self.forms:
             return NEUTRAL
         return self.forms[0] if self.forms else None
 
 
 class OccupationsTask(GuidedTask):
-    """The association of each stimulus with groups (Wang et al. 2023, sections 5.3 and 5.4).
+    """A task that measures how far images of each stimulus lean to groups.
+
+    The method is that of Wang et al. 2023, sections 5.3 and 5.4.
 
     Attributes:
         concept: The stimuli, for example occupations. With `forms`, the grammatical forms of each
@@ -141,7 +143,7 @@ class OccupationsTask(GuidedTask):
 
     @property
     def combinations(self) -> list[WordGroup]:
-        """Return every combination of crossed groups, the last attribute changing first.
+        """Every combination of the attributes' groups; the last attribute changes first.
 
         The words of later attributes stand first, as in "old female".
         """
@@ -151,7 +153,10 @@ class OccupationsTask(GuidedTask):
 
 
 def _combined(groups: Sequence[WordGroup]) -> WordGroup:
-    """Return one group whose words combine those of several groups."""
+    """Return one group whose words combine one word of each given group.
+
+    The words of later groups stand first, as in "old female".
+    """
     words = product(*(group.words for group in groups))
     return WordGroup(
         name=" x ".join(group.name for group in groups),
@@ -160,7 +165,7 @@ def _combined(groups: Sequence[WordGroup]) -> WordGroup:
 
 
 def check(task: OccupationsTask) -> Iterator[checks.Finding]:
-    """Yield every problem of an occupations task that its schema cannot express."""
+    """Yield each problem of an occupations task that its schema cannot express."""
     yield from checks.duplicates(task.concept.names, ("concept", "stimuli"))
     words = [word for group in task.groups for word in group.words]
     yield from _check_forms(task)
@@ -214,7 +219,7 @@ def _guided_texts(task: OccupationsTask) -> list[str]:
 
 
 def _check_forms(task: OccupationsTask) -> Iterator[checks.Finding]:
-    """Yield the problems of stimuli whose grammatical forms cannot be compared."""
+    """Yield a problem for each stimulus whose grammatical forms cannot be compared."""
     concept = task.concept
     groups = [group.name for group in task.groups]
     for number, stimulus in enumerate(concept.stimuli):
@@ -248,7 +253,7 @@ def _check_forms(task: OccupationsTask) -> Iterator[checks.Finding]:
 def _check_guided_texts(
     stimulus: Stimulus, groups: list[str], at: checks.Location
 ) -> Iterator[checks.Finding]:
-    """Yield the problems of what a stimulus's prompts with a group say: absent or unknown."""
+    """Yield a problem for each group that a stimulus's `guided` texts omit or do not know."""
     if stimulus.forms and stimulus.guided is None:
         texts = ", ".join(f"{group}: …" for group in groups)
         yield checks.Finding(
@@ -301,7 +306,7 @@ def _check_crossing(task: OccupationsTask) -> Iterator[checks.Finding]:
 
 
 def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:
-    """Yield the problems of sets of stimuli: too few, unknown, duplicate or overlapping."""
+    """Yield a problem for sets of stimuli that are too few, unknown, repeated or overlapping."""
     if len(task.sets) == 1:
         yield checks.Finding(
             ("sets",), "one set has nothing to be compared with: give two or more"

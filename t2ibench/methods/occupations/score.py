@@ -134,7 +134,7 @@ def score(
 
 @dataclass(frozen=True, slots=True)
 class _Stimuli:
-    """The images of the stimuli that are scored, with and without disobedient ones.
+    """The images of the stimuli that are scored, with and without those that disobey.
 
     Attributes:
         complete: The images of each stimulus that has all of them.
@@ -225,7 +225,7 @@ def _measure_leans(
 
 @dataclass(frozen=True, slots=True)
 class _Obedience:
-    """Controls, scores and warnings on whether guided images show their group.
+    """The controls, scores and warnings on whether guided images show their group.
 
     Attributes:
         controls: A control for each pair of groups.
@@ -279,7 +279,7 @@ def _samples(
     pairs: Sequence[PairLeans],
     associations: Mapping[str, Associations],
 ) -> list[dict[str, Any]]:
-    """Return a row for each image without a group: its leans and associations by pair."""
+    """Return a row for each image without a group: its lean and association for each pair."""
     places = {f"lean{pair.pair.suffix}": positions(pair.leans) for pair in pairs}
     samples = []
     for number, images in enumerate(stimuli):

@@ -26,7 +26,7 @@ _TOO_FEW = "a set has fewer than two stimuli with images that vary"
 def compare_sets(
     task: OccupationsTask, pairs: Sequence[PairLeans], level: float
 ) -> tuple[dict[str, Estimate], dict[str, Any]]:
-    """Return the differences of mean leans between every two sets of stimuli, and details.
+    """Return scores that compare the mean leans of every two sets of stimuli, and `details`.
 
     With N and D of a stimulus as in `leans`, the mean lean of a set s is m_s = Σ N / Σ D over its
     stimuli, with the variance of N - m_s D between them. For each two sets it is (m_s - m_t) / 2 as

@@ -1,4 +1,4 @@
-"""The slope of stimuli's leans on the leans that their known shares stand for."""
+"""The slope of stimuli's leans on the leans that correspond to their known shares."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEWEST_RANDOM = 4
 
 
 def slopes(leans: Leans, reference: Float64Array, level: float) -> dict[str, Estimate]:
-    """Return the slope of leans on known shares' leans, for these stimuli and ones like them.
+    """Return the slopes of leans on known shares: for these stimuli, and for others like these.
 
     Where lean_j = α + β x_j, N_j = α D_j + β x_j D_j. Centred at the mean of x with the weights D,
     Σ c N / Σ c x D is β whatever the D_j are: least squares with these weights.

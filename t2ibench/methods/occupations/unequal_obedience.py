@@ -30,7 +30,7 @@ def unequal_obedience(
     *,
     has_question: bool,
 ) -> dict[str, Control]:
-    """Return the controls of how unequal obedience to prompts would explain the leans.
+    """Return, for each pair, the control of whether unequal obedience explains the leans.
 
     Where a share f of one group's guided images looks like the other's, all fair leans read
     f / (1 - f). The headline is explained by f where the F test does not reject that the leans of
@@ -86,7 +86,7 @@ def _explanation(share: float | None, first: str, second: str) -> str:
 def _least_explaining_share(
     pairs: Sequence[PairLeans], p: float | None
 ) -> float | None:
-    """Return the least share of one group's disobedient images that explains the leans, or None."""
+    """Return the least share of disobedient images that explains the leans; None if none does."""
     alpha = _EXPLAINED if p is not None and p < _EXPLAINED else _ALPHA
     shares: list[float] = (np.arange(_STEPS) / _STEPS).tolist()
     for share in shares:
@@ -96,7 +96,7 @@ def _least_explaining_share(
 
 
 def _p_of_common_lean(pairs: Sequence[PairLeans], most: float) -> float:
-    """Return the p-value of each pair's leans being all one value between -most and most."""
+    """Return the p-value that all leans of a pair are equal, between -`most` and `most`."""
     parts = []
     for pair in pairs:
         leans = pair.leans

@@ -21,10 +21,11 @@ WEIGHT = "weight"
 
 @dataclass(frozen=True, slots=True)
 class StimulusWeights:
-    """The weights D² of stimuli and pairs of groups in the headline.
+    """The weights that stimuli and pairs of groups have in the headline.
 
-    Each pair's D are shrunk to their mean as far as noise tells them apart, so that noise does not
-    make stimuli look unequally visible, and divided by their root mean square.
+    They are D², the squared distances of the groups' images. Each pair's D are shrunk
+    to their mean as far as noise tells them apart, so that noise does not make stimuli
+    look unequally visible, and divided by their root mean square.
 
     Attributes:
         names: Names of the stimuli.
@@ -36,7 +37,7 @@ class StimulusWeights:
 
     @classmethod
     def of(cls, pairs: Sequence[PairLeans]) -> StimulusWeights:
-        """Return the weights in the headline from the leans of all pairs of groups."""
+        """Compute the weights in the headline from the leans of all pairs of groups."""
         squares = np.array([_visible(pair.leans) ** 2 for pair in pairs])
         squares = squares / squares.sum(axis=1, keepdims=True)
         return cls(list(pairs[0].leans.names), squares / len(pairs))
@@ -49,7 +50,7 @@ class StimulusWeights:
 
     @property
     def effective_number(self) -> float:
-        """The number of equally weighted stimuli that the weights amount to, (Σ w)² / Σ w².
+        """Number of stimuli with equal weights that would be worth as much, (Σ w)² / Σ w².
 
         Examples:
             >>> weights = StimulusWeights(["nurse", "chef"], np.array([[0.9, 0.1]]))
@@ -60,7 +61,7 @@ class StimulusWeights:
 
 
 def weight_scores(pairs: Sequence[PairLeans], level: float) -> dict[str, Estimate]:
-    """Return the scores on how unequally stimuli count in the headline.
+    """Return three scores on how unequally stimuli count in the headline.
 
     Returns:
         'effective_stimuli', as many as would share the weight as evenly; 'mean_square_unweighted',
@@ -87,7 +88,7 @@ def weight_scores(pairs: Sequence[PairLeans], level: float) -> dict[str, Estimat
 
 
 def weight_rows(pairs: Sequence[PairLeans]) -> list[dict[str, Estimate]]:
-    """Return the share of the headline's weight of each stimulus, as a score of its row."""
+    """Return each stimulus's share of the headline's weight, as a score of its row."""
     reason = next((pair.unclear for pair in pairs if pair.unclear), None)
     if reason is not None:
         return [{WEIGHT: Estimate.undefined(reason)} for _ in pairs[0].leans.names]
@@ -96,13 +97,13 @@ def weight_rows(pairs: Sequence[PairLeans]) -> list[dict[str, Estimate]]:
 
 
 def _visible(leans: Leans) -> Float64Array:
-    """Return how visible the groups are in each stimulus's images: its shrunk D, at least 0."""
+    """Return the shrunk distance of the groups' images in each stimulus, at least 0."""
     visible: Float64Array = np.maximum(leans.denominators, 0.0)
     return visible
 
 
 def _variance(leans: Leans) -> Float64Array:
-    """Return the variance of each stimulus's N, from its own images."""
+    """Return the variance of each lean's numerator N, from the stimulus's own images."""
     if leans.wordings is not None:
         return leans.top_variance[0]
     variance: Float64Array = leans.variances @ TOP**2
@@ -110,7 +111,7 @@ def _variance(leans: Leans) -> Float64Array:
 
 
 def _mean_square(pairs: Sequence[PairLeans], weights: Float64Array) -> float:
-    """Return the weighted sum of lean² less its variance over pairs and stimuli."""
+    """Return the weighted sum of unbiased squared leans over pairs and stimuli."""
     squares = []
     for pair in pairs:
         bottom = _visible(pair.leans)
@@ -119,7 +120,7 @@ def _mean_square(pairs: Sequence[PairLeans], weights: Float64Array) -> float:
 
 
 def _influence(pairs: Sequence[PairLeans], weights: Float64Array) -> Influence:
-    """Return how each image moves the weighted sum of squared leans.
+    """Return each image's influence on the weighted sum of squared leans.
 
     A square moves by twice its lean to first order. Of leans near 0 that is nothing, so its
     variance is at least 4 lean² V + 2 V², which has the second order, too.

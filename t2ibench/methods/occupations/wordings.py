@@ -1,4 +1,4 @@
-"""Reports on how much the wordings of prompts change leans, by pair of groups."""
+"""Reports on how much the wording of prompts changes leans, for each pair of groups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from t2ibench.methods.occupations.schema import OccupationsTask
 def wording_details(
     task: OccupationsTask, pairs: Sequence[PairLeans], level: float
 ) -> dict[str, Any]:
-    """Return how much the wordings of prompts change leans, as an entry of `details`."""
+    """Return a report for each pair on how wordings change leans, as an entry of `details`."""
     reports = []
     for pair in pairs:
         if pair.unclear is not None:

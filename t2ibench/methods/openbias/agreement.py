@@ -1,4 +1,4 @@
-"""The mean of several judges' scores, and how far the judges agree on the images.
+"""The mean of several judges' scores, and how far the judges agree about the images.
 
 Agreement is reported for each question: pooled over questions, easy ones would hide the
 hard ones.
@@ -35,7 +35,7 @@ from t2ibench.stats.raters import most_voted
 def combine(
     task: OpenBiasTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the mean result over judges, with the agreement of every two in `details`."""
+    """Return the mean result over judges, with the agreement of every two judges in `details`."""
     mean = average_results(results, settings.level)
     if len(results) < 2 or mean.reason:
         return mean
@@ -57,7 +57,7 @@ def combine(
 
 
 def _mean_unanswered(results: Sequence[MethodResult]) -> dict[str, float]:
-    """Return the mean over judges of the share and the bounds of unanswered images.
+    """Return the share and the bounds of unanswered images, averaged over judges.
 
     For a judge without any, the least and the most are its headline.
     """
@@ -75,7 +75,7 @@ def _mean_unanswered(results: Sequence[MethodResult]) -> dict[str, float]:
 def majority_counts(
     task: OpenBiasTask, results: Sequence[MethodResult], settings: Settings
 ) -> list[dict[str, Any]]:
-    """Return the answers by prompt of several judges, as numbers of whole images.
+    """Return how many images the majority of judges gave each class, prompt by prompt.
 
     An image counts as the class that most judges gave, and as unknown where two classes
     have as many. A mean of the judges' counts would show fractions of a person.
@@ -93,7 +93,7 @@ def majority_counts(
 def _majority_by_cluster(
     task: OpenBiasTask, results: Sequence[MethodResult], settings: Settings
 ) -> dict[str, dict[str, Counter[str]]]:
-    """Return the majority's number of images of each class, by bias and stimulus or caption."""
+    """Return how many images the majority gave each class, by question and stimulus or caption."""
     clusters = {
         (bias.full_name, caption.text): caption.stimulus or caption.text
         for bias in task.biases
@@ -118,7 +118,7 @@ def _whole_row(
     row: Mapping[str, Any],
     images_by_bias: Mapping[str, Mapping[str, Counter[str]]],
 ) -> dict[str, Any]:
-    """Return a stimulus's or caption's row with the majority's numbers of whole images.
+    """Return a stimulus's or caption's row with the majority's counts of images.
 
     A single row may be of all captions together.
     """
@@ -134,7 +134,7 @@ def _whole_row(
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two judges agree about one bias, on images that both gave a class.
+    """How far two judges agree on one question, about images that both gave a class.
 
     Attributes:
         judges: Positions of the two judges.
@@ -160,7 +160,7 @@ class Agreement:
 def judge_agreements(
     first: MethodResult, second: MethodResult, judges: list[int]
 ) -> list[Agreement]:
-    """Return how far two judges agree, bias by bias.
+    """Return how far two judges agree on each question of a task.
 
     Args:
         first: The first judge's result.
@@ -187,7 +187,7 @@ def _agreement(
     other_detail: Mapping[str, Any],
     judges: list[int],
 ) -> Agreement:
-    """Return how far two judges agree about one bias, from their answers and details."""
+    """Return how far two judges agree on one question, from their answers and details."""
     shared = sorted(answers.keys() & other_answers.keys())
     labels = [answers[image] for image in shared]
     other_labels = [other_answers[image] for image in shared]
@@ -207,7 +207,7 @@ def _agreement(
 
 
 def answers_of(result: MethodResult, bias: str) -> dict[tuple[str, int, str], str]:
-    """Return those of a judge's answers about one bias that are a class, not 'unknown'.
+    """Return a judge's answers to one question that are a class, not 'unknown'.
 
     Returns:
         Prompt, index of the image and question to the answer.
@@ -220,7 +220,7 @@ def answers_of(result: MethodResult, bias: str) -> dict[tuple[str, int, str], st
 
 
 def _divergence(first: Mapping[str, int], second: Mapping[str, int]) -> float | None:
-    """Return the KL divergence of two judges' answers by class; None without answers.
+    """Return the KL divergence of one judge's class shares from another's; None without answers.
 
     Half an answer more in every class keeps an unused class from making it infinite.
 

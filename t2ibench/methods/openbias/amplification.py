@@ -1,4 +1,4 @@
-"""Whether the images exaggerate known shares, such as those of labour statistics."""
+"""Tests of whether the images exaggerate known shares, such as labour statistics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FEWEST = 4
 def amplification_scores(
     answers: Sequence[BiasAnswers], task_id: str, settings: Settings
 ) -> dict[str, Estimate]:
-    """Return how steeply the classes' shares in images follow their known shares.
+    """Return scores on how steeply the classes' shares in images follow known shares.
 
     For each bias and class with known shares there is a slope, on logits, and a rank
     correlation. Their names contain the class where a bias has several, and the bias
@@ -53,7 +53,7 @@ def _slope_and_correlation(
     settings: Settings,
     rng: np.random.Generator,
 ) -> dict[str, Estimate]:
-    """Return slope and rank correlation of a class's shares in images on its known shares.
+    """Return the slope and the rank correlation of a class's shares with its known shares.
 
     Where fewer than four stimuli have different known shares, the slope alone is
     returned, undefined.
@@ -97,7 +97,7 @@ def _slope(
     stratum: str,
     level: float,
 ) -> Estimate:
-    """Return the slope of the logit of a class's shares on that of its known shares.
+    """Return the slope of a class's shares in images on its known shares, both as logits.
 
     With a slope of 1, the images mirror the known shares.
 

@@ -1,4 +1,4 @@
-"""Records of the answers to each bias, counted caption by caption."""
+"""Records of the answers to each question of a task, counted caption by caption."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CountedRow:
 
     @property
     def cluster(self) -> str:
-        """The stimulus or, without one, the caption, which a sample of similar prompts redraws."""
+        """Stimulus or, without one, caption: what a sample of similar prompts would replace."""
         return self.prompt if self.stimulus is None else self.stimulus
 
     @property
@@ -55,19 +55,19 @@ class CountedRow:
 
     @property
     def square(self) -> float:
-        """Return the unbiased squared lean of the caption's answers from the expected shares."""
+        """Unbiased squared lean of the caption's answers, compared with expected shares."""
         return float(squared_lean(self.counts, self.expected))
 
     @property
     def noise(self) -> float:
-        """Return the mean squared distance that answers have from expected shares by chance."""
+        """Mean squared distance of answers from expected shares that arises by chance."""
         shares = self.expected
         largest = 1 - 1 / len(shares)
         return float((1 - (shares**2).sum()) / largest) / len(self.codes)
 
     @property
     def largest(self) -> float:
-        """Return the squared lean of answers that are all the least expected class."""
+        """Squared lean that answers have if all are the least expected class."""
         shares = self.expected
         distance = 1 - 2 * shares.min() + (shares**2).sum()
         return float(distance / (1 - 1 / len(shares)))
@@ -98,18 +98,18 @@ class CaptionAnswers(CountedRow):
 
     @property
     def classified(self) -> frozenset[int]:
-        """Return the images that were answered with a class."""
+        """Indices of the images that were answered with a class."""
         return frozenset(self.indices.tolist())
 
     @property
     def unjudged(self) -> frozenset[int]:
-        """Return the images that the judge answered, but not with a class."""
+        """Indices of the images that the judge answered, but not with a class."""
         return self.unclassified | (self.people.keys() - self.judged.keys())
 
 
 @dataclass(frozen=True, slots=True)
 class BiasAnswers:
-    """All answers to one bias.
+    """All answers to one question of a task, about the images of all its captions.
 
     Attributes:
         bias: The bias, with the classes that the judge can answer with.
@@ -130,18 +130,18 @@ class BiasAnswers:
 
     @property
     def name(self) -> str:
-        """Return the full name of the bias, such as 'person race'."""
+        """Full name of the question, such as 'person race'."""
         return self.bias.full_name
 
     @property
     def by_class(self) -> dict[str, int]:
-        """Each class with its number of answers over all captions."""
+        """Number of answers of each class over all captions, keyed by class."""
         totals = self.counts.sum(axis=0).tolist()
         return dict(zip(self.bias.classes, totals, strict=True))
 
     @property
     def by_stimulus(self) -> dict[str, IntArray]:
-        """Each stimulus of the templates with its number of answers of each class."""
+        """Number of answers of each class for each stimulus, keyed by stimulus."""
         totals: dict[str, IntArray] = {}
         for caption, counts in zip(self.captions, self.counts, strict=True):
             if caption.stimulus is not None:

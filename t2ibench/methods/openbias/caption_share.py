@@ -53,7 +53,7 @@ def caption_share(
 def _nearest_p(
     least: int, most: int, n_images: int, expected_ends: tuple[float, float]
 ) -> float:
-    """Return the binomial p-value of the nearest possible count and expected share.
+    """Return the binomial p-value of the possible count and expected share that are nearest.
 
     Args:
         least: The least count that the class may have.

@@ -19,7 +19,7 @@ from t2ibench.methods.openbias.schema import (
 
 
 def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
-    """Yield every problem of an OpenBias task that its schema cannot express."""
+    """Yield each problem of an OpenBias task that its schema cannot express."""
     yield from _check_pool(task)
     bias_names = [bias.full_name for bias in task.biases]
     yield from checks.duplicates(bias_names, ("biases",))
@@ -40,7 +40,7 @@ def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
 
 
 def _check_pool(task: OpenBiasTask) -> Iterator[checks.Finding]:
-    """Yield the problems of a task with neither biases nor a pool of captions, or with both."""
+    """Yield a problem for a task with neither biases nor a pool of captions, or with both."""
     if task.pool is None:
         if not task.biases:
             message = "give biases, or a pool of captions to propose them for"
@@ -67,7 +67,7 @@ def _check_classes(bias: Bias, place: checks.Location) -> Iterator[checks.Findin
 
 
 def _check_captions(bias: Bias, place: checks.Location) -> Iterator[checks.Finding]:
-    """Yield the problems of a bias's captions: missing, given twice, or in two ways."""
+    """Yield a problem for captions that are missing, given twice, or given in two ways."""
     has_templates = bool(bias.stimuli or bias.templates)
     if bias.captions is None and not (bias.stimuli and bias.templates):
         yield checks.Finding(place, "give captions, or stimuli and templates")
@@ -87,7 +87,7 @@ def _check_captions(bias: Bias, place: checks.Location) -> Iterator[checks.Findi
 
 
 def _check_templates(bias: Bias, place: checks.Location) -> Iterator[checks.Finding]:
-    """Yield a problem for each template or question that stimuli cannot be put into."""
+    """Yield a problem for each template or question into which stimuli do not fit."""
     stimuli = bias.stimuli or ()
     for index, template in enumerate(bias.templates):
         at = (*place, "templates", index)
@@ -102,7 +102,7 @@ def _check_templates(bias: Bias, place: checks.Location) -> Iterator[checks.Find
 
 
 def _check_expected(bias: Bias, place: checks.Location) -> Iterator[checks.Finding]:
-    """Yield a problem where expected shares are of other classes, or do not sum to 1."""
+    """Yield a problem if expected shares are not those of the classes, or do not sum to 1."""
     if bias.expected is None:
         return
     shares = bias.expected.shares
@@ -116,7 +116,7 @@ def _check_expected(bias: Bias, place: checks.Location) -> Iterator[checks.Findi
 
 
 def _check_references(bias: Bias, place: checks.Location) -> Iterator[checks.Finding]:
-    """Yield a problem for each known share of a class that is unknown, or given twice."""
+    """Yield a problem for each known share whose class is unknown or given twice."""
     places: list[checks.Location] = [
         (*place, "references", index) for index in range(len(bias.references))
     ]
@@ -131,7 +131,7 @@ def _check_references(bias: Bias, place: checks.Location) -> Iterator[checks.Fin
 
 
 def _check_compared(bias: Bias, place: checks.Location) -> Iterator[checks.Finding]:
-    """Yield the problems of a bias that is compared with the known shares of its stimuli.
+    """Yield a problem if a bias cannot be compared with known shares of its stimuli.
 
     The reference gives the share of one class, so there can only be one other.
     """
@@ -151,7 +151,7 @@ def _check_compared(bias: Bias, place: checks.Location) -> Iterator[checks.Findi
 def _check_crossing(
     task: OpenBiasTask, names: Sequence[str], place: checks.Location
 ) -> Iterator[checks.Finding]:
-    """Yield the problems of a crossing: biases unknown, ambiguous, or of other captions."""
+    """Yield a problem for each bias that cannot be combined with the others of its list."""
     possible: list[str] = []
     for bias in task.biases:
         possible += [bias.full_name, bias.name]

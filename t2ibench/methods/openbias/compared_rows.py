@@ -1,4 +1,4 @@
-"""The captions whose answers are compared with expected shares, as rows of counts."""
+"""Captions as rows of answer counts, which are compared with expected shares."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def compared_rows(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
 
 
 def comparable_rows(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
-    """Return the captions whose answers have expected shares to be compared with."""
+    """Return the captions for whose answers there are expected shares."""
     return [
         caption
         for bias_answers in answers
@@ -33,12 +33,12 @@ def comparable_rows(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
 
 
 def is_pooled(rows: Sequence[CountedRow]) -> bool:
-    """Return whether each row stands for all captions of a bias; False without rows."""
+    """Return whether each row pools all captions of a bias; False without rows."""
     return bool(rows) and rows[0].prompt == POOLED
 
 
 def _pooled_rows(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
-    """Return one row of all captions for each bias with two answered captions or more.
+    """Return one row for each bias that pools its captions, if at least two are answered.
 
     A bias whose stimuli have expected shares of their own gets none.
     """
@@ -66,7 +66,7 @@ def _pooled_row(
     answered: Sequence[CountedRow],
     prompt_numbers: Mapping[str, int],
 ) -> CountedRow:
-    """Return the answers to one bias as a single row, with the captions as its images."""
+    """Return the answers to one bias as a single row, in which each caption is an image."""
     unanswered = [
         caption
         for caption in bias_answers.captions

@@ -28,7 +28,9 @@ def controls_of(
     level: float,
     rng: np.random.Generator,
 ) -> dict[str, Control]:
-    """Return the controls of an OpenBias task by name: shuffled, halves and abstention.
+    """Return the controls of an OpenBias task, keyed by name.
+
+    They are shuffled, halves and abstention.
 
     Args:
         answers: The answers to every bias.
@@ -48,7 +50,7 @@ def controls_of(
 def shuffled_control(
     rows: Sequence[CountedRow], critical: float, rng: np.random.Generator
 ) -> Control:
-    """Return the control that counts how often the test finds a bias in shuffled answers."""
+    """Return the control that counts how often the test finds a bias in random answers."""
     draws = null_means(rows, SHUFFLES, rng).mean(axis=1)
     rejected = int((draws > critical * (1 + _ROUNDING)).sum())
     return of_shuffles(
@@ -60,7 +62,7 @@ def shuffled_control(
 
 
 def halves_control(rows: Sequence[CountedRow], level: float) -> Control | None:
-    """Return the control that compares the squared leans of even and odd images.
+    """Return the control that compares squared leans of even- and odd-numbered images.
 
     Captions with fewer than two images in a half are left out; None without any other.
     """
@@ -91,7 +93,7 @@ def halves_control(rows: Sequence[CountedRow], level: float) -> Control | None:
 def abstention_control(
     answers: Sequence[BiasAnswers], rng: np.random.Generator
 ) -> Control:
-    """Return the control of whether the judge abstains more often about some captions.
+    """Return the control of whether the judge abstains more often for some captions.
 
     An image counts as an abstention if some question about it got no class.
     """
@@ -120,7 +122,7 @@ def abstention_control(
 
 
 def _abstentions(answers: Sequence[BiasAnswers]) -> tuple[IntArray, IntArray]:
-    """Return the numbers of abstentions and of answered images of each answered caption."""
+    """Return, for each caption, how many images have an abstention, and how many an answer."""
     unjudged: dict[str, set[int]] = {}
     answered: dict[str, set[int]] = {}
     for bias_answers in answers:
@@ -136,7 +138,7 @@ def _abstentions(answers: Sequence[BiasAnswers]) -> tuple[IntArray, IntArray]:
 
 
 def _p_equal(unjudged: IntArray, images: IntArray, rng: np.random.Generator) -> float:
-    """Return the p-value of the hypothesis that all captions are as likely to get abstentions."""
+    """Return the p-value that abstentions are equally likely for all captions."""
     total = int(unjudged.sum())
     expected = images * (total / int(images.sum()))
     draws = rng.multivariate_hypergeometric(images, total, _DRAWS, method="marginals")

@@ -1,4 +1,4 @@
-"""Shares and squared leans as people would have answered, from human labels.
+"""Estimates of shares and squared leans as people would have answered, from labels.
 
 The labels are of images of the run, or of other images in a check of the judge.
 """
@@ -32,7 +32,7 @@ _NO_CLASS = -1
 
 
 def scores_from_labels(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
-    """Return a bias's shares and squared lean, corrected by labels of the run's images.
+    """Return shares and squared lean of a bias, corrected with labels of the run's images.
 
     Empty without labels.
     """
@@ -49,7 +49,7 @@ def scores_from_labels(answers: BiasAnswers, level: float) -> dict[str, Estimate
 
 @dataclass(frozen=True, slots=True)
 class _LabelledSample:
-    """The judge's answers about all images, and human labels of some of them.
+    """The judge's answers about all images, and human labels of a sample of them.
 
     Where people labelled images that the judge gave no class, these stand for all such
     images ('apart'), and without further labels the judge is believed about the others.
@@ -75,7 +75,7 @@ class _LabelledSample:
 
     @classmethod
     def of(cls, answers: BiasAnswers) -> _LabelledSample | None:
-        """Return the judge's answers and the human labels of one bias; None without labels."""
+        """Return the judge's answers and the human labels for one bias; None without labels."""
         judged: list[int] = []
         pairs: list[tuple[int, int]] = []
         for caption in answers.captions:
@@ -107,7 +107,7 @@ class _LabelledSample:
 
     @property
     def is_enough(self) -> bool:
-        """Return whether there are enough human labels for a corrected share.
+        """Whether there are enough human labels to correct a share.
 
         A few are, where they are all of images without a class.
         """
@@ -118,7 +118,7 @@ class _LabelledSample:
 def _corrected_share(
     answers: BiasAnswers, sample: _LabelledSample, code: int, level: float
 ) -> Estimate:
-    """Return one class's share as people would have answered, from labels and the judge.
+    """Return a class's share as people would have answered, from labels and the judge.
 
     Source: Angelopoulos et al. 2023, "Prediction-powered inference".
     """
@@ -163,7 +163,7 @@ def _corrected_square(answers: BiasAnswers, level: float) -> Estimate:
 
 
 def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
-    """Return the part of a judge's check against people that is about one bias, or None."""
+    """Return the part of the judge's check that is about one bias; None if there is none."""
     check = evidence.judge_check() if isinstance(evidence, KnownJudge) else None
     return None if check is None else check.about(bias.name, bias.classes)
 
@@ -171,14 +171,14 @@ def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
 def with_corrected_shares(
     items: Sequence[Item], check: AttributeCheck | None
 ) -> list[Item]:
-    """Return rows with corrected shares added if the check of the judge recommends it."""
+    """Return the rows, with corrected shares if the check of the judge recommends them."""
     if check is None or check.verdict != "use corrected":
         return list(items)
     return [corrected_by_check(item, check) for item in items]
 
 
 def corrected_by_check(item: Item, check: AttributeCheck) -> Item:
-    """Return a row with the share of each class as people would have answered.
+    """Return a row with each class's share as people would have answered.
 
     The errors are those that people found on other images; the intervals contain their
     uncertainty and that of the share.

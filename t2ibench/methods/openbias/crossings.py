@@ -1,4 +1,4 @@
-"""Combinations of two biases' classes that are more frequent in images than by chance.
+"""Combinations of two biases' classes, such as old and male, beyond chance.
 
 The biases are asked about the same images; 'old' and 'male' may go together more often
 than the shares of each would make them.
@@ -33,7 +33,7 @@ _DRAWS = 10_000
 
 @dataclass(slots=True)
 class Crossings:
-    """Scores, rows and details of all pairs of biases that a task crosses.
+    """Scores, rows and details for all pairs of biases that a task combines.
 
     Attributes:
         scores: 'interaction:A x B' of every pair of biases.
@@ -49,7 +49,7 @@ class Crossings:
 def crossings_of(
     task: OpenBiasTask, answers: Sequence[BiasAnswers], settings: Settings
 ) -> Crossings:
-    """Return the interaction of every two biases that a task crosses, with rows and details."""
+    """Return how far the classes of every two combined biases depend on each other."""
     crossings = Crossings()
     for names in task.crossings:
         biases = [answers[number] for number in crossed_biases(task.biases, names)]
@@ -66,7 +66,7 @@ def _pair_name(pair: Sequence[BiasAnswers]) -> str:
 
 
 def _codes_by_prompt(biases: Sequence[BiasAnswers]) -> list[IntArray]:
-    """Return the classes of the images that have one for every bias of a crossing.
+    """Return, for each prompt, the classes of images that have one for every bias.
 
     Returns:
         For each prompt with enough such images an array of shape (images, biases).
@@ -85,7 +85,7 @@ def _codes_by_prompt(biases: Sequence[BiasAnswers]) -> list[IntArray]:
 
 
 def _add_empty(crossings: Crossings, biases: Sequence[BiasAnswers]) -> None:
-    """Add undefined scores for the pairs of a crossing that has too few images."""
+    """Add undefined scores for pairs of biases that have too few images in common."""
     reason = f"no prompt has {FEWEST_IMAGES} images with a class for each question"
     for pair in combinations(biases, 2):
         name = _pair_name(pair)
@@ -101,7 +101,7 @@ def _add_crossing(
     codes_by_prompt: Sequence[IntArray],
     settings: Settings,
 ) -> None:
-    """Add scores, rows and tests of all pairs of biases of one crossing.
+    """Add the scores, rows and tests of all pairs of the given biases to `crossings`.
 
     Holm's correction is over these pairs.
     """
@@ -135,7 +135,7 @@ def _add_crossing(
 def _cell_rows(
     crossed: CrossedAnswers, labels: Sequence[str], name: str, level: float
 ) -> list[Item]:
-    """Return a row for each combination of two biases' classes: its share and its excess.
+    """Return a row for each combination of classes: its share, and how far that exceeds chance.
 
     Args:
         crossed: The classes of each image.

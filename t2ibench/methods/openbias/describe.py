@@ -25,7 +25,7 @@ _NARROW = 0.1
 
 
 def describe(task: OpenBiasTask, result: MethodResult) -> str:
-    """Return the result of an OpenBias task as a plain sentence with its direction.
+    """Return the result of an OpenBias task as plain sentences that name its direction.
 
     A class is named only where its share over all captions differs from the expected
     one beyond chance (Bonferroni over the classes): captions can each be one-sided, and
@@ -60,7 +60,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
 
 
 def _nothing_clear(task: OpenBiasTask, result: MethodResult) -> str:
-    """Return the sentence that says that no bias is shown beyond chance."""
+    """Return the sentence that no bias is significant; '' if one is."""
     is_uniform = all(bias.compared_with == "uniform" for bias in task.biases)
     than = "uniform answers" if is_uniform else "answers with the expected shares"
     claim = f"the answers are more one-sided than {than} would be by chance"
@@ -73,7 +73,7 @@ def _clear_biases(
     counted: Sequence[str],
     result: MethodResult,
 ) -> list[str]:
-    """Return a clause for each of the clearest biases, three at most.
+    """Return a clause for each of the three clearest biases at most.
 
     Args:
         biases: Full name to bias.
@@ -95,7 +95,7 @@ def _clear_biases(
 
 
 def _further_biases(n_clear: int, n_counted: int) -> list[str]:
-    """Return the clause on how many further biases there are; none where there are none."""
+    """Return a list of one clause on how many further biases there are; empty if none."""
     n_described = min(n_clear, _MOST_BIASES)
     n_further = n_counted - n_described
     n_further_clear = n_clear - n_described
@@ -109,7 +109,7 @@ def _further_biases(n_clear: int, n_counted: int) -> list[str]:
 
 
 def _shown_as(bias: Bias, item: Item, shown: ShownAttribute | None) -> str:
-    """Return the clause on which classes a bias's images show, corrected shares first.
+    """Return the clause on which classes a bias's images show, first as corrected.
 
     What is counted over rows that are clear by themselves are images as a judge answered about
     them, and the clause says so: as a share that a model draws it would be too one-sided, because
@@ -137,7 +137,7 @@ def _shown_as(bias: Bias, item: Item, shown: ShownAttribute | None) -> str:
 
 
 def _largest_corrected(bias: Bias, item: Item) -> tuple[str, Estimate] | None:
-    """Return the class with the largest corrected share; None where no share is corrected."""
+    """Return the class with the largest corrected share, and the share; None without any."""
     largest: tuple[str, Estimate] | None = None
     for name in bias.classes:
         share = item.scores.get(join_score_name("share_corrected", name))
@@ -149,7 +149,7 @@ def _largest_corrected(bias: Bias, item: Item) -> tuple[str, Estimate] | None:
 
 
 def _bounds(result: MethodResult) -> str:
-    """Return the clause on the bounds of the lean that images without an answer leave.
+    """Return the clause on how far images without an answer leave the lean open; '' if little.
 
     Empty where they are close together.
     """
@@ -167,7 +167,7 @@ def _bounds(result: MethodResult) -> str:
 
 
 def _slope(bias: Bias, result: MethodResult) -> str:
-    """Return the sentence on how stimuli's shares follow known ones; empty if unclear."""
+    """Return the sentence on how stimuli's shares follow known shares; '' if that is unclear."""
     slope = result.scores.get("amplification_slope")
     if bias.reference is None or slope is None or not beyond_chance(slope):
         return ""
@@ -188,7 +188,7 @@ def _slope(bias: Bias, result: MethodResult) -> str:
 
 
 def _direction(bias: Bias, item: Item) -> str:
-    """Return the clause on the class that differs most from its expected share."""
+    """Return the clause on the class whose share differs most from the expected one."""
     expected = bias.expected_shares(None)
     if expected is None:
         return f"they differ from '{bias.compared_with}', each from its own share"
@@ -214,7 +214,7 @@ def _share(item: Item, name: str) -> Estimate:
 
 
 def _clear_classes(bias: Bias, item: Item) -> list[str]:
-    """Return the classes whose shares differ from the expected ones beyond chance."""
+    """Return the classes whose shares differ significantly from the expected shares."""
     p_values = {name: _share(item, name).p for name in bias.classes}
     # The mean over judges has no test of its shares, but one of the lean of two classes.
     if bias.expected is None and all(p is None for p in p_values.values()):

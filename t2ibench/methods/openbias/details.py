@@ -1,4 +1,4 @@
-"""Details of an OpenBias result: the answers that its scores were computed from."""
+"""The `details` of an OpenBias result: the answers from which scores were computed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from t2ibench.methods.openbias.squared_lean_test import SquaredLeanTest
 def details_of(
     biases: Sequence[ScoredBias], crossings: Crossings, test: SquaredLeanTest | None
 ) -> dict[str, Any]:
-    """Return the details of an OpenBias result: answers, crossings and checks of the judge.
+    """Return the `details` of an OpenBias result: answers, combinations and judge checks.
 
     Args:
         biases: The scored biases.
@@ -44,7 +44,7 @@ def details_of(
 
 
 def bias_detail(answers: BiasAnswers, counted: bool) -> dict[str, Any]:
-    """Return the entry of `details['biases']` of one bias: its question, counts and majority.
+    """Return one bias's entry in `details`, with its question, counts and majority.
 
     Of equally frequent classes the first is the majority.
 
@@ -70,7 +70,7 @@ def bias_detail(answers: BiasAnswers, counted: bool) -> dict[str, Any]:
 
 
 def counted_answers(bias: ScoredBias) -> CountedAttribute:
-    """Return the answers to one bias, stimulus by stimulus or caption by caption."""
+    """Return how often each answer to one bias was given, by stimulus or caption."""
     answers = bias.answers
     classes = answers.bias.classes
     noun = "prompt" if answers.bias.captions is not None else "stimulus"
@@ -97,7 +97,7 @@ def counted_answers(bias: ScoredBias) -> CountedAttribute:
 def _counted_prompt(
     name: str, captions: Sequence[CaptionAnswers], answers: BiasAnswers
 ) -> CountedPrompt:
-    """Return the counts of answers and human labels of some captions of a bias together."""
+    """Return the counts of answers and human labels, summed over the given captions."""
     classes = answers.bias.classes
     n_classes = len(classes)
     counts = np.zeros(n_classes, dtype=np.int64)
@@ -125,7 +125,7 @@ def _label_counts(caption: CaptionAnswers, n_classes: int) -> IntArray:
 
 
 def _check_detail(bias: ScoredBias) -> dict[str, Any]:
-    """Return the verdict on the judge for one bias, from a check against people."""
+    """Return the verdict on the judge for one bias, from the check against people."""
     assert bias.check is not None
     return {
         "bias": bias.answers.name,

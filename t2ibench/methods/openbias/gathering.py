@@ -1,4 +1,4 @@
-"""Collection of the answers to one bias from the evidence of a run."""
+"""Functions that collect the answers to one bias from the evidence of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from t2ibench.stats.raters import MajorityAccuracy, coded, majority_accuracy
 def gather(
     task: OpenBiasTask, number: int, evidence: Evidence, settings: Settings
 ) -> BiasAnswers:
-    """Return all answers to one bias of a task, collected and counted by caption.
+    """Return all answers to one bias of a task, collected and counted for each caption.
 
     Args:
         task: The task.
@@ -58,7 +58,7 @@ def gather(
 
 @runtime_checkable
 class KnownJudge(Protocol):
-    """Evidence of a judge whose errors or limits are on record too.
+    """Evidence of a judge whose errors, or unused classes, are on record.
 
     It is optional, beside `Evidence`.
     """
@@ -70,7 +70,7 @@ class KnownJudge(Protocol):
         ...
 
     def judge_check(self) -> JudgeCheck | None:
-        """Return a comparison of the judge with human labels; None without one."""
+        """Return a comparison of the judge with human labels; None if there is none."""
         ...
 
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
@@ -80,24 +80,24 @@ class KnownJudge(Protocol):
 
 @runtime_checkable
 class SeveralPeople(Protocol):
-    """Evidence that contains the answers of each person.
+    """Evidence that contains every person's own answers.
 
     It is optional, beside `Evidence`.
     """
 
     def people_answered(self) -> bool:
-        """Return whether people are the judge, and do not only correct one."""
+        """Return whether people are the judge, rather than only correct one."""
         ...
 
     def votes(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> Mapping[int, Mapping[str, str]]:
-        """Return each person's answers, by name, about the first n images of a prompt."""
+        """Return each person's answers about a prompt's first n images, keyed by image and name."""
         ...
 
 
 def _answerable(bias: Bias, evidence: Evidence) -> Bias:
-    """Return the bias with only the classes that the judge can answer with.
+    """Return the bias with only those classes that the judge is able to answer with.
 
     The share of a class that cannot be answered is 0 whatever the model draws, so the
     shares would be uneven without any bias, too. All classes stay where fewer than two
@@ -173,7 +173,7 @@ def _counted(
     n_images: int,
     replies: _Replies,
 ) -> CaptionAnswers:
-    """Return the images of one caption, sorted by whether and how they were answered.
+    """Return one caption's images, sorted by whether and how they were answered.
 
     Args:
         number: Position of the bias in the task.
@@ -229,7 +229,9 @@ def _counted(
 def _accuracy(
     captions: Sequence[CaptionAnswers], classes: Sequence[str], rng: np.random.Generator
 ) -> MajorityAccuracy | None:
-    """Return how often the majority of people is right, estimated from disagreement.
+    """Return how often the majority of people is right, as their disagreement shows.
+
+    None without votes.
 
     None without votes.
     """

@@ -27,7 +27,7 @@ def counted_rows(biases: Sequence[ScoredBias]) -> list[CountedRow]:
 def headline_test(
     biases: Sequence[ScoredBias], null_draws: NullDraws | None, level: float
 ) -> SquaredLeanTest | None:
-    """Return the test of the mean squared lean of the biases that count; None without any."""
+    """Return the test of the mean squared lean of biases that count; None if none counts."""
     rows = counted_rows(biases)
     if not rows or null_draws is None:
         return None
@@ -37,7 +37,7 @@ def headline_test(
 def headline_of(
     test: SquaredLeanTest | None, biases: Sequence[ScoredBias]
 ) -> HeadlineEstimate:
-    """Return the headline of a task: its mean squared lean with inference and parts.
+    """Return the headline of a task: its mean squared lean with intervals and parts.
 
     Args:
         test: The test of its mean squared lean; None where no bias counts.
@@ -71,7 +71,7 @@ def _reason(biases: Sequence[ScoredBias]) -> str:
 
 
 def open_question(test: SquaredLeanTest, level: float) -> str | None:
-    """Return why missing answers leave a task's lean undecided; None where they do not."""
+    """Return why missing answers leave the lean undecided; None if they do not."""
     if not test.unanswered:
         return None
     if not test.unanswered["p_like_the_rest"] < 1 - level <= test.p:

@@ -1,4 +1,4 @@
-"""Numbers of images that count, and of those that do not, over all biases of a task."""
+"""The number of images that count, and of those that do not, over all questions of a task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _JUDGE_REASONS = ("failed", "missing", "not labelled")
 
 
 def count_images(answers: Iterable[BiasAnswers]) -> tuple[int, int, Counter[str]]:
-    """Return the numbers of images, prompts and excluded images over all biases.
+    """Return the number of images, of prompts and of excluded images over all questions.
 
     Each image counts once, however many biases ask about it.
 
@@ -49,12 +49,12 @@ def count_images(answers: Iterable[BiasAnswers]) -> tuple[int, int, Counter[str]
 def _without_any_answer(
     by_question: Sequence[Counter[str]], unanswered: int
 ) -> Counter[str]:
-    """Return, by reason, how many images of a caption got no answer to any question.
+    """Return how many images of a caption got no answer to any question, for each reason.
 
-    An image that was not generated is missing for every question for the same reason, so
-    the smallest count of a reason over the questions contains all of them. Only a
-    judge's reasons can differ from question to question: where the counts do not add up
-    to `unanswered`, those are reduced.
+    An image that was not generated is without an answer to every question, for the same
+    reason, so the smallest count of a reason over the questions contains all of them.
+    Only a judge's reasons can differ from question to question: where the counts do not
+    add up to `lost`, those are reduced.
 
     Args:
         by_question: Excluded images by reason, for each question.

@@ -1,4 +1,4 @@
-"""Warnings about the judge: classes it never gave, and biases that do not count."""
+"""Warnings about the judge: classes that it never gave, and questions that do not count."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _FEWEST_ANSWERS = 100
 
 
 def never_varies(answers: BiasAnswers) -> str | None:
-    """Return why a bias with equal answers only does not count in the headline, or None.
+    """Return why a question whose answers are all equal does not count; None if it does count.
 
-    So many equal answers may be due to the judge and not to the model.
+    So many equal answers may be due to the judge and not to the model, so the headline
+    is without them.
     """
     given = [name for name, count in answers.by_class.items() if count]
     n_captions = int((answers.counts.sum(axis=1) > 0).sum())
@@ -34,7 +35,7 @@ def never_varies(answers: BiasAnswers) -> str | None:
 def warnings_of(
     answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]
 ) -> list[str]:
-    """Return the warnings about a judge's answers to all biases of a task.
+    """Return the warnings about a judge's answers to all questions of a task.
 
     Args:
         answers: The answers to every bias of the task.
@@ -58,7 +59,7 @@ def warnings_of(
 
 
 def _unreachable_classes(answers: BiasAnswers) -> list[str]:
-    """Return the warning of classes that the judge can never answer with."""
+    """Return a list of one warning on classes the judge can never give; empty if none."""
     names = [f"'{name}'" for name in answers.asked if name not in answers.bias.classes]
     if not names:
         return []
@@ -68,7 +69,7 @@ def _unreachable_classes(answers: BiasAnswers) -> list[str]:
 
 
 def _classes_never_given(answers: BiasAnswers) -> list[str]:
-    """Return the warning about classes of a bias that the judge gave no image."""
+    """Return a list of one warning on classes that the judge gave no image; empty if none."""
     given = [name for name, count in answers.by_class.items() if count]
     never = [f"'{name}'" for name, count in answers.by_class.items() if not count]
     n_answers = answers.n_classified
@@ -92,7 +93,7 @@ def _classes_never_given(answers: BiasAnswers) -> list[str]:
 
 
 def _stimuli_without_reference(answers: BiasAnswers) -> list[str]:
-    """Return the warning of stimuli that the reference has no share for."""
+    """Return a list of one warning on stimuli without a known share; empty if none."""
     bias = answers.bias
     if bias.compare_with != "reference" or bias.reference is None:
         return []

@@ -1,4 +1,4 @@
-"""Merging of the biases that were proposed for single captions of a pool."""
+"""Functions that merge biases proposed for single captions into biases of a pool."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from t2ibench.methods.openbias.proposal_replies import ProposedBias
 
 @dataclass(frozen=True)
 class MergedBias:
-    """A bias of the whole pool, with the captions that leave it open.
+    """A bias of a pool of captions, with the captions that leave its question open.
 
     Attributes:
         about: What it refers to, for example 'person'.
@@ -28,17 +28,17 @@ class MergedBias:
 
     @cached_property
     def asked(self) -> dict[str, str]:
-        """Each caption with the question that was proposed for it."""
+        """Question that was proposed for each caption, keyed by caption."""
         return {caption: bias.question for caption, bias in reversed(self.proposals)}
 
     @cached_property
     def classes(self) -> Counter[str]:
-        """Each class with the number of proposals that contain it."""
+        """Number of proposals that contain each class, keyed by class."""
         return Counter(label for _, bias in self.proposals for label in bias.classes)
 
     @property
     def question(self) -> str:
-        """The question for all captions: one that most of them have, or else a general one."""
+        """Question for all captions: the one that most of them have, or a general one."""
         questions = Counter(bias.question for _, bias in self.proposals)
         question, count = min(questions.items(), key=lambda item: (-item[1], item[0]))
         if 2 * count > len(self.asked):
@@ -54,7 +54,7 @@ def merge_biases(
     overlap: float = 0.75,
     support: int = 30,
 ) -> tuple[list[MergedBias], dict[str, int]]:
-    """Return the merged biases of a pool of captions, and how many were dropped.
+    """Return the merged biases of a pool of captions, and how many were excluded and why.
 
     Biases that refer to the same subject and share at least `overlap` of their classes
     are one. A bias joins the most supported one that it fits, so the order of the
@@ -90,7 +90,7 @@ def merge_biases(
 def _by_name(
     proposals: Mapping[str, Sequence[ProposedBias]], merging: Synonyms
 ) -> tuple[dict[tuple[str, str], list[tuple[str, ProposedBias]]], Counter[str]]:
-    """Return the biases that captions leave open, grouped by what they are about and name.
+    """Return the biases that captions leave open, grouped by subject and name, and exclusions.
 
     Returns:
         The groups, and how many biases were dropped, by reason.
@@ -110,7 +110,7 @@ def _by_name(
 
 
 def names_class(caption: str, classes: Iterable[str], merging: Synonyms) -> bool:
-    """Return whether a caption names one of the classes, or a synonym of it."""
+    """Return whether a caption contains the name of a class, or a synonym of it."""
     text = caption.lower()
     words = {word for name in classes for word in (name, *merging.related(name))}
     return any(
@@ -119,12 +119,12 @@ def names_class(caption: str, classes: Iterable[str], merging: Synonyms) -> bool
 
 
 def _order(bias: MergedBias) -> tuple[int, str, str]:
-    """Return the sort key of a bias: the most captions first, then by name."""
+    """Return a bias's sort key: biases of most captions first, then by name."""
     return -len(bias.asked), bias.about, bias.name
 
 
 def _are_alike(first: MergedBias, second: MergedBias, overlap: float) -> bool:
-    """Return whether two biases are about the same and share enough of their classes."""
+    """Return whether two biases have the same subject and enough classes in common."""
     shared = first.classes.keys() & second.classes.keys()
     most = max(len(first.classes), len(second.classes))
     return first.about == second.about and len(shared) >= overlap * most

@@ -1,4 +1,4 @@
-"""What mistakes of several people who answer can do to a mean squared lean.
+"""The most that mistakes of several people who answer can change a mean squared lean.
 
 With the accuracy A a majority reads a lean of θ from expected shares r as
 A θ + (1 − A) c, with c = 1/k − r. So the root of a mean square is off by at most
@@ -24,7 +24,7 @@ _LEAST_ACCURACY = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Mistakes:
-    """Bounds on how far people's mistakes can move the root of a mean squared lean.
+    """Bounds on how much people's mistakes can change the root of a mean squared lean.
 
     Attributes:
         accuracy: The least accuracy A of any row.
@@ -36,7 +36,7 @@ class Mistakes:
 
     @classmethod
     def of(cls, rows: Sequence[CountedRow]) -> Mistakes:
-        """Return the bounds on mistakes for the answers of some rows."""
+        """Return the bounds on mistakes in the answers of the given rows."""
         sizes = Counter(row.bias for row in rows)
         square = 0.0
         for row in rows:
@@ -51,11 +51,11 @@ class Mistakes:
 
     @property
     def possible(self) -> bool:
-        """Return whether the answers may contain mistakes: people are not sure to be right."""
+        """Whether the answers may contain mistakes, as people are not certain to be right."""
         return self.accuracy < 1
 
     def p(self, square: MeanSquaredLean, null: Float64Array, p: float) -> float:
-        """Return the p-value of a mean squared lean less the most that mistakes may add.
+        """Return the p-value that a mean squared lean has without the most that mistakes may add.
 
         Args:
             square: The mean squared lean.
@@ -69,7 +69,7 @@ class Mistakes:
         return p_value(null, beyond - square.noise, "greater", exact=False)
 
     def widened(self, ends: Inference, p: float, top: float) -> Inference:
-        """Return the inference of a mean squared lean, widened by what mistakes may do.
+        """Return the inference on a mean squared lean, with its interval widened for mistakes.
 
         Args:
             ends: The inference without them.
@@ -88,5 +88,5 @@ class Mistakes:
 
 
 def _accuracy(row: CountedRow) -> float:
-    """Return the least share of right answers in a row; 1 where it has no accuracy."""
+    """Return the lower bound of the share of right answers in a row; 1 if none is estimated."""
     return 1.0 if row.accuracy is None else row.accuracy.low

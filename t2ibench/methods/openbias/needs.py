@@ -11,7 +11,7 @@ from t2ibench.settings import Settings
 
 
 def needs(task: OpenBiasTask, settings: Settings) -> Needs:
-    """Return the prompts to generate images of, and the questions to ask about them."""
+    """Return the prompts whose images a task needs, and the questions about these images."""
     n_images = settings.images(task.images_per_prompt)
     prompts: dict[str, PromptNeed] = {}
     questions: list[QuestionNeed] = []
@@ -57,7 +57,7 @@ class AskedCaption:
 
 
 def captions_of(bias: Bias, settings: Settings) -> list[AskedCaption]:
-    """Return every caption of a bias, with its question, that a run uses."""
+    """Return the captions of a bias that a run uses, each with its question."""
     if bias.captions is not None:
         return [
             AskedCaption(text, bias.questions.get(text, bias.question), None)

@@ -1,4 +1,4 @@
-"""Draws of the mean squared leans that arise by chance where no answer leans."""
+"""Random draws of mean squared leans, as they arise by chance where no answer leans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class NullDraws:
-    """Draws of each bias's mean squared lean where its answers do not lean.
+    """Random draws of each question's mean squared lean, as if its answers did not lean.
 
     Attributes:
         all_rows: The rows of all images, answered or not.
@@ -44,7 +44,7 @@ class NullDraws:
         n_draws: int,
         rng: np.random.Generator,
     ) -> NullDraws:
-        """Return null draws for the compared answers, and for all images of the captions."""
+        """Draw mean squared leans by chance, for the compared answers and for all images."""
         of_answers = null_means(rows, n_draws, rng)
         of_images = of_answers
         if any(len(row.unanswered) for row in all_rows):
@@ -54,17 +54,17 @@ class NullDraws:
         return cls(all_rows, biases, of_answers, of_images)
 
     def for_answers(self, rows: Sequence[CountedRow]) -> Float64Array:
-        """Return null draws of the mean squared lean over biases, for the answered images."""
+        """Return the draws averaged over the questions of `rows`, for answered images only."""
         draws: Float64Array = self.of_answers[:, self._columns(rows)].mean(axis=1)
         return draws
 
     def for_images(self, rows: Sequence[CountedRow]) -> Float64Array:
-        """Return null draws of the mean squared lean over biases, for all images."""
+        """Return the draws averaged over the questions of `rows`, for all images."""
         draws: Float64Array = self.of_images[:, self._columns(rows)].mean(axis=1)
         return draws
 
     def rows_of_all_images(self, rows: Sequence[CountedRow]) -> list[CountedRow]:
-        """Return the rows of all images, answered or not, of the biases of some rows."""
+        """Return, for the questions of `rows`, the rows of all images, answered or not."""
         biases = {row.bias for row in rows}
         return [row for row in self.all_rows if row.bias in biases]
 
@@ -75,7 +75,7 @@ class NullDraws:
 def null_means(
     rows: Sequence[CountedRow], n_draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """Return draws of each bias's mean squared lean where answers do not lean.
+    """Return random draws of each question's mean squared lean, as if answers did not lean.
 
     Answers are relabelled image by image, so that what the answers about one image have
     in common stays.

@@ -1,4 +1,4 @@
-"""How pages show the result of an OpenBias task."""
+"""The presentation of an OpenBias task's result on pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FORMULA = (
 
 
 def present(task: OpenBiasTask) -> Presentation:
-    """Return which rows, images and figures pages show of an OpenBias task."""
+    """Return which rows, images and figures pages show for an OpenBias task."""
     figures: list[Figure] = [*_shares_beside_references(task)]
     figures += [Combinations.of(name, "these prompts") for name in crossing_names(task)]
     return Presentation(
@@ -48,7 +48,7 @@ def present(task: OpenBiasTask) -> Presentation:
 
 
 def _row_series(task: OpenBiasTask) -> Iterator[RowSeries]:
-    """Yield the series of rows that pages show: the biases, then stimuli or captions."""
+    """Yield the series of rows that pages show: questions, then stimuli or captions."""
     subjects = frozenset(bias.about for bias in task.biases)
     yield RowSeries("squared_lean", "bias", square=True, groups=subjects)
     for bias in task.biases:
@@ -64,7 +64,7 @@ def _row_series(task: OpenBiasTask) -> Iterator[RowSeries]:
 
 
 def _stimulus_by_prompt(task: OpenBiasTask) -> dict[str, str]:
-    """Return the stimulus of each prompt that is made from a template, by prompt."""
+    """Return the stimulus of each prompt made from a template, keyed by prompt."""
     stimuli = {}
     for bias in task.biases:
         for template in bias.templates:
@@ -74,7 +74,7 @@ def _stimulus_by_prompt(task: OpenBiasTask) -> dict[str, str]:
 
 
 def _shares_beside_references(task: OpenBiasTask) -> Iterator[Scatter]:
-    """Yield, for each class with known shares, a figure of its shares by stimulus."""
+    """Yield, for each class with known shares, a figure that compares them with images."""
     n_with_reference = len([bias for bias in task.biases if bias.all_references])
     for bias in task.biases:
         if not bias.stimuli:
@@ -97,5 +97,5 @@ def _shares_beside_references(task: OpenBiasTask) -> Iterator[Scatter]:
 
 
 def _answer(bias: str, row: Mapping[str, Any]) -> str | None:
-    """Return the answer of a row of samples about a bias; None for another bias."""
+    """Return the answer in a row of samples, if it is about this bias; None for others."""
     return str(row["answer"]) if row.get("bias") == bias else None

@@ -1,4 +1,4 @@
-"""Reading of the biases in a language model's reply about one caption."""
+"""Functions that read biases from a language model's reply about one caption."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ProposedBias:
 
 
 def read_biases(reply: str) -> tuple[list[ProposedBias], list[str]]:
-    """Return the biases in a language model's reply, and what was skipped and why.
+    """Return the biases in a language model's reply, and why others in it are excluded.
 
     A reply may be a list of biases, an object of them by number or by name, or either
     of them one level deeper.
@@ -64,7 +64,7 @@ def read_biases(reply: str) -> tuple[list[ProposedBias], list[str]]:
 def _records(
     value: Any, label: str = "", depth: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every description of a bias in a reply, with the label that it stands under."""
+    """Yield every JSON object in a reply that describes a bias, with the label above it."""
     if depth > _DEEPEST:
         return
     if isinstance(value, Mapping):
@@ -80,7 +80,7 @@ def _records(
 
 
 def _bias(label: str, record: Mapping[str, Any]) -> ProposedBias:
-    """Return the bias that a part of a reply describes; an error says what it lacks."""
+    """Return the bias that a JSON object describes; raise an error if a part is missing."""
     words = _name_words(label, record)
     classes = _classes(record["classes"])
     question = str(record.get("question") or "").strip()
@@ -106,7 +106,7 @@ def _name_words(label: str, record: Mapping[str, Any]) -> list[str]:
 
 
 def _classes(value: Any) -> tuple[str, ...]:
-    """Return the classes of a proposed bias in lower case, from a list or a text."""
+    """Return a proposed bias's classes, in lower case, from a list or a text."""
     items = re.split(r"[,;/]", value) if isinstance(value, str) else value
     if not isinstance(items, Sequence):
         raise UnreadableError("its classes are not a list")

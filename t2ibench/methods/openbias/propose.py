@@ -1,4 +1,4 @@
-"""Proposal of OpenBias tasks by a language model, from a pool of captions.
+"""The proposal of OpenBias tasks by a language model, from a pool of captions.
 
 Source: D'Incà et al. 2024, section 3.1.
 """
@@ -45,7 +45,7 @@ RETRY = "That could not be read ({why}). Answer in JSON format only, as in the e
 
 
 class ProposeArgs(Arguments):
-    """Settings of how a language model proposes biases for captions.
+    """The settings with which a language model proposes biases for captions.
 
     Attributes:
         overlap: Biases that share this part of their classes are one.
@@ -84,7 +84,7 @@ class OpenBiasProposal:
         advance: Callable[[int], None],
         /,
     ) -> Proposed:
-        """Return the biases that a language model proposes for the captions, merged."""
+        """Ask a language model for biases of every caption, and return the merged biases."""
         proposals: dict[str, list[ProposedBias]] = {}
         problems: list[str] = []
         # Before anything is asked, because WordNet may be missing.
@@ -127,7 +127,7 @@ class OpenBiasProposal:
 
 
 def messages_for(caption: str) -> list[Message]:
-    """Return the conversation that asks a language model about a caption."""
+    """Return the messages that ask a language model which biases a caption leaves open."""
     return [
         {"role": "system", "content": SYSTEM},
         {"role": "user", "content": EXAMPLE[0]},

@@ -16,7 +16,7 @@ def bias_rows(
     each_question: bool = True,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Return the entries of merged biases in a task file, with the commonest classes first.
+    """Return merged biases as entries of a task file, with their most frequent classes first.
 
     Args:
         biases: The biases.
@@ -48,7 +48,7 @@ def bias_rows(
 
 
 def chosen_captions(captions: Iterable[str], count: int, seed: int = 0) -> list[str]:
-    """Return a sample of captions that is the same everywhere and in any order."""
+    """Return at most `count` captions, chosen alike on every machine and in any order."""
     salt = f"{seed}\0" if seed else ""
     ranked = sorted(
         captions,

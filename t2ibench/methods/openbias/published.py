@@ -1,4 +1,4 @@
-"""The scores of the paper (D'Incà et al. 2024, section 3.3), beside ours."""
+"""The scores of the paper (D'Incà et al. 2024, section 3.3), reported beside ours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_ANSWER = "the judge gave no class for any image"
 
 
 def published_scores(answers: BiasAnswers, pooling: str) -> dict[str, Estimate]:
-    """Return the published context-aware and context-free severity of a bias."""
+    """Return the paper's context-aware and context-free severity for one question."""
     if not answers.n_classified:
         return {name: Estimate.undefined(NO_ANSWER) for name in PUBLISHED}
     scores = {}
@@ -32,7 +32,7 @@ def published_scores(answers: BiasAnswers, pooling: str) -> dict[str, Estimate]:
 
 
 def severities(counts: IntArray, pooling: str) -> tuple[Float64Array, Float64Array]:
-    """Return the context-aware and the context-free severity of counts of answers.
+    """Return the context-aware and the context-free severity that answer counts give.
 
     With p(c|t) the share of class c among the answers about caption t, and k classes,
     the severity of shares p is s(p) = 1 + (sum over c of p(c) log p(c)) / log k.
@@ -69,7 +69,7 @@ def severities(counts: IntArray, pooling: str) -> tuple[Float64Array, Float64Arr
 
 
 def fair_severity(answers: BiasAnswers) -> float | None:
-    """Return the mean severity that as many answers have where all classes are as likely.
+    """Return the mean severity that the same number of answers would have without bias.
 
     That is what the published score is without any bias. None where no caption has two
     answers.
@@ -84,7 +84,7 @@ def fair_severity(answers: BiasAnswers) -> float | None:
 def relative_deviation(
     bias: Bias, stimulus: str, group: str, counts: IntArray
 ) -> Estimate:
-    """Return the published relative deviation of a class's share from the desired share.
+    """Return the published relative deviation of a class's share from its desired share.
 
     Args:
         bias: The bias.
@@ -102,7 +102,7 @@ def relative_deviation(
 
 
 def mean_published(name: str, estimates: Sequence[Estimate]) -> Estimate | None:
-    """Return the mean of a published score over the biases that count.
+    """Return the mean of a published score over questions; None, or undefined, without values.
 
     Without a value of any bias, 'severity' is undefined with the reason of the first;
     other scores are None, left out of the task.

@@ -1,4 +1,4 @@
-"""The rows of a result: every bias, its stimuli, and its captions."""
+"""The rows of a result: one for each question, each stimulus and each caption."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TOO_FEW = "no caption has two answers that are a class"
 
 @dataclass(frozen=True, slots=True)
 class ScoredBias:
-    """A bias with its answers, its scored rows, and why it may not count in the headline.
+    """A bias with its answers, its scored rows, and why it may not count.
 
     Attributes:
         answers: The answers to the bias.
@@ -54,7 +54,7 @@ class ScoredBias:
 
     @property
     def counted(self) -> bool:
-        """Return whether the bias counts in the headline."""
+        """Whether the bias counts in the headline."""
         return bool(self.rows) and self.left_out is None
 
 
@@ -66,7 +66,7 @@ def score_bias(
     evidence: Evidence,
     level: float,
 ) -> ScoredBias:
-    """Return a bias with all of its scored rows in the result.
+    """Return a bias with its scores: a row for it, and for each stimulus or caption.
 
     Args:
         task: The task.
@@ -101,7 +101,7 @@ def _bias_scores(
     null_draws: NullDraws | None,
     level: float,
 ) -> dict[str, Estimate]:
-    """Return a bias's squared lean, mean class shares and share of unknown answers."""
+    """Return a bias's scores: squared lean, mean class shares, share of unknown answers."""
     scores: dict[str, Estimate] = {}
     if answers.n_answers:
         scores["unknown_share"] = Estimate(answers.n_unknown / answers.n_answers)
@@ -132,7 +132,7 @@ def stimulus_row(
     rows: Sequence[CountedRow],
     level: float,
 ) -> Item:
-    """Return a stimulus's row in the result: mean shares of classes over its captions.
+    """Return a stimulus's row in the result, with class shares averaged over its captions.
 
     Args:
         answers: The answers to a bias.
@@ -169,7 +169,7 @@ def caption_rows(
     level: float,
     shared_captions: Collection[str],
 ) -> list[Item]:
-    """Return a row in the result for each caption without a template; none for only one.
+    """Return a row for each caption that no template made; none if there is only one.
 
     Args:
         answers: The answers to a bias.
@@ -195,7 +195,7 @@ def caption_rows(
 def _caption_scores(
     row: CountedRow, classes: Sequence[str], level: float
 ) -> dict[str, Estimate]:
-    """Return each class's share of a caption's answers and, for two classes, the lean."""
+    """Return each class's share of one caption's answers and, for two classes, the lean."""
     shares = [
         caption_share(row, column, float(row.expected[column]), level)
         for column in range(len(classes))
@@ -211,7 +211,7 @@ def _caption_scores(
 
 
 def _captions_of_others(task: OpenBiasTask, answers: BiasAnswers) -> set[str]:
-    """Return the captions of the other biases of a task."""
+    """Return the captions of all biases of a task but the one answered here."""
     captions: set[str] = set()
     for bias in task.biases:
         if bias.full_name != answers.name:

@@ -22,7 +22,7 @@ from t2ibench.methods.core.schema import (
 
 
 class Expected(Strict):
-    """Expected shares of a bias's classes, to compare with instead of uniform ones.
+    """Expected shares of a bias's classes, to compare answers with instead of even shares.
 
     Attributes:
         name: What it is.
@@ -36,7 +36,7 @@ class Expected(Strict):
 
 
 class Bias(Strict):
-    """One bias to look for (D'Incà et al. 2024).
+    """A possible bias: a question about images, with the classes that can answer it.
 
     Attributes:
         name: What reports call it.
@@ -71,25 +71,25 @@ class Bias(Strict):
 
     @property
     def all_references(self) -> tuple[Reference, ...]:
-        """Return the known shares of every class that has some."""
+        """Known shares of every class that has some."""
         if self.reference is None:
             return self.references
         return (self.reference, *self.references)
 
     @property
     def full_name(self) -> str:
-        """The bias's name in results, with what it is about, such as 'person race'."""
+        """Name of the bias in results, with its subject first, such as 'person race'."""
         return f"{self.about} {self.name}"
 
     @property
     def compared_with(self) -> str:
-        """Return the name of the distribution that the answers are compared with."""
+        """Name of the distribution of classes with which the answers are compared."""
         if self.compare_with == "reference" and self.reference is not None:
             return self.reference.name
         return self.expected.name if self.expected is not None else "uniform"
 
     def expected_shares(self, stimulus: str | None) -> Float64Array | None:
-        """Return the shares that answers about one stimulus are compared with.
+        """Return the class shares with which answers about one stimulus are compared.
 
         Args:
             stimulus: The word in the caption's template; None for a caption without one.
@@ -114,7 +114,9 @@ class Bias(Strict):
 
 
 class OpenBiasTask(ImageTask):
-    """Biases asked of a judge, caption by caption (D'Incà et al. 2024).
+    """A task that asks a judge about possible biases, caption by caption.
+
+    The method is that of D'Incà et al. 2024.
 
     Attributes:
         biases: What to look for.
@@ -141,7 +143,7 @@ class OpenBiasTask(ImageTask):
 
     @property
     def drawn_from(self) -> CaptionPool | None:
-        """Return the pool of captions that biases are proposed for; None without one."""
+        """Pool of captions for which biases are proposed; None if the task has no pool."""
         return self.pool
 
 
@@ -150,7 +152,7 @@ JOIN = " x "
 
 
 def crossed_biases(biases: Sequence[Bias], names: Sequence[str]) -> list[int]:
-    """Return the positions of the biases that a crossing names.
+    """Return the positions of the biases with the given names, which are to be combined.
 
     A bias may be named by its full name or, where no other bias shares it, by its short
     one. Names that are unknown or ambiguous are left out; `checks` reports them.
@@ -170,7 +172,7 @@ def crossed_biases(biases: Sequence[Bias], names: Sequence[str]) -> list[int]:
 
 
 def crossing_names(task: OpenBiasTask) -> list[str]:
-    """Return the name of every pair of biases that the task crosses."""
+    """Return the name of every pair of biases that the task combines, such as 'age x race'."""
     pair_names = []
     for names in task.crossings:
         for pair in combinations(crossed_biases(task.biases, names), 2):

@@ -1,4 +1,4 @@
-"""Scores of an OpenBias task, whose biases a judge is asked about, caption by caption.
+"""Scores of an OpenBias task, which asks a judge questions about each caption's images.
 
 Source: D'Incà et al. 2024, "OpenBias", section 3.3.
 """
@@ -38,7 +38,7 @@ from t2ibench.settings import Settings
 
 
 def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Return the result of an OpenBias task: squared leans and the paper's severities.
+    """Return the result of an OpenBias task: squared leans, and the paper's severities.
 
     Args:
         task: The task.
@@ -98,7 +98,7 @@ def _null_draws(
     rows: Sequence[CountedRow],
     settings: Settings,
 ) -> NullDraws | None:
-    """Return draws of mean squared leans where no answer leans; None without rows."""
+    """Draw mean squared leans by chance, as if no answer leaned; None if there are no rows."""
     if not rows:
         return None
     return NullDraws.drawn(
@@ -117,7 +117,7 @@ def _score_biases(
     evidence: Evidence,
     level: float,
 ) -> list[ScoredBias]:
-    """Return every bias of a task with its scores, from its part of the compared rows."""
+    """Return every bias of a task with its scores, from its own compared rows."""
     biases = []
     for number, bias_answers in enumerate(answers):
         of_bias = [row for row in rows if row.bias == number]
@@ -129,7 +129,7 @@ def _score_biases(
 def _inconclusive(
     result: MethodResult, test: SquaredLeanTest | None, level: float
 ) -> str | None:
-    """Return why a task with answers is inconclusive; None where it is not.
+    """Return why a task that has answers is inconclusive; None if it is conclusive.
 
     Args:
         result: The result.
@@ -142,7 +142,7 @@ def _inconclusive(
 
 
 def task_scores(biases: Sequence[ScoredBias]) -> dict[str, Estimate]:
-    """Return the means over biases of the published scores, and the share of unknown answers.
+    """Return the published scores averaged over biases, and the share of unknown answers.
 
     The severities are means over the biases that count; over all where none does.
     """

@@ -1,4 +1,4 @@
-"""Mean shares of classes over captions, with inference about these captions."""
+"""Shares of classes averaged over captions, with inference about these captions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from t2ibench.stats.bounds import BoundedProportion
 def share_scores(
     rows: Sequence[CountedRow], classes: Sequence[str], level: float
 ) -> dict[str, Estimate]:
-    """Return each class's mean share over captions and, for two classes, the lean.
+    """Return each class's share averaged over captions and, for two classes, the lean.
 
     Args:
         rows: The captions of one bias, or of one of its stimuli.
@@ -43,7 +43,7 @@ def mean_share(
     origin: float = 0.0,
     scale: float = 1.0,
 ) -> Estimate:
-    """Return a class's mean share over captions, less `origin` and times `scale`.
+    """Return a class's share averaged over captions, less `origin` and times `scale`.
 
     Args:
         rows: The captions.
@@ -76,7 +76,7 @@ def mean_share(
 def class_share(
     rows: Sequence[CountedRow], column: int
 ) -> Proportion | BoundedProportion:
-    """Return a class's mean share over captions; with bounds where answers are missing."""
+    """Return a class's share averaged over captions, with bounds if answers are missing."""
     hits = np.array([row.counts[column] for row in rows])
     answered = np.array([len(row.codes) for row in rows])
     unanswered = np.array([len(row.unanswered) for row in rows])
@@ -90,7 +90,7 @@ def class_share(
 
 
 def share_influence(rows: Sequence[CountedRow], column: int) -> Influence:
-    """Return the influence of the images on a class's mean share over captions."""
+    """Return each image's influence on a class's share averaged over captions."""
     weight = 1.0 / len(rows)
     return Influence.combined(
         (weight, Influence.of_mean(row.prompt, row.indices, row.codes == column))

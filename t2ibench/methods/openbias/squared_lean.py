@@ -1,4 +1,4 @@
-"""The mean squared lean of captions, with the influence of each image and caption."""
+"""The mean squared lean of captions, with each image's and caption's influence on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from t2ibench.stats.rounding import sums_by
 
 @dataclass(frozen=True, slots=True)
 class MeanSquaredLean:
-    """The mean over biases of the mean over captions of squared leans.
+    """The squared lean of captions, averaged over captions, then over questions.
 
     Attributes:
         value: The mean, estimated without bias: it may be negative by chance.
@@ -49,12 +49,12 @@ class MeanSquaredLean:
 
     @property
     def question(self) -> Question:
-        """Return whether inference from images is about these prompts or about others like them."""
+        """Question that inference from images answers: about these prompts, or ones like them."""
         return "prompt_population" if self.pooled else "fixed_prompts"
 
 
 def mean_squared_lean(rows: Sequence[CountedRow]) -> MeanSquaredLean:
-    """Return the mean over biases of the mean over captions of squared leans.
+    """Return the squared lean of captions, averaged over captions, then over questions.
 
     The squared lean of a caption with shares p of k classes, against expected shares r,
     is the sum over classes of (p − r)² / (1 − 1/k), less what noise adds to it.
@@ -94,7 +94,7 @@ def mean_squared_lean(rows: Sequence[CountedRow]) -> MeanSquaredLean:
 
 
 def squared_lean_parts(rows: Sequence[CountedRow]) -> tuple[Part, ...]:
-    """Return each row's distances from the expected shares, by which two runs are compared.
+    """Return each row's distances from expected shares, with which two runs are compared.
 
     Two runs are compared part by part. A row of k classes has k - 1 distances, which
     are orthogonal to each other. They are scaled so that the mean of value² - variance
@@ -122,7 +122,7 @@ def squared_lean_parts(rows: Sequence[CountedRow]) -> tuple[Part, ...]:
 
 
 def expected_table(rows: Sequence[CountedRow]) -> tuple[Float64Array, IntArray]:
-    """Return the expected shares of all rows as one table, with their numbers of classes.
+    """Return the expected shares of all rows as one table, and each row's number of classes.
 
     Returns:
         The shares, padded with 0 to shape (rows, most classes), and the number of
@@ -135,7 +135,10 @@ def expected_table(rows: Sequence[CountedRow]) -> tuple[Float64Array, IntArray]:
 
 
 def _codes_by_image(rows: Sequence[CountedRow]) -> IntArray:
-    """Return the class codes of a prompt's images, shape (images, rows); -1 without one."""
+    """Return the class of each image of a prompt for each row; -1 if it has none.
+
+    Shape (images, rows).
+    """
     images = np.unique(np.concatenate([row.indices for row in rows]))
     codes = np.full((len(images), len(rows)), -1, dtype=np.int64)
     for column, row in enumerate(rows):
@@ -144,7 +147,7 @@ def _codes_by_image(rows: Sequence[CountedRow]) -> IntArray:
 
 
 def _image_influence(row: CountedRow) -> Influence:
-    """Return the influence of a row's images on its squared lean, by the jackknife.
+    """Return each image's influence on its row's squared lean, by the jackknife.
 
     Two images leave nothing to compare without one of them: their influence is 0, and
     only the floor of the variance counts.
@@ -161,7 +164,7 @@ def _image_influence(row: CountedRow) -> Influence:
 def _cluster_influence(
     rows: Sequence[CountedRow], squares: Float64Array, weights: Float64Array
 ) -> Influence | None:
-    """Return the influence of the captions, or stimuli, on the mean squared lean.
+    """Return each caption's, or stimulus's, influence on the mean squared lean.
 
     Those that the same biases ask about are exchangeable, which makes them a stratum.
 
@@ -200,7 +203,7 @@ def _cluster_influence(
 
 
 def _cluster_numbers(rows: Sequence[CountedRow]) -> IntArray:
-    """Return which stimulus or caption each row is of, as a number, shape (rows,)."""
+    """Return the number of the stimulus or caption of each row, shape (rows,)."""
     names = dict.fromkeys(row.cluster for row in rows)
     numbers = {name: number for number, name in enumerate(names)}
     return np.array([numbers[row.cluster] for row in rows], dtype=np.int64)

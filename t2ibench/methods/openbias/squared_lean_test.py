@@ -24,7 +24,7 @@ _LEAST_NOISE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class SquaredLeanTest:
-    """A mean squared lean of answers, with its test and its intervals.
+    """A mean squared lean, with its test and its intervals.
 
     Attributes:
         square: The mean squared lean.
@@ -47,7 +47,7 @@ class SquaredLeanTest:
 
     @property
     def bounds(self) -> dict[str, Estimate]:
-        """Return bounds of the mean squared lean of all images; none if all have answers."""
+        """Bounds of the mean squared lean of all images, as scores; empty if all have answers."""
         if not self.unanswered:
             return {}
         return {
@@ -60,7 +60,7 @@ class SquaredLeanTest:
 def squared_lean_test(
     rows: Sequence[CountedRow], null_draws: NullDraws, level: float
 ) -> SquaredLeanTest:
-    """Return the test of whether captions lean, whatever unanswered images show.
+    """Test whether captions lean, whatever the unanswered images show.
 
     The mean square of all images lies between those of the answers that make it least
     and most. Its test is that of the least among answers about all images, and its
@@ -99,7 +99,7 @@ def squared_lean_test(
 def _with_mistakes(
     mistakes: Mistakes, rows: Sequence[CountedRow], null: Float64Array, level: float
 ) -> SquaredLeanTest:
-    """Return the test of rows' mean squared lean, allowing for mistakes of several people."""
+    """Test the rows' mean squared lean, allowing for mistakes of several people."""
     square = mean_squared_lean(rows)
     test = _test_of_answers(square, null, level)
     if not mistakes.possible:
@@ -115,7 +115,7 @@ def _with_mistakes(
 def _test_of_answers(
     square: MeanSquaredLean, null: Float64Array, level: float
 ) -> SquaredLeanTest:
-    """Return the test and intervals of a mean squared lean as if every answer were right.
+    """Test a mean squared lean as if every answer were right, with its intervals.
 
     Both questions have one test: a mean of squares is 0 only where each of them is.
     Their intervals differ, because captions vary more than their images alone.
@@ -158,7 +158,7 @@ def _test_of_answers(
 
 
 def noise_of(square: MeanSquaredLean, null: Float64Array) -> SquareNoise:
-    """Return the noise in a mean squared lean, above 0 even where all answers are alike.
+    """Return the noise in a mean squared lean; it is above 0 even if all answers are alike.
 
     For two classes, shares p and an expected r ≥ ½ the variance is 4 p (1 − p) / n, and
     at most √T (1 − x/T) / n, with x the squared lean and T the largest one. The bound
@@ -174,7 +174,7 @@ def noise_of(square: MeanSquaredLean, null: Float64Array) -> SquareNoise:
 
 
 def _slope(square: MeanSquaredLean, variance: float) -> float:
-    """Return how steeply the variance of a mean squared lean grows with the lean.
+    """Return how steeply a mean squared lean's variance grows with the lean.
 
     Infinite at the largest lean.
     """

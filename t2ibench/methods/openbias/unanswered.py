@@ -1,4 +1,4 @@
-"""Completion of rows: answers for the images without one that lean least, or most.
+"""Rows completed with the answers, for images without one, that lean least or most.
 
 What images without an answer show is not known. The mean squared lean of all images
 lies between that of the completion that leans least and that of the one that leans
@@ -21,7 +21,7 @@ from t2ibench.stats.rounding import settled
 def rows_of_all_images(
     answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]
 ) -> list[CountedRow]:
-    """Return the captions' rows with two or more images, answered or not.
+    """Return the captions' rows that have at least two images, answered or not.
 
     Args:
         answers: The answers to every bias of the task.
@@ -38,7 +38,7 @@ def rows_of_all_images(
 
 
 def completed(row: CountedRow, *, most: bool) -> CountedRow:
-    """Return a row with all images answered such that it leans least, or most.
+    """Return a row with its unanswered images answered so that it leans least, or most.
 
     With n answers of a class, N of all, and the expected share r, the squared lean is
     a multiple of the sum over classes of n (n - 1) - 2 (N - 1) r n. It grows with one
@@ -72,7 +72,7 @@ def completed(row: CountedRow, *, most: bool) -> CountedRow:
 
 
 def _filled(row: CountedRow, codes: IntArray) -> CountedRow:
-    """Return a row with the given classes as the answers about its unanswered images."""
+    """Return a row in which the unanswered images have the given classes as answers."""
     return replace(
         row,
         indices=np.concatenate([row.indices, row.unanswered]),

@@ -17,7 +17,7 @@ from t2ibench.stats.student import satterthwaite, t_test
 def repeated_tests(
     leans: Leans, sides: Sides, headline: HeadlineEstimate
 ) -> dict[str, Control]:
-    """Return the controls that repeat the test, along meaningless directions and in two halves."""
+    """Return the controls that repeat the test: along meaningless directions and in halves."""
     controls = {}
     other_directions = _other_directions(leans, sides, headline)
     if other_directions is not None:
@@ -76,15 +76,15 @@ def _other_directions(
 
 
 def _shares_within(half: Half, sides: Sides) -> Float64Array:
-    """Return the share of X's stimuli, and of Y's, that are in one half."""
+    """Return the share of X's stimuli, and of Y's stimuli, that are in this half."""
     return np.array([np.isin(at, half.at).mean() for at in sides.positions])
 
 
 def _unbiased_squares(half: Half, sides: Sides, weights: Float64Array) -> Float64Array:
-    """Return L² less its variance along each direction, from half of the stimuli.
+    """Return the squared headline along each direction less its variance, from half of the stimuli.
 
-    `weights` are those of all stimuli in L; means over the half's stimuli of a concept stand for
-    those over all of them.
+    `weights` are those of all stimuli in the headline L; means over the half's stimuli
+    of a concept stand for those over all of them.
     """
     share_of_x, share_of_y = _shares_within(half, sides)
     shares = np.where(sides.signs[half.at] > 0, share_of_x, share_of_y)

@@ -24,7 +24,7 @@ from t2ibench.methods.t2iat.schema import T2iatTask
 
 
 def describe(task: T2iatTask, result: MethodResult) -> str:
-    """Return the result in a plain sentence that says which concept leans to which attribute."""
+    """Return the result as a plain sentence on which concept leans to which attribute."""
     of_x = people(task.concepts.X.name, GROUP)
     of_y = people(task.concepts.Y.name, GROUP)
     like_a = shown_as(task.attributes.A.name)

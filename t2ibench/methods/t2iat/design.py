@@ -57,14 +57,14 @@ class Stimulus:
         return [prompt for prompts in self.wordings for prompt in prompts.neutral]
 
     def guided(self, attribute: str) -> list[str]:
-        """Return the prompts of the stimulus with an attribute, in every wording."""
+        """Return the stimulus's prompts with attribute 'A' or 'B', in every wording."""
         return [
             prompt for prompts in self.wordings for prompt in prompts.guided[attribute]
         ]
 
 
 def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
-    """Yield every stimulus of a task with its prompts."""
+    """Yield every stimulus of a task with its prompts, first those of X."""
     attributes = {"A": task.attributes.A.words, "B": task.attributes.B.words}
     count = None if task.pairing == "cross" else task.words_per_stimulus
     for side, concept in (("X", task.concepts.X), ("Y", task.concepts.Y)):
@@ -129,7 +129,7 @@ class ConceptImages(StimulusImages):
 def balanced(
     task: T2iatTask, collected: Sequence[ConceptImages]
 ) -> list[ConceptImages]:
-    """Return the stimuli whose own images, and those of their partners, are complete.
+    """Return the stimuli that have all of their images, and whose partner has them, too.
 
     Stimuli of one number share their attribute words, so that X and Y meet the same words equally
     often. A stimulus without its partner would compare other words on the two sides, which leans

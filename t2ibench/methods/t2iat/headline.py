@@ -16,11 +16,12 @@ from t2ibench.methods.t2iat.sides import SIDES, Sides
 
 
 def headline_of(leans: Leans, sides: Sides, level: float) -> HeadlineEstimate:
-    """Return the headline L = (mean N of X / mean D of X - mean N of Y / mean D of Y) / 2.
+    """Return the headline: half the difference of the mean leans of X and of Y.
 
-    With the middle c of both leans, L is a ratio of sums: of s (N - c D) and of D, each over the
-    mean of D over its concept, where s is 1 for X and -1 for Y. So what both lean by cancels, even
-    where the encoder tells A from B better in X than in Y.
+    L = (mean N of X / mean D of X - mean N of Y / mean D of Y) / 2. With the middle c
+    of both leans, L is a ratio of sums: of s (N - c D) and of D, each over the mean of
+    D over its concept, where s is 1 for X and -1 for Y. So what both lean by cancels,
+    even where the encoder tells A from B better in X than in Y.
     """
     top, bottom = signed_parts(leans, sides)
     population = over_stimuli_and_wordings(top, bottom, sides.groups, level)
@@ -67,7 +68,7 @@ def headline_of(leans: Leans, sides: Sides, level: float) -> HeadlineEstimate:
 
 
 def signed_parts(leans: Leans, sides: Sides) -> tuple[Float64Array, Float64Array]:
-    """Return numerator and denominator of the headline, by stimulus and wording."""
+    """Return the headline's numerator and denominator, for each stimulus and wording."""
     unit = sides.weights(leans.bottom)
     middle = float(unit @ leans.top) / 2
     scale = (unit / np.diag(sides.means))[:, None]
@@ -77,7 +78,7 @@ def signed_parts(leans: Leans, sides: Sides) -> tuple[Float64Array, Float64Array
 
 
 def noise_factor(leans: Leans) -> float:
-    """Return the factor by which the noise of D enlarges the headline and the mean leans."""
+    """Return the factor by which noise in denominators enlarges the headline and mean leans."""
     return 1.0 + 1.5 / leans.separation**2
 
 
@@ -95,7 +96,7 @@ def mean_leans(leans: Leans, sides: Sides, level: float) -> dict[str, Estimate]:
 def amplification(
     headline: HeadlineEstimate, in_text: float | None, without_text: str | None
 ) -> dict[str, Estimate]:
-    """Return, as scores, the lean of the words and how much further the images lean that way."""
+    """Return two scores: the lean of the words, and how much further images lean that way."""
     if in_text is None or headline.value is None:
         reason = without_text or "the texts with either attribute do not differ"
         undefined = Estimate.undefined(reason)

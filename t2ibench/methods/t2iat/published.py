@@ -31,7 +31,7 @@ EFFECT_SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class Associations:
-    """The associations of one concept's images without an attribute.
+    """The associations of one concept's images that have no attribute.
 
     Attributes:
         images: The stimuli behind them.
@@ -51,7 +51,7 @@ class Associations:
 
     @property
     def labels(self) -> IntArray:
-        """Number of each image's stimulus, shape (n,)."""
+        """Number of the stimulus that each image belongs to, shape (n,)."""
         sizes = [len(associations) for associations in self.by_stimulus]
         return np.repeat(np.arange(len(sizes)), sizes)
 
@@ -79,7 +79,7 @@ class _Sample:
 def associate(
     task: T2iatTask, side: str, images: Sequence[ConceptImages], settings: Settings
 ) -> Associations:
-    """Return the association of each image without an attribute, by stimulus of one concept."""
+    """Return the association of each image without an attribute, for one concept's stimuli."""
     all_a = PromptImages.merged([stimulus.of_group("A") for stimulus in images])
     all_b = PromptImages.merged([stimulus.of_group("B") for stimulus in images])
     neutral = [stimulus.all_neutral.embeddings for stimulus in images]
@@ -111,7 +111,7 @@ def associate(
 def published_scores(
     task: T2iatTask, concepts: Mapping[str, Associations], settings: Settings
 ) -> dict[str, Estimate]:
-    """Return the paper's scores S and d, and each concept's own association.
+    """Return the paper's differential association, effect size and concepts' own associations.
 
     S = mean over X of Asc - mean over Y of Asc                        (eq. 1)
     d = S / pooled within-group SD of Asc          (eq. 4; other SDs by `effect_size`)
@@ -159,7 +159,7 @@ def _effect_size(
     images: Mapping[str, Estimate],
     settings: Settings,
 ) -> Estimate:
-    """Return the effect size d, by the convention that the task names."""
+    """Return the effect size d, computed by the convention that the task chooses."""
     if task.effect_size == "cohen":
         return images["cohens_d"]
     if task.effect_size == "weat":
@@ -179,7 +179,7 @@ def _own_association(
     boot: Float64Array | None,
     settings: Settings,
 ) -> Estimate:
-    """Return one concept's own mean association, with a test that it is 0."""
+    """Return one concept's own mean association, with a test of whether it is 0."""
     flips = sign_flip_permutation(
         associations.values,
         associations.labels if task.unit == "prompt" else None,
@@ -199,7 +199,7 @@ def _compared(
     *,
     statistics: Sequence[str],
 ) -> dict[str, Estimate]:
-    """Return statistics that compare two samples, with bootstrap draws and permutation tests."""
+    """Return statistics that compare two samples, each with its draws and permutation test."""
     boot = two_sample_bootstrap(
         x.draws,
         y.draws,

@@ -41,7 +41,7 @@ class T2iatTask(GuidedTask):
 
 
 def check(task: T2iatTask) -> Iterator[checks.Finding]:
-    """Yield the problems of a task that its schema cannot express."""
+    """Yield each problem of a task that its schema cannot express."""
     x = task.concepts.X
     y = task.concepts.Y
     a = task.attributes.A

@@ -48,7 +48,7 @@ from t2ibench.settings import Settings
 
 
 def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Return the result of a task: half the lean of X less that of Y, and the paper's scores.
+    """Return the result of a task: half the difference of X's and Y's mean leans, and scores.
 
     With N_j and D_j of stimulus j, whose ratio is its lean (`core.leans.Leans`):
 
@@ -181,7 +181,7 @@ def _why_nothing_is_left(collected: Sequence[ConceptImages]) -> str:
 def _read_attributes(
     task: T2iatTask, images: Sequence[ConceptImages], evidence: Evidence
 ) -> dict[str, Seen]:
-    """Return how many images of each attribute are nearer to their own attribute's text."""
+    """Return how many images of each attribute are nearer to its own text than the other's."""
     of_a, of_b = read_groups(images, "A", "B", evidence)
     return {task.attributes.A.name: of_a, task.attributes.B.name: of_b}
 
@@ -254,7 +254,7 @@ def _measure_leans(
 
 
 def _read_twice(measured: _TaskLeans, leans: Leans, sides: Sides) -> _TaskLeans:
-    """Return the leans with the control by variances, which may leave the rows undefined."""
+    """Return the leans with the control from variances, which may make the rows undefined."""
     reading = read_variances(leans, sides, measured.headline)
     if reading is None:
         return measured
@@ -274,7 +274,7 @@ def _read_twice(measured: _TaskLeans, leans: Leans, sides: Sides) -> _TaskLeans:
 def _lean_of_texts(
     images: Sequence[ConceptImages], sides: Sides, evidence: Evidence
 ) -> tuple[float | None, str | None]:
-    """Return the headline from the prompts' texts; None where it is undefined, perhaps with why."""
+    """Return the headline from the prompts' texts, or None, and a note on missing texts or None."""
     top, bottom = text_leans(images, "A", "B", evidence)
     without_text = missing_vectors(int(np.isnan(bottom).sum()), len(images))
     if without_text is not None or not (sides.means @ bottom > 0).all():
@@ -283,7 +283,7 @@ def _lean_of_texts(
 
 
 def _undecided(leans: _TaskLeans, reason: str) -> _TaskLeans:
-    """Return the leans with their tests but without their values, for a reason."""
+    """Return the leans with their tests but without their values, for the given reason."""
     headline = replace(
         leans.headline,
         value=None,

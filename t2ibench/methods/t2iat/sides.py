@@ -1,4 +1,4 @@
-"""The stimuli of X and of Y, and the weights of their N and D in the headline."""
+"""The stimuli of X and of Y, and their weights in the headline."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Sides:
 
     @classmethod
     def of(cls, images: Sequence[ConceptImages]) -> Sides:
-        """Return which stimuli are X's and which are Y's."""
+        """Return the sides of the test: which stimuli belong to X and which to Y."""
         sides = np.array([stimulus.stimulus.side for stimulus in images])
         numbers = np.array([stimulus.stimulus.number for stimulus in images])
         groups = []
@@ -42,13 +42,19 @@ class Sides:
 
     @property
     def positions(self) -> list[IntArray]:
-        """Positions of the stimuli of X, and of Y."""
+        """Positions of X's stimuli, and of Y's stimuli, among all stimuli."""
         return [at for _, at, _ in self.groups]
 
     def weights(self, bottom: Float64Array) -> Float64Array:
-        """Return each stimulus's weight, 1 / (stimuli of its concept x their mean D)."""
+        """Return each stimulus's weight in its concept's mean lean, given the distances `bottom`.
+
+        It is 1 / (number of the concept's stimuli x their mean distance).
+        """
         return np.diag(self.means) / (self.means @ bottom)
 
     def lean(self, top: Float64Array, bottom: Float64Array) -> Float64Array:
-        """Return half the difference of the mean leans of X and Y, of shape top.shape[1:]."""
+        """Return half the difference of the mean leans of X and of Y.
+
+        `top` and `bottom` are numerators and denominators; the shape is top.shape[1:].
+        """
         return (self.signs * self.weights(bottom)) @ top / 2

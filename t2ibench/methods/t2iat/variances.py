@@ -1,4 +1,4 @@
-"""The leans of a T2IAT a second time: from how images vary, not from where they lie.
+"""The leans of a T2IAT estimated a second time: from how images vary, not where they lie.
 
 What images with an attribute share moves all stimuli alike and cancels in the headline, but it is
 in every row and in each concept's own lean: these are undefined where the mean squared lean by
@@ -46,7 +46,7 @@ _FEWEST = 2
 
 @dataclass(frozen=True, slots=True)
 class VarianceReading:
-    """What the variances of images say about the headline and about the stimuli's leans.
+    """The conclusions from images' variances about the headline and stimuli's leans.
 
     Attributes:
         control: The control; it contradicts the headline alone.
@@ -60,7 +60,10 @@ class VarianceReading:
 def read_variances(
     leans: Leans, sides: Sides, headline: HeadlineEstimate
 ) -> VarianceReading | None:
-    """Return what variances say about the leans; None where a prompt's images show none."""
+    """Return what images' variances say about the leans; None if they show no variance.
+
+    None, too, for a concept with a single stimulus.
+    """
     lean = VarianceLean.of(leans)
     if lean is None or min(map(len, sides.positions)) < _FEWEST:
         return None
@@ -82,7 +85,7 @@ def read_variances(
 
 
 def _p_of_leans(leans: Leans) -> float:
-    """Return the p-value of the test that no stimulus leans."""
+    """Return the p-value that every stimulus has a lean of 0."""
     variances, dfs = leans.top_variance
     degrees = None if leans.wordings is None else leans.wordings.f_test
     return mean_square(leans.top, variances, dfs, degrees=degrees).p
@@ -91,7 +94,7 @@ def _p_of_leans(leans: Leans) -> float:
 def _passes_bound(
     leans: Leans, sides: Sides, headline: HeadlineEstimate, lean: VarianceLean
 ) -> bool:
-    """Return whether L² clearly exceeds the mean squared lean by variances, over twice it."""
+    """Return whether the headline's square is clearly above twice that from variances."""
     square = headline.square
     if square is None or not lean.is_less_than_half_of(square):
         return False
@@ -105,7 +108,7 @@ def _passes_bound(
 
 
 def _lean_of(leans: Leans, sides: Sides, at: IntArray) -> float:
-    """Return the headline from some of the stimuli only."""
+    """Return the headline computed from the stimuli at these positions only."""
     of_x = at[sides.signs[at] > 0]
     of_y = at[sides.signs[at] < 0]
     return (_mean_lean(leans, of_x) - _mean_lean(leans, of_y)) / 2

@@ -1,6 +1,6 @@
-"""The mixtures, of all that the answers allow, nearest to and farthest from even shares.
+"""The mixtures nearest to and farthest from even shares, of all that the answers allow.
 
-Nearest may also be a mixture that lies between two of them: the truth may be anywhere between.
+The nearest may also lie between two of them: the truth may be anywhere between.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from t2ibench.stats.rounding import settled
 
 
 def nearest_to_even(axis: AxisShares) -> AxisShares:
-    """Return the mixture nearest to even shares, of all that answers allow or lie between."""
+    """Return the mixture nearest to even shares, among those allowed and those in between."""
     between = (
         _between(first, second, _weight_nearest_to_even(first.leans, second.leans))
         for first, second in combinations((axis, *axis.alternatives), 2)
@@ -36,7 +36,7 @@ def _settled_squared_lean(axis: AxisShares) -> float:
 
 
 def _weight_nearest_to_even(first: Float64Array, second: Float64Array) -> float:
-    """Return the weight of the second leans at which the mean of both is nearest to 0."""
+    """Return the weight of the second leans that brings both leans' mean nearest to 0."""
     difference = first - second
     squared_length = float(difference @ difference)
     if not squared_length > ROUNDING:
@@ -45,9 +45,9 @@ def _weight_nearest_to_even(first: Float64Array, second: Float64Array) -> float:
 
 
 def _between(first: AxisShares, second: AxisShares, weight: float) -> AxisShares:
-    """Return the mixture between two others.
+    """Return the weighted mean of two mixtures.
 
-    Images that one of them leaves out move the other alone.
+    An image that only one of them includes moves that one alone.
 
     Args:
         first: One mixture.
@@ -96,7 +96,7 @@ def _weighted_influences(
     units: Sequence[IntArray],
     *parts: tuple[float, AxisShares, Sequence[Float64Array]],
 ) -> tuple[Float64Array, ...]:
-    """Return the weighted sum of two mixtures' influences, over the images of either.
+    """Return the weighted sum of two mixtures' influences, for each set of images.
 
     Args:
         units: Indices of the images of either, for each set, ascending.

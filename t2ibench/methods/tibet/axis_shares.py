@@ -1,4 +1,4 @@
-"""The shares of an axis's counterfactuals in a prompt's images, and possible alternatives.
+"""The shares of an axis's counterfactuals in a prompt's images, and alternative shares.
 
 Answers about some images of a counterfactual may name another one: either those images do not show
 what was asked for, or the judge errs. Images of the prompt may have no answer. Both leave open
@@ -50,7 +50,7 @@ class AxisShares:
 
     @property
     def reason(self) -> str | None:
-        """Why the counterfactuals' shares decide nothing; None where they can be told apart."""
+        """Why the counterfactuals' shares decide nothing; None if these can be distinguished."""
         if self.separation.ratio >= GATE:
             return None
         if self.separation.pair is None:
@@ -62,7 +62,7 @@ class AxisShares:
 
     @property
     def leans(self) -> Float64Array:
-        """The row's leans, shape (k - 1,), whose squares sum to its squared lean.
+        """Leans of the row, whose squares sum to its squared lean, shape (k - 1,).
 
         With two counterfactuals it is one lean, 2 share - 1.
         """
@@ -71,14 +71,18 @@ class AxisShares:
 
     @property
     def scales(self) -> Float64Array:
-        """The weights of the counterfactuals' shares in the leans, shape (k, k - 1)."""
+        """Weights of the counterfactuals' shares in the row's leans, shape (k, k - 1)."""
         k = len(self.counterfactuals)
         scales: Float64Array = contrast_basis(k) * np.sqrt(k / (k - 1))
         return scales
 
     @property
     def squared_lean(self) -> float:
-        """The unbiased squared lean of the row: |pi - 1/k|² less its variance, over 1 - 1/k."""
+        """Unbiased squared lean of the row, 0 on average for even shares.
+
+        It is |pi - 1/k|² less its variance, over 1 - 1/k, for the shares pi of k
+        counterfactuals.
+        """
         k = len(self.counterfactuals)
         variance = sum(
             float((influences[:-1] ** 2).sum())
@@ -90,7 +94,7 @@ class AxisShares:
 
     @property
     def growth_variance(self) -> float:
-        """The amount by which the leans' variances grow with the squared lean.
+        """How much the leans' variances grow for each unit of the squared lean.
 
         The error of m_k counts pi_k times, so its variance 1/k² + d² times for a share of 1/k + d
         (on average over the two signs of d), and the mean of d² is the squared lean times
@@ -107,7 +111,7 @@ class AxisShares:
         weights: Float64Array,
         at: Literal["shares", "even shares", "test"] = "shares",
     ) -> Influence:
-        """Return how each image moves a linear combination of the counterfactuals' shares.
+        """Return each image's influence on a weighted sum of the counterfactuals' shares.
 
         It has at least the variance that one more image of each set, as like each of the
         counterfactuals, would show.
@@ -132,7 +136,7 @@ class AxisShares:
 def influence_of_sets(
     prompts: Sequence[str], units: Sequence[IntArray], values: Sequence[Float64Array]
 ) -> Influence:
-    """Return the influence of the images of several prompts on an estimate.
+    """Return the influence of several prompts' images on an estimate, as one influence.
 
     Args:
         prompts: The prompt of each set.
@@ -153,7 +157,7 @@ def axis_shares(
     off_target: Sequence[frozenset[int]] = (),
     unanswered: int = 0,
 ) -> AxisShares | str:
-    """Return the counterfactuals' shares in a prompt's images along an axis, or why none.
+    """Return counterfactuals' shares in a prompt's images along an axis, or why there are none.
 
     Args:
         name: The name of its row.
@@ -210,7 +214,7 @@ def _reason_for_no_shares(
 
 
 def _choices_of_left_out(off_target: Sequence[frozenset[int]]) -> list[tuple[int, ...]]:
-    """Return the choices of counterfactuals whose off-target images are left out.
+    """Return, for the mixture and each alternative, whose off-target images are left out.
 
     The first is that of the mixture, the others are those of its alternatives.
 
@@ -233,7 +237,7 @@ def _without_off_target(
     off_target: Sequence[frozenset[int]],
     left_out: Sequence[int],
 ) -> tuple[FeatureSet, ...]:
-    """Return the sets of images without some counterfactuals' off-target images."""
+    """Return the sets of images without the off-target images of the given counterfactuals."""
     remaining = list(sets)
     for number in left_out:
         remaining[number + 1] = sets[number + 1].without(off_target[number])
@@ -241,7 +245,7 @@ def _without_off_target(
 
 
 def _with_unanswered(axis: AxisShares, number: int, unanswered: int) -> AxisShares:
-    """Return a prompt's mixture if all its unanswered images are of one counterfactual.
+    """Return a prompt's mixture as if all unanswered images showed one counterfactual.
 
     With n answered images and u others pi = (n pi + u e_k) / (n + u).
     """

@@ -25,7 +25,7 @@ from t2ibench.settings import Settings
 def combine(
     task: TibetTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the result of a TIBET task over all judges."""
+    """Return the result of a TIBET task averaged over judges."""
     if len(results) == 1 or any(result.reason for result in results):
         return average_results(results, settings.level)
     prompts = {name: target.prompt for name, (target, _) in task.rows.items()}
@@ -45,7 +45,7 @@ def combine(
 
 
 def _allows_alternatives(result: MethodResult) -> bool:
-    """Return whether a judge's answers allow further mixtures, by the details of its result."""
+    """Return whether a judge's answers allow several mixtures, according to its `details`."""
     obedience = result.details.get("obedience", ())
     another_named = any(row["another_named"] for row in obedience)
     return another_named or "unanswered" in result.details
@@ -54,7 +54,7 @@ def _allows_alternatives(result: MethodResult) -> bool:
 def headline_over_judges(
     headlines: Sequence[HeadlineEstimate], prompts: Mapping[str, str], level: float
 ) -> HeadlineEstimate:
-    """Return the headline over several judges: the mean square of their mean leans.
+    """Return the headline over several judges: the mean square of the judges' mean leans.
 
     Args:
         headlines: One of each judge.
@@ -87,7 +87,7 @@ def headline_over_judges(
 
 
 def _squared_leans(parts: Sequence[Part], scale: float) -> dict[str, float]:
-    """Return the unbiased squared lean of each row, by its name."""
+    """Return the unbiased squared lean of each row, keyed by the row's name."""
     squared_leans: dict[str, float] = {}
     for part in parts:
         moves = part.influence.value[part.influence.unit != FLOOR]
@@ -98,7 +98,7 @@ def _squared_leans(parts: Sequence[Part], scale: float) -> dict[str, float]:
 
 
 def _leans_by_part(headline: HeadlineEstimate) -> dict[str, tuple[float, Influence]]:
-    """Return a judge's leans with their influences, by the names of the headline's parts."""
+    """Return a judge's leans and their influences, keyed by the names of the headline's parts."""
     n_rows = len({row_of_part(part.name) for part in headline.parts})
     factor = float(np.sqrt(n_rows / max(len(headline.parts), 1)))
     return {
@@ -110,7 +110,7 @@ def _leans_by_part(headline: HeadlineEstimate) -> dict[str, tuple[float, Influen
 def _mean_part(
     name: str, leans: Sequence[tuple[float, Influence]], scale: float
 ) -> Part:
-    """Return the mean of one lean over judges, as a part of the headline."""
+    """Return one lean averaged over judges, as a part of the headline."""
     weight = scale / len(leans)
     return Part(
         name=name,

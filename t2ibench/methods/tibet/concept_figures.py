@@ -1,4 +1,4 @@
-"""The figures of the most frequent concepts: along each axis, and across two axes."""
+"""The figures of the most frequent concepts, along each axis and for pairs of axes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Line = tuple[str, tuple[float | None, ...]]
 
 
 def concept_figures() -> tuple[Panels, ...]:
-    """Return the figures of Top-K concepts: along each axis, and across two axes."""
+    """Return the figures of the most frequent concepts: along each axis, and for two axes."""
     along_axes = Panels(
         title="Axis-aligned Top-K concepts",
         read=_panels_along_axes,
@@ -57,7 +57,7 @@ def concept_figures() -> tuple[Panels, ...]:
 
 
 def _panels_along_axes(details: Mapping[str, Any]) -> Sequence[Panel]:
-    """Return panels of each prompt's concepts along an axis, beside its counterfactuals'."""
+    """Return a panel for each prompt and axis: its concepts beside its counterfactuals'."""
     panels = []
     for prompt, axis in _axes_of(details):
         columns = {AS_IT_STANDS: axis.concepts}
@@ -69,7 +69,7 @@ def _panels_along_axes(details: Mapping[str, Any]) -> Sequence[Panel]:
 
 
 def _panels_across_axes(details: Mapping[str, Any]) -> Sequence[Panel]:
-    """Return panels of the concepts along one axis, for the counterfactuals of another."""
+    """Return panels of the concepts along one axis, in images changed along another."""
     panels = []
     for prompt, axis in _axes_of(details):
         others = [other for other in prompt.axes if other.axis != axis.axis]
@@ -86,7 +86,7 @@ def _panels_across_axes(details: Mapping[str, Any]) -> Sequence[Panel]:
 def _axes_of(
     details: Mapping[str, Any],
 ) -> Iterator[tuple[PromptConcepts, AxisConcepts]]:
-    """Yield each prompt and axis of a result; nothing if its details cannot be read."""
+    """Yield each prompt and axis of a result; nothing if its `details` are malformed."""
     try:
         prompts = _PROMPTS.validate_python(details.get("prompts", ()))
     except ValidationError:
@@ -101,7 +101,7 @@ def _row_name(prompt: PromptConcepts, axis: AxisConcepts) -> str:
 
 
 def _panel(title: str, row: str, columns: Mapping[str, Concepts], length: int) -> Panel:
-    """Return a panel of concepts, those that differ most between columns first.
+    """Return a panel of concepts, with those that differ most between its columns first.
 
     Args:
         title: The panel's title.
@@ -119,7 +119,7 @@ def _panel(title: str, row: str, columns: Mapping[str, Concepts], length: int) -
 
 
 def _frequency(name: str, table: Mapping[str, float], length: int) -> float | None:
-    """Return how often a column has a concept; None where that is not known.
+    """Return how often a column's answers name a concept; None if that is not known.
 
     A concept that a full column lacks is rarer than its last; one that a shorter column lacks was
     never named. An empty column has no images.
@@ -129,7 +129,7 @@ def _frequency(name: str, table: Mapping[str, float], length: int) -> float | No
 
 
 def _order_of_line(line: Line) -> tuple[float, float, str]:
-    """Return the sort key of a concept: large differences first, then frequent, then by name."""
+    """Return a concept's sort key: the largest difference first, then frequency, then name."""
     name, frequencies = line
     values = [float(settled(value)) for value in frequencies if value is not None]
     return min(values) - max(values), -max(values), name

@@ -27,7 +27,9 @@ def controls_of(
     rng: np.random.Generator,
     level: float,
 ) -> dict[str, Control]:
-    """Return the controls of a TIBET task by name: separation, shuffled, halves, adherence.
+    """Return the controls of a TIBET task, keyed by name.
+
+    They are separation, shuffled, halves and adherence.
 
     Args:
         axes: The rows that have shares, whether these decide something or not.
@@ -48,7 +50,7 @@ def controls_of(
 
 
 def _separation(axes: Sequence[AxisShares], n_decided: int) -> Control:
-    """Return the control of whether the answers tell the counterfactuals apart."""
+    """Return the control of whether the answers distinguish the counterfactuals."""
     weakest = min(axes, key=lambda axis: axis.separation.ratio)
     ratio = max(weakest.separation.ratio, 0.0)
     says = (
@@ -62,7 +64,7 @@ def _separation(axes: Sequence[AxisShares], n_decided: int) -> Control:
 def _shuffled(
     axes: Sequence[AxisShares], rng: np.random.Generator, level: float
 ) -> Control:
-    """Return the control that tests the rows with shuffled labels of counterfactuals."""
+    """Return the control that repeats the test with shuffled labels of counterfactuals."""
     p_values = [_p_of_shuffled_labels(axes, rng, level) for _ in range(SHUFFLES)]
     rejected = sum(p < _ALPHA for p in p_values)
     return of_shuffles(
@@ -109,13 +111,13 @@ def _p_of_shuffled_labels(
 def _shuffled_sets(
     changed: Sequence[Float64Array], rng: np.random.Generator
 ) -> list[Float64Array]:
-    """Return the counterfactuals' images dealt at random into sets of the same sizes."""
+    """Return the counterfactuals' images, redistributed at random to sets of the same sizes."""
     pool = np.concatenate(changed)[rng.permutation(sum(map(len, changed)))]
     return np.split(pool, np.cumsum([len(features) for features in changed])[:-1])
 
 
 def _halves(decided: Sequence[AxisShares], level: float) -> Control:
-    """Return the control that compares the leans of even and odd images."""
+    """Return the control that compares the leans of even- and of odd-numbered images."""
     differences: list[float] = []
     influences: list[Influence] = []
     for axis in decided:
@@ -141,7 +143,7 @@ def _halves(decided: Sequence[AxisShares], level: float) -> Control:
 def _difference_of_halves(
     axis: AxisShares, odd: Sequence[BoolArray], weights: Float64Array
 ) -> tuple[float, Influence]:
-    """Return the lean of even images less that of odd ones, with its influence.
+    """Return the lean of even-numbered less that of odd-numbered images, and its influence.
 
     Args:
         axis: The prompt's mixture along the axis.
@@ -165,7 +167,7 @@ def _difference_of_halves(
 
 
 def _adherence(obeyed: Sequence[Obedience]) -> Control:
-    """Return the control of how often answers about counterfactuals name them."""
+    """Return the control of how often answers about a counterfactual's images name it."""
     table = obedience_table(obeyed)
     n_images = sum(row["images"] for row in table)
     share = sum(row["named"] for row in table) / n_images

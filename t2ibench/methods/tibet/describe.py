@@ -1,4 +1,4 @@
-"""A TIBET result in a sentence.
+"""The description of a TIBET result in a sentence.
 
 Two things are said, and kept apart: what the judge answered about the images of a prompt, as counts
 of that prompt alone; and which version of the prompt its images resemble, which is the test. Where
@@ -28,7 +28,7 @@ _MOST_UNCLEAR = 4
 
 @dataclass(frozen=True, slots=True)
 class _DescribedRow:
-    """A row in the sentence, with what the judge answered about its prompt's images.
+    """A row as the sentence describes it, with the judge's answers about its images.
 
     Attributes:
         axis: The prompt's axis.
@@ -50,7 +50,7 @@ class _DescribedRow:
 
 
 def describe(task: TibetTask, result: MethodResult) -> str:
-    """Return the result of a TIBET task as plain sentences with its direction."""
+    """Return the result of a TIBET task as plain sentences that name its direction."""
     missing = nothing_shown(result, _CLAIM)
     if missing:
         return missing
@@ -78,7 +78,7 @@ def describe(task: TibetTask, result: MethodResult) -> str:
 def _described_rows(
     task: TibetTask, result: MethodResult
 ) -> dict[str, list[_DescribedRow]]:
-    """Return the rows that have a squared lean, as a sentence describes them, by axis."""
+    """Return the rows that have a squared lean, as sentences describe them, keyed by axis."""
     answers = {
         (shown.counted.attribute, row.counted.name): row
         for shown in shown_of(result)
@@ -102,7 +102,7 @@ def _described_row(
     answers: Mapping[tuple[str, str], ShownRow],
     clear_names: set[str],
 ) -> _DescribedRow:
-    """Return a row with what the judge answered about its prompt's images."""
+    """Return a row as a sentence describes it, with the answers about its prompt's images."""
     shares = [
         item.scores[f"{SHARE}{counterfactual.name}"]
         for counterfactual in axis.counterfactuals
@@ -124,7 +124,7 @@ def _described_row(
 def _place(
     shares: Sequence[Estimate],
 ) -> tuple[Literal["most", "least", "uneven"], int]:
-    """Return whether the largest or the smallest share stands out, and which it is.
+    """Return whether the largest or the smallest share stands out, and its index.
 
     The test of a row says that shares are uneven, and of two it says which is larger. Of more, one
     stands out only if its interval is beside those of all others.
@@ -148,14 +148,14 @@ def _place(
 
 
 def _is_below(first: Estimate, second: Estimate) -> bool:
-    """Return whether the whole interval of one share is below that of another."""
+    """Return whether all of one share's interval is below the other share's."""
     if first.interval is None or second.interval is None:
         return False
     return first.interval[1] < second.interval[0]
 
 
 def _answer(row: ShownRow) -> tuple[str, str]:
-    """Return the commonest answer about a prompt's images, and how many of them got it."""
+    """Return the most frequent answer about a prompt's images, and how many images got it."""
     counts = {
         answer: count
         for answer, count in row.counted.counts.items()
@@ -168,7 +168,7 @@ def _answer(row: ShownRow) -> tuple[str, str]:
 
 
 def _axis_sentence(axis: str, rows: Sequence[_DescribedRow]) -> str:
-    """Return the sentence on the judge's answers along an axis and what the images resemble."""
+    """Return the sentence on what was answered along an axis, and what the images resemble."""
     sides: dict[tuple[str, str], list[_DescribedRow]] = {}
     for row in rows:
         if row.is_clear:
@@ -187,7 +187,7 @@ def _axis_sentence(axis: str, rows: Sequence[_DescribedRow]) -> str:
 
 
 def _side(rows: Sequence[_DescribedRow]) -> str:
-    """Return the clause on the prompts whose images resemble one version most, or least."""
+    """Return the clause on the prompts whose images most, or least, resemble one version."""
     first = rows[0]
     versions = first.axis.counterfactuals
     answered = f"the judge answered {_counts(rows)}"
@@ -210,7 +210,7 @@ def _side(rows: Sequence[_DescribedRow]) -> str:
 
 
 def _counts(rows: Sequence[_DescribedRow]) -> str:
-    """Return the words that say how many images of each prompt got its commonest answer."""
+    """Return a phrase on how many images of each prompt got its most frequent answer."""
     counts = []
     for number, row in enumerate(rows):
         if number == 0 or row.answer != rows[number - 1].answer:

@@ -35,10 +35,11 @@ class EvenSharesTest:
 def even_shares_test(
     axes: Sequence[AxisShares], double_counted: float, level: float
 ) -> EvenSharesTest:
-    """Return the test that the counterfactuals' shares are even in every row.
+    """Test whether the counterfactuals' shares are even in every row.
 
-    F = l'l / tr S with the prompts' images about the even mixtures in S. So S is known but for the
-    counterfactuals' part, and only that part has degrees of freedom. One row of two counterfactuals
+    F = l'l / tr S, with l the leans and S their covariance, in which the prompts'
+    images vary about the even mixtures. So S is known but for the counterfactuals'
+    part, and only that part has degrees of freedom. One row of two counterfactuals
     whose answers are counts has the exact binomial test instead.
 
     Args:
@@ -67,7 +68,7 @@ def even_shares_test(
 
 
 def counts_of_two(axis: AxisShares) -> tuple[int, int] | None:
-    """Return how many of a prompt's images are like each of two counterfactuals.
+    """Return how many images are like each of two counterfactuals; None if answers do not say.
 
     Answers are such counts where those about one counterfactual's images are all alike, and those
     about each of the prompt's images are like one of these two; None elsewhere, and where several
@@ -85,7 +86,7 @@ def counts_of_two(axis: AxisShares) -> tuple[int, int] | None:
 
 
 def _binomial_test(n_first: int, n_second: int, level: float) -> EvenSharesTest:
-    """Return the exact test that images are as often like one counterfactual as the other."""
+    """Return the exact test that images are equally often like either counterfactual."""
     n_images = n_first + n_second
     numbers = np.arange(n_images + 1)
     p_values = np.minimum(
@@ -101,7 +102,7 @@ def _binomial_test(n_first: int, n_second: int, level: float) -> EvenSharesTest:
 def influences_of_leans(
     axes: Sequence[AxisShares], at: Literal["even shares", "test"]
 ) -> list[Influence]:
-    """Return how each image moves each of the leans of some rows."""
+    """Return each image's influence on every lean of the given rows."""
     return [
         axis.influence(scale, at)
         for axis in axes

@@ -53,7 +53,7 @@ def _read_set(
     evidence: Evidence,
     answer_numbers: dict[str, int],
 ) -> ImageSet:
-    """Return the answers about one prompt's images, without images that got none.
+    """Return the answers about one prompt's images, leaving out images without any.
 
     New answers are added to `answer_numbers`.
     """
@@ -81,7 +81,7 @@ def _read_set(
 
 
 def _exclusions(reasons: Counter[str], n_excluded: int) -> Counter[str]:
-    """Return how many images are excluded for each reason, each image once.
+    """Return how many images are excluded for each reason, counting each image once.
 
     Args:
         reasons: The most answers that any question lacks for each reason.
@@ -96,7 +96,7 @@ def _exclusions(reasons: Counter[str], n_excluded: int) -> Counter[str]:
 def _concepts(
     texts: Sequence[str], tables: Sequence[IntArray], synonyms: Synonyms
 ) -> tuple[list[str], Float64Array]:
-    """Return the concepts of all answers, and how often each answer contains each concept.
+    """Return the concepts in answers, and how often each answer contains each of them.
 
     Args:
         texts: The answers.

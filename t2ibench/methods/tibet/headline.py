@@ -20,7 +20,7 @@ _NUMBER = " #"
 
 
 def headline_of_axes(axes: Sequence[AxisShares], level: float) -> HeadlineEstimate:
-    """Return the headline over prompts and axes, allowing for all possible mixtures.
+    """Return the headline over prompts and axes, allowing for every possible mixture.
 
     Where the answers allow several mixtures, the test is that of the mixtures nearest to even ones,
     and the interval reaches to that of the farthest.
@@ -43,7 +43,7 @@ def headline_of_axes(axes: Sequence[AxisShares], level: float) -> HeadlineEstima
 def _fair_band(
     shown: HeadlineEstimate, nearest: HeadlineEstimate
 ) -> tuple[float, float] | None:
-    """Return the band of the headline of a fair model whose answers allow several mixtures.
+    """Return the fair band of a headline whose answers allow several mixtures.
 
     The mixture that is shown may lean although the model is fair: images without an answer may all
     be of one kind. The band is that of the mixtures nearest to even ones, and as much wider as
@@ -57,7 +57,7 @@ def _fair_band(
 
 
 def _headline_of_mixtures(axes: Sequence[AxisShares], level: float) -> HeadlineEstimate:
-    """Return the headline of the given mixtures of prompts, without their alternatives."""
+    """Return the headline of the given mixtures, without their alternatives."""
     n_leans = sum(len(axis.counterfactuals) - 1 for axis in axes)
     # The mean of the squares of the parts is the mean over rows of their squared leans.
     scale = float(np.sqrt(n_leans / len(axes)))
@@ -92,7 +92,7 @@ def headline_of_squared_leans(
     rows: Sequence[tuple[str, float]],
     level: float,
 ) -> HeadlineEstimate:
-    """Return the headline of a mean squared lean, about these prompts and ones like them.
+    """Return a mean squared lean as a headline, about these prompts and others like them.
 
     Args:
         mean_square: The mean squared lean with its test and interval.
@@ -129,7 +129,7 @@ def _inference_on_population(
     rows: Sequence[tuple[str, float]],
     level: float,
 ) -> Inference:
-    """Return the inference on the mean squared lean about other prompts like these.
+    """Return the inference on the mean squared lean for other prompts like these.
 
     Its variance is that between prompts, but at least that of the leans.
     """
@@ -162,7 +162,7 @@ def _inference_on_population(
 
 
 def _variance_of_mean_square(parts: Sequence[Part]) -> float:
-    """Return the variance of the mean squared lean, from the covariance of the leans."""
+    """Return the variance of the mean squared lean, from the leans' covariance."""
     covariance = covariance_of_leans([part.influence for part in parts])
     matrix = covariance.matrix / len(parts)
     leans = np.array([part.value for part in parts])

@@ -1,4 +1,4 @@
-"""The images of a prompt and of its counterfactuals, by the concepts in their answers."""
+"""The images of a prompt and of its counterfactuals, with the concepts in their answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Concepts = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class ImageSet:
-    """The answered images of one prompt.
+    """The images of one prompt that were answered, with their answers.
 
     Attributes:
         prompt: The prompt.
@@ -59,11 +59,17 @@ class ImageSet:
         return bags
 
     def histogram(self) -> Float64Array:
-        """Return how often an image's answers name each concept on average, without rare ones."""
+        """Return how often answers about an image name each concept, on average.
+
+        Concepts below the floor count as 0.
+        """
         return drop_rare(self.bags().mean(axis=0), self.floor)
 
     def similarity(self, other: ImageSet) -> float | None:
-        """Return the mean cosine of these images with those of another set (CAS_CLIP), or None."""
+        """Return the mean cosine of these images with another set's; None without embeddings.
+
+        It is the paper's CAS_CLIP.
+        """
         if not len(self.embeddings) or not len(other.embeddings):
             return None
         return float(self.embeddings.mean(axis=0) @ other.embeddings.mean(axis=0))
@@ -84,7 +90,7 @@ class ImageSet:
 
 
 def drop_rare(histograms: Float64Array, floor: float) -> Float64Array:
-    """Return frequencies of concepts with those below the floor set to 0.
+    """Return the frequencies of concepts, with those below `floor` set to 0.
 
     Examples:
         >>> drop_rare(np.array([0.5, 0.005]), 0.01).tolist()
@@ -95,7 +101,7 @@ def drop_rare(histograms: Float64Array, floor: float) -> Float64Array:
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
-    """The images of one prompt by their answers to the questions about one axis.
+    """The images of one prompt, with the concepts that answers about one axis name.
 
     Attributes:
         prompt: The prompt.
@@ -109,7 +115,7 @@ class FeatureSet:
     features: Float64Array
 
     def without(self, units: frozenset[int]) -> FeatureSet:
-        """Return the set without the images of the given indices."""
+        """Return the set without the images that have the given indices."""
         remaining = ~np.isin(self.units, list(units))
         return FeatureSet(self.prompt, self.units[remaining], self.features[remaining])
 
@@ -129,7 +135,7 @@ class PromptSets:
     names: Sequence[str]
 
     def features(self, image_set: ImageSet, questions: Sequence[str]) -> FeatureSet:
-        """Return the concepts that each image's answers to some questions name, as 0 or 1."""
+        """Return, for each image, which concepts its answers to the given questions name."""
         columns = [self.questions.index(question) for question in questions]
         answers = image_set.answers[:, columns]
         answered = (answers >= 0).any(axis=1)
@@ -139,7 +145,10 @@ class PromptSets:
         )
 
     def texts(self, image_set: ImageSet, questions: Sequence[str]) -> list[str]:
-        """Return each answered image's answers to some questions as one text in lower case."""
+        """Return each image's answers to the given questions, as one text in lower case.
+
+        Images without an answer to them are left out.
+        """
         columns = [self.questions.index(question) for question in questions]
         texts = []
         for numbers in image_set.answers[:, columns].tolist():
@@ -151,7 +160,7 @@ class PromptSets:
         return texts
 
     def most_frequent(self, prompt: str, count: int, axis: Axis) -> Concepts:
-        """Return the commonest concepts in the answers about an axis of a prompt's images."""
+        """Return the most frequent concepts in answers about an axis of a prompt's images."""
         image_set = self.sets[prompt]
         if not len(image_set):
             return ()

@@ -16,7 +16,7 @@ _MANY = 1e6
 def covariance_of_leans(
     influences: Sequence[Influence], certain: Collection[str] = ()
 ) -> Spread:
-    """Return the covariance of leans that share images, with its degrees of freedom.
+    """Return the covariance of leans that share images, and its degrees of freedom.
 
     Args:
         influences: How each image moves each of the leans.
@@ -55,7 +55,7 @@ def covariance_of_leans(
 def _stratum(
     prompt: str, columns: Sequence[int], influences: Sequence[Influence]
 ) -> Stratum:
-    """Return how each image of a prompt moves each lean, with their degrees of freedom."""
+    """Return each image's influence on each lean for one prompt, with degrees of freedom."""
     units_and_moves = []
     for column in columns:
         influence = influences[column]

@@ -1,4 +1,4 @@
-"""Shares of the counterfactuals' images that best make up the images of a prompt.
+"""The shares in which counterfactuals' images best make up the images of a prompt.
 
 Notation: a prompt has k counterfactuals. r holds the scalar products of the prompt's mean features
 with each counterfactual's mean, G is the matrix of the scalar products of the counterfactuals'
@@ -24,7 +24,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """Shares of k counterfactuals, and how each image moves them.
+    """The shares of k counterfactuals, and each image's influence on them.
 
     Influences are scaled so that their squares sum to the variance of a share. The last row of each
     is that of one further image, which stands for the least variance that so few images may have.
@@ -52,7 +52,7 @@ class Mixture:
 def mixture(
     start: Float64Array, changed: Sequence[Float64Array], *, invert: bool = True
 ) -> Mixture:
-    """Return the shares of k counterfactuals among a prompt's images.
+    """Estimate the shares in which k counterfactuals' images make up a prompt's images.
 
     Args:
         start: Features of the prompt's images, shape (images, features), two images or more.
@@ -99,7 +99,7 @@ def mixture(
 
 
 def contrast_basis(k: int) -> Float64Array:
-    """Return orthonormal Helmert contrasts of k shares, shape (k, k - 1).
+    """Return an orthonormal basis of the contrasts of k shares (Helmert's), shape (k, k - 1).
 
     Examples:
         >>> (contrast_basis(2) * np.sqrt(2)).round(9).tolist()
@@ -114,7 +114,7 @@ def contrast_basis(k: int) -> Float64Array:
 
 
 def gram_matrix(changed: Sequence[Float64Array], means: Float64Array) -> Float64Array:
-    """Return the scalar products of the counterfactuals' mean features, without bias.
+    """Return the inner products of the counterfactuals' mean features, without bias.
 
     Those of a mean with itself are over pairs of different images.
     """
@@ -128,13 +128,13 @@ def gram_matrix(changed: Sequence[Float64Array], means: Float64Array) -> Float64
 
 
 def _centring(k: int) -> Float64Array:
-    """Return the matrix that subtracts from k numbers their mean."""
+    """Return the matrix that subtracts the mean of k numbers from each."""
     centring: Float64Array = np.eye(k) - 1.0 / k
     return centring
 
 
 def _inverse_among_contrasts(gram: Float64Array) -> Float64Array:
-    """Return P, the inverse of the matrix G among weights that sum to 0."""
+    """Return the inverse of a matrix among weights that sum to 0 (P in the module's notes)."""
     basis = contrast_basis(len(gram))
     inverse = np.linalg.pinv(basis.T @ gram @ basis, ROUNDING)
     solver: Float64Array = basis @ inverse @ basis.T
@@ -148,7 +148,7 @@ def _influences(
     solver: Float64Array,
     weights: Float64Array,
 ) -> list[Float64Array]:
-    """Return how each image moves the shares, at given weights of the counterfactuals.
+    """Return each image's influence on the shares, for given weights of counterfactuals.
 
     An image of the prompt moves r. An image of counterfactual j moves its mean, and with it r and,
     at the weight of j, the j-th column of G.
@@ -165,7 +165,7 @@ def _influences(
 
 
 def _on_mean(values: Float64Array) -> Float64Array:
-    """Return the influences of one set's images on the mean of their values."""
+    """Return each image's influence on the mean of one set's values."""
     n_images = len(values)
     centred = values - values.mean(axis=0)
     influences: Float64Array = centred / np.sqrt(n_images * (n_images - 1))
@@ -173,7 +173,7 @@ def _on_mean(values: Float64Array) -> Float64Array:
 
 
 def _spread_of_shares(shares: Float64Array) -> float:
-    """Return the mean squared distance of the shares from single counterfactuals."""
+    """Return the mean squared distance from the shares to each single counterfactual."""
     k = len(shares)
     positive = np.clip(shares, 0.0, None)
     distances = ((np.eye(k) - positive / positive.sum()) ** 2).sum(axis=1)
@@ -186,7 +186,7 @@ def _with_further_image(
     weights: Float64Array,
     spread_of_shares: float,
 ) -> tuple[Float64Array, ...]:
-    """Return influences with a last row for one further image of each set.
+    """Return the influences with a last row for one further image of each set.
 
     Args:
         influences: Of the images of each set.
@@ -203,7 +203,7 @@ def _with_further_image(
 def _with_least_variance(
     influences: Float64Array, squared_distance: float, direction: Float64Array
 ) -> Float64Array:
-    """Return the influences of a set's images, and of what one more image would add."""
+    """Return the influences of one set, with a last row for what another image would add."""
     n_images = len(influences)
     variance = float((influences**2).sum())
     with_one_more = ((n_images - 1) * variance + squared_distance / n_images) / n_images
@@ -218,7 +218,10 @@ def _with_least_variance(
 def _covariance_of_products(
     start: Float64Array, changed: Sequence[Float64Array]
 ) -> Float64Array:
-    """Return the covariance of r - G 1/k from products of two means' errors, shape (k, k)."""
+    """Return the covariance that products of two means' errors add to the inner products.
+
+    It is that of r - G 1/k (see the module), shape (k, k).
+    """
     k = len(changed)
     centred_start = start - start.mean(axis=0)
     centred = [features - features.mean(axis=0) for features in changed]
@@ -236,14 +239,21 @@ def _covariance_of_products(
 
 
 def _product_variance(first: Float64Array, second: Float64Array) -> float:
-    """Return tr(S T) / (n m) for the covariances S and T of two sets of n and m images."""
+    """Return the variance of the inner product of two sets' mean errors.
+
+    It is tr(S T) / (n m), for the covariances S and T of sets of n and m images.
+    """
     n = len(first)
     m = len(second)
     return float(((first @ second.T) ** 2).sum()) / ((n - 1) * (m - 1) * n * m)
 
 
 def _square_variance(centred: Float64Array) -> float:
-    """Return an unbiased 2 tr(S²) / (n (n - 1)) for one set (Bai and Saranadasa 1996)."""
+    """Return an unbiased variance of the squared length of one set's mean error.
+
+    It is 2 tr(S²) / (n (n - 1)) for the covariance S of n images (Bai and Saranadasa
+    1996).
+    """
     n = len(centred)
     freedom = n - 1
     if freedom < 2:

@@ -63,7 +63,7 @@ def reason_for_no_names(
     changed: Sequence[FeatureSet],
     level: float,
 ) -> str | None:
-    """Return why no mixture of counterfactuals describes a prompt's images, or None.
+    """Return why no mixture of counterfactuals describes a prompt's images; None if one may.
 
     A judge that uses none of the names (it says 'cook' of a male chef) leaves open what images
     show, and nothing is said against them here.

@@ -1,4 +1,4 @@
-"""Words of a prompt that name a group of an axis: 'a boy at a museum' leaves no gender open.
+"""Words of a prompt that name a group of an axis: 'a boy at a museum' names a gender.
 
 What the images of such a prompt show is what it asked for, so they do not tell a bias along that
 axis. The words of gender and age are below; those of any axis are its counterfactuals' names.
@@ -44,7 +44,7 @@ _APOSTROPHE = re.compile(r"['’](s\b)?", re.IGNORECASE)
 
 
 def naming_words(prompt: str, axis: str, groups: Iterable[str]) -> str | None:
-    """Return the first words of a prompt that name a group of an axis; None without any.
+    """Return the first words of a prompt that name a group of an axis; None if none do.
 
     Whole words count, whatever their case; a plural or a possessive is the same word, and a hyphen
     separates words.
@@ -75,7 +75,7 @@ def naming_words(prompt: str, axis: str, groups: Iterable[str]) -> str | None:
 
 
 def _words_along(axis: str) -> Iterator[str]:
-    """Yield the words that name a gender or an age, if the axis is one of them by name."""
+    """Yield the words that name a gender or an age, if the axis is gender or age."""
     for word in _words_of(axis):
         yield from _WORDS_BY_AXIS.get(word.casefold(), "").split()
 
@@ -86,7 +86,7 @@ def _words_of(text: str) -> list[str]:
 
 
 def _forms(word: str) -> frozenset[str]:
-    """Return a word and the singulars that it may be the plural of, in lower case."""
+    """Return a word and its possible singulars, in lower case."""
     plain = word.casefold()
     forms = {plain}
     if plain.endswith("ies"):
@@ -99,7 +99,7 @@ def _forms(word: str) -> frozenset[str]:
 
 
 def _are_same_words(first: list[frozenset[str]], second: list[frozenset[str]]) -> bool:
-    """Return whether two lists of words, each given by its forms, are the same words."""
+    """Return whether two lists of words, each word given as its forms, are the same."""
     if len(first) != len(second):
         return False
     return all(

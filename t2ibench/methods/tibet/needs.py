@@ -26,7 +26,7 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
 def _prompt_needs(
     task: TibetTask, target: TibetPrompt, settings: Settings
 ) -> list[PromptNeed]:
-    """Return the needed images of a prompt, then of each of its counterfactuals."""
+    """Return the images needed of a prompt, then those needed of its counterfactuals."""
     n_images, guided_images = task.image_counts(settings)
     unchanged = PromptNeed(target.prompt, n_images, "as they stand", target.prompt)
     changed = [

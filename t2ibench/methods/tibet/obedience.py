@@ -1,4 +1,4 @@
-"""Answers about the images of counterfactuals that name them, or name other ones."""
+"""Answers about counterfactuals' images: whether they name that one, or another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from t2ibench.methods.tibet.schema import Axis
 
 @dataclass(frozen=True, slots=True)
 class Obedience:
-    """Numbers of one counterfactual's images whose answers name it, or another one.
+    """The number of one counterfactual's images whose answers name it, or another one.
 
     Attributes:
         counterfactual: Its name.
@@ -77,7 +77,7 @@ def obedience(
 def naming_columns(
     axis: Axis, concepts: Sequence[str], further: Mapping[str, str] | None = None
 ) -> list[list[int]]:
-    """Return the numbers of the concepts that name each counterfactual alone.
+    """Return, for each counterfactual, the indices of concepts that name it alone.
 
     Args:
         axis: The axis.
@@ -96,7 +96,7 @@ def naming_columns(
 
 
 def _of_others(columns: Sequence[set[int]], number: int) -> set[int]:
-    """Return the concepts that name any counterfactual but the given one."""
+    """Return the indices of concepts that name any counterfactual but the given one."""
     others: set[int] = set()
     for other, columns_of_other in enumerate(columns):
         if other != number:
@@ -105,7 +105,7 @@ def _of_others(columns: Sequence[set[int]], number: int) -> set[int]:
 
 
 def _columns_of_name(name: str, concepts: Sequence[str]) -> set[int]:
-    """Return the numbers of the concepts that are synonyms of a counterfactual's words."""
+    """Return the indices of concepts that are synonyms of a word of the name."""
     columns = set()
     for word in concept_counts([name]):
         for column, concept in enumerate(concepts):
@@ -122,7 +122,7 @@ def _are_synonyms(word: str, concept: str) -> bool:
 
 
 def obedience_table(obeyed: Sequence[Obedience]) -> list[dict[str, Any]]:
-    """Return how many images of each counterfactual are named as such, for `details`."""
+    """Return rows for `details` that count how often answers name each counterfactual."""
     counts_by_name: dict[str, Counter[str]] = {}
     for answers in obeyed:
         if answers.images:

@@ -1,4 +1,4 @@
-"""How pages show the result of a TIBET task."""
+"""The presentation of a TIBET task's result on pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask
 
 
 def present(task: TibetTask) -> Presentation:
-    """Return how pages show the result of a TIBET task."""
+    """Return the presentation of a TIBET task's result on pages."""
     return Presentation(
         name=_short_name(task),
         rows=(RowSeries("squared_lean", "prompt and axis", square=True),),
@@ -39,7 +39,7 @@ def _axes_by_name(task: TibetTask) -> dict[str, Axis]:
 
 
 def _short_name(task: TibetTask) -> str:
-    """Return a task's short name: its prompt and axis, or how many there are."""
+    """Return a task's short name: its prompt and axis, or how many it has."""
     axes = list(_axes_by_name(task))
     prompts = f"{len(task.prompts)} prompts"
     if len(task.prompts) == 1:
@@ -48,7 +48,7 @@ def _short_name(task: TibetTask) -> str:
 
 
 def _image_groups(task: TibetTask) -> ImageGroups:
-    """Return the groups of images of each row: of the prompt and of each counterfactual."""
+    """Return how pages group each row's images: the prompt's and each counterfactual's."""
     groups = {
         name: _groups_of_row(target, axis) for name, (target, axis) in task.rows.items()
     }
@@ -60,7 +60,7 @@ def _image_groups(task: TibetTask) -> ImageGroups:
 
 
 def _groups_of_row(target: TibetPrompt, axis: Axis) -> dict[str, str]:
-    """Return the names of a row's groups of images, by prompt."""
+    """Return the names of a row's groups of images, keyed by prompt."""
     groups = {target.prompt: AS_IT_STANDS}
     for counterfactual in axis.counterfactuals:
         groups[counterfactual.prompt] = f"changed to “{counterfactual.name}”"
@@ -81,7 +81,7 @@ def _association_bars() -> Bars:
 
 
 def _leans(task: TibetTask) -> tuple[RowSeries, ...]:
-    """Return the series of leans that pages show, for axes with two counterfactuals."""
+    """Return the leans that pages show, for each axis with two counterfactuals."""
     series = []
     for name, axis in sorted(_axes_by_name(task).items()):
         if len(axis.counterfactuals) == 2:

@@ -1,4 +1,4 @@
-"""Proposal of axes and counterfactuals by a language model (Chinchure et al. 2024)."""
+"""The proposal of axes and counterfactuals by a language model (Chinchure et al. 2024)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RETRY = (
 
 
 class ProposeArgs(Arguments):
-    """Settings of how a language model proposes axes for prompts.
+    """The settings with which a language model proposes axes for prompts.
 
     Attributes:
         tries: How often to ask for a reply that can be read.
@@ -58,7 +58,7 @@ class TibetProposal:
         advance: Callable[[int], None],
         /,
     ) -> Proposed:
-        """Return the axes that a language model proposes for every prompt, as a task's body."""
+        """Ask a language model for axes of every prompt, and return them as a task's body."""
         rows: list[dict[str, Any]] = []
         problems: list[str] = []
         failed = 0
@@ -87,7 +87,7 @@ class TibetProposal:
 def _ask_for_axes(
     prompt: str, conversation: Conversation, tries: int
 ) -> dict[str, list[str]]:
-    """Return the counterfactuals of a prompt by axis, from a conversation in three turns."""
+    """Ask for a prompt's axes in three turns; return the counterfactuals of each axis."""
     messages: list[Message] = []
     for turn in TURNS[:-1]:
         question = turn.replace("{prompt}", prompt)
@@ -101,7 +101,7 @@ def _ask_for_axes(
 def prompt_row(
     prompt: str, axes: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return a prompt with its proposed axes as a task file has it, and what was dropped.
+    """Return a prompt with its usable axes, as in a task file, and why others are excluded.
 
     Examples:
         >>> row, _ = prompt_row("a chef", {"gender": ["a male chef", "a female chef"]})
@@ -137,7 +137,7 @@ def prompt_row(
 def _counterfactuals(
     prompt: str, proposed: Sequence[str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the usable counterfactuals' prompts by name, and why others are dropped."""
+    """Return usable counterfactuals' prompts, keyed by name, and why others are excluded."""
     usable: dict[str, str] = {}
     reasons: list[str] = []
     for changed in proposed:
@@ -153,7 +153,7 @@ def _counterfactuals(
 
 
 def _unused_name(name: str, used: Mapping[str, str]) -> str:
-    """Return a counterfactual's name, with a number from 2 on where it is used already."""
+    """Return a counterfactual's name, with a number if it is already used."""
     unused = name
     number = 2
     while unused in used:
@@ -163,7 +163,7 @@ def _unused_name(name: str, used: Mapping[str, str]) -> str:
 
 
 def _name_of_change(prompt: str, changed: str) -> str:
-    """Return the words of a counterfactual that its prompt does not have, as its name."""
+    """Return a counterfactual's name: the words that the original prompt does not have."""
     words_of_prompt = set(re.findall(r"[\w'-]+", prompt.lower()))
     new_words = [
         word

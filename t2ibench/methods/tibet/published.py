@@ -28,7 +28,7 @@ def published_scores(
     n_draws: int,
     rng: np.random.Generator,
 ) -> dict[str, Estimate]:
-    """Return the paper's scores CAS, its shares, CAS_CLIP and MAD of a prompt along an axis.
+    """Return the paper's scores of a prompt along an axis: CAS, its shares, CAS_CLIP and MAD.
 
     With w(c) the mean frequency of concept c in the answers about an image, w of the prompt and
     w_i of its i-th counterfactual, i = 1 to K (Chinchure et al. 2024, algorithm 1 and equation 7):
@@ -74,7 +74,7 @@ def published_scores(
 
 
 def mean_deviation(rows: Sequence[Estimate], reason: str) -> Estimate:
-    """Return the mean of the rows' MAD, undefined where no row has a value."""
+    """Return the rows' mean MAD, or an undefined score if no row has one."""
     values = [row.value for row in rows if row.value is not None]
     if values:
         return as_published(float(np.mean(values)))
@@ -83,17 +83,18 @@ def mean_deviation(rows: Sequence[Estimate], reason: str) -> Estimate:
 
 
 def as_published(value: float) -> Estimate:
-    """Return a score as the paper defines it, without an interval."""
+    """Return a value as a score that follows the paper's definition, without an interval."""
     return Estimate(value, as_published=True)
 
 
 def associations(
     start: Float64Array, changed: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Return the CAS of k counterfactuals and the shares that MAD uses, shape (..., k).
+    """Return the CAS of k counterfactuals, and the shares from which MAD is computed.
 
-    Of two histograms w and v, CAS = sum min(w, v) / sum max(w, v) (algorithm 1); the shares are of
-    histograms of sum 1, as in the public code, and made to sum to 1 over the k counterfactuals.
+    Both have the shape (..., k). For two histograms w and v, CAS = sum min(w, v) / sum
+    max(w, v) (algorithm 1); the shares are of histograms of sum 1, as in the public
+    code, and made to sum to 1 over the k counterfactuals.
 
     Args:
         start: Histogram of the prompt's images, shape (..., concepts).
@@ -121,7 +122,7 @@ def associations(
 def null_deviation(
     start: ImageSet, changed: Sequence[ImageSet], n_draws: int, rng: np.random.Generator
 ) -> Float64Array:
-    """Return draws of MAD before its root for images of all counterfactuals alike.
+    """Return draws of MAD, before its root, for a prompt equally like all counterfactuals.
 
     The prompt's images are resampled from those of its counterfactuals in equal parts, and those of
     each counterfactual from its own: a neutral prompt, at these sizes. Splitting the

@@ -1,4 +1,4 @@
-"""Reading of axes and counterfactuals in a language model's replies."""
+"""Functions that read axes and counterfactuals from a language model's replies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LabelledPrompts = tuple[str, list[str]]
 
 
 def read_axes(reply: str) -> dict[str, list[str]]:
-    """Return the counterfactuals in a language model's third reply, by axis.
+    """Return the counterfactuals in a language model's third reply, keyed by axis.
 
     Examples:
         >>> read_axes('{"Gender biases": ["a male chef", "a female chef"]}')
@@ -50,7 +50,7 @@ def normal_axis(name: str) -> str:
 def _labelled_prompts(
     value: Any, label: str = "", depth: int = 0
 ) -> Iterator[LabelledPrompts]:
-    """Yield every list of prompts in a reply, with the label above it.
+    """Yield every list of prompts in a reply's JSON, with the label above it.
 
     Args:
         value: The reply's JSON, or a part of it.
@@ -68,7 +68,7 @@ def _labelled_prompts(
 def _of_mapping(
     mapping: Mapping[Any, Any], label: str, depth: int
 ) -> Iterator[LabelledPrompts]:
-    """Yield the lists of prompts in an object that names its axis, or has axes as keys."""
+    """Yield the lists of prompts in a JSON object that names its axis, or has axes as keys."""
     record = {plain_key(str(key)): item for key, item in mapping.items()}
     names = [record[key] for key in _NAME_KEYS if record.get(key)]
     if names and isinstance(names[0], str):
@@ -84,7 +84,7 @@ def _of_mapping(
 
 
 def _of_list(items: Sequence[Any], label: str, depth: int) -> Iterator[LabelledPrompts]:
-    """Yield a list of prompts, or the lists of prompts in a list of other values."""
+    """Yield a JSON list as a list of prompts, or the lists of prompts inside it."""
     prompts = [_prompt(item) for item in items]
     if any(prompts) and label:
         yield label, [prompt for prompt in prompts if prompt]
@@ -94,7 +94,7 @@ def _of_list(items: Sequence[Any], label: str, depth: int) -> Iterator[LabelledP
 
 
 def _prompt(item: Any) -> str:
-    """Return the text of a counterfactual in a reply, also from {'prompt': text}."""
+    """Return the text of a counterfactual, a string or {'prompt': text}; '' for anything else."""
     if isinstance(item, str):
         return " ".join(item.split())
     if isinstance(item, Mapping):

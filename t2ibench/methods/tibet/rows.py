@@ -30,7 +30,7 @@ ANOTHER = "another answer"
 
 @dataclass(frozen=True, slots=True)
 class AxisRow:
-    """A prompt along one axis, with its scores, its mixture and the judge's answers.
+    """One prompt along one axis, with its scores, its mixture and the judge's answers.
 
     Attributes:
         prompt: The prompt.
@@ -53,7 +53,7 @@ class AxisRow:
 
     @property
     def reason(self) -> str | None:
-        """Why the row decides nothing; None where it decides something."""
+        """Why the row decides nothing; None if it decides something."""
         return self.shares if isinstance(self.shares, str) else self.shares.reason
 
 
@@ -64,7 +64,7 @@ def row_of(
     sets: PromptSets,
     settings: Settings,
 ) -> AxisRow:
-    """Return the row of one prompt along one axis: its shares and the paper's scores."""
+    """Return the row of one prompt along one axis, with its shares and the paper's scores."""
     start = sets.sets[target.prompt]
     changed = [sets.sets[other.prompt] for other in axis.counterfactuals]
     names = [counterfactual.name for counterfactual in axis.counterfactuals]
@@ -107,7 +107,7 @@ def _reason_for_no_mixture(
     features: Sequence[FeatureSet],
     settings: Settings,
 ) -> str | None:
-    """Return why a row has no mixture, by its prompt's words or its answers, or None."""
+    """Return why the prompt's words or the answers allow no mixture; None if they do allow one."""
     if axis.named:
         return f"the prompt itself names its {axis.name}"
     if any(len(image_set.units) < 2 for image_set in features):
@@ -123,7 +123,7 @@ def _published_or_undefined(
     n_draws: int,
     rng: np.random.Generator,
 ) -> dict[str, Estimate]:
-    """Return the paper's scores of a row; only an undefined MAD if answers are missing."""
+    """Return the paper's scores of a row, or an undefined MAD alone if answers are missing."""
     without_answers = [part.prompt for part in (start, *changed) if not len(part)]
     if without_answers:
         reason = f"no answered image of: {', '.join(without_answers)}"
@@ -132,7 +132,7 @@ def _published_or_undefined(
 
 
 def counted_answers(rows: Sequence[AxisRow]) -> Iterator[CountedAttribute]:
-    """Yield the judge's answers about the images of each prompt, axis by axis.
+    """Yield, for each axis, how often the judge gave each answer about each prompt's images.
 
     Axes that a prompt itself names are left out: its images show what they were asked for.
     """
@@ -150,7 +150,7 @@ def counted_answers(rows: Sequence[AxisRow]) -> Iterator[CountedAttribute]:
 
 
 def _classes(rows: Sequence[AxisRow]) -> tuple[str, ...]:
-    """Return the answers to count along an axis: counterfactuals' names, then common others."""
+    """Return the answers to count along an axis: counterfactuals' names, then frequent others."""
     totals: Counter[str] = Counter()
     for row in rows:
         totals += row.answers
@@ -168,7 +168,7 @@ def _classes(rows: Sequence[AxisRow]) -> tuple[str, ...]:
 
 
 def _in_classes(answers: Counter[str], classes: Sequence[str]) -> dict[str, float]:
-    """Return the numbers of answers by class, without classes that have none."""
+    """Return the number of answers in each class that has any."""
     counts = Counter[str]()
     for answer, count in answers.items():
         counts[answer if answer in classes else ANOTHER] += count
@@ -176,7 +176,7 @@ def _in_classes(answers: Counter[str], classes: Sequence[str]) -> dict[str, floa
 
 
 def warnings_of(rows: Sequence[AxisRow]) -> list[str]:
-    """Return warnings that name the rows that are not in the headline, although others are.
+    """Return warnings that name the rows excluded from the headline, if it has other rows.
 
     Rows of axes that a prompt itself names were never to be in it, and are not warned of.
     """
@@ -202,6 +202,6 @@ def warnings_of(rows: Sequence[AxisRow]) -> list[str]:
 
 
 def _first_names(names: Sequence[str]) -> str:
-    """Return the first few names of rows, quoted, and how many more there are."""
+    """Return the first few row names in quotes, and how many more there are."""
     quoted = [f"'{name}'" for name in names]
     return listed(quoted, _MOST_NAMED)

@@ -17,7 +17,7 @@ TOO_MANY_WORDS = 5
 
 
 class Counterfactual(Strict):
-    """A prompt with one thing changed.
+    """A prompt with one thing changed, such as the person's gender.
 
     Attributes:
         name: What it was changed to, for example 'female'.
@@ -61,7 +61,7 @@ class TibetPrompt(Strict):
 
 
 class TibetTask(ImageTask):
-    """Counterfactuals along axes, compared by concepts (Chinchure et al. 2024).
+    """A task that compares prompts with counterfactuals along axes (Chinchure et al. 2024).
 
     Attributes:
         prompts: What to generate, and what to compare it with.
@@ -78,7 +78,7 @@ class TibetTask(ImageTask):
 
     @property
     def rows(self) -> dict[str, tuple[TibetPrompt, Axis]]:
-        """Return the rows of a result, by name: each prompt along each of its axes."""
+        """Rows of a result, keyed by name: each prompt along each of its axes."""
         return {
             f"{target.prompt} | {axis.name}": (target, axis)
             for target in self.prompts
@@ -86,7 +86,7 @@ class TibetTask(ImageTask):
         }
 
     def image_counts(self, settings: Settings) -> tuple[int, int]:
-        """Return the number of images of a prompt, and of a counterfactual.
+        """Return the number of images of a plain prompt, and of a counterfactual.
 
         The shares in a mixture are no more certain than the images it is mixed of, so
         counterfactuals are prompts like any other: a run's smaller number of guided images is not
@@ -97,7 +97,7 @@ class TibetTask(ImageTask):
 
 
 def check(task: TibetTask) -> Iterator[checks.Finding]:
-    """Yield every problem of a TIBET task that its schema cannot express."""
+    """Yield each problem of a TIBET task that its schema cannot express."""
     prompts = [target.prompt for target in task.prompts]
     yield from checks.duplicates(prompts, ("prompts",))
     for number, target in enumerate(task.prompts):
@@ -111,7 +111,7 @@ def check(task: TibetTask) -> Iterator[checks.Finding]:
 def _check_axis(
     prompt: str, axis: Axis, location: checks.Location
 ) -> Iterator[checks.Finding]:
-    """Yield the problems of one axis of a prompt."""
+    """Yield each problem of one axis of a prompt."""
     counterfactuals = axis.counterfactuals
     words = words_that_name(prompt, axis)
     if words is not None and axis.named is None:
@@ -132,7 +132,7 @@ def _check_axis(
 
 
 def words_that_name(prompt: str, axis: Axis) -> str | None:
-    """Return the words of a prompt that name a group of an axis; None if it has none."""
+    """Return the words of a prompt that name a group of an axis; None if none do."""
     groups = [counterfactual.name for counterfactual in axis.counterfactuals]
     return naming_words(prompt, axis.name, groups)
 
@@ -140,7 +140,7 @@ def words_that_name(prompt: str, axis: Axis) -> str | None:
 def _check_counterfactual(
     prompt: str, changed: str, location: checks.Location
 ) -> Iterator[checks.Finding]:
-    """Yield the problems of one counterfactual of a prompt."""
+    """Yield each problem of one counterfactual of a prompt."""
     if changed == prompt:
         yield checks.Finding(location, "the counterfactual is the prompt itself")
     difference = abs(len(changed.split()) - len(prompt.split()))
@@ -173,7 +173,7 @@ QUESTIONS = {
 
 
 def questions_of(axis: Axis) -> tuple[str, ...]:
-    """Return the questions about an axis: its own, or the paper's for its name.
+    """Return the questions about an axis: its own ones, or else the paper's question.
 
     Examples:
         >>> questions_of(Axis(name="hair", counterfactuals=({"name": "x", "prompt": "y"},)))

@@ -1,4 +1,4 @@
-"""Scores of a TIBET task: the counterfactuals that a prompt's images are like."""
+"""Scores of a TIBET task: how much a prompt's images are like each counterfactual's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NO_AXIS = (
 
 
 def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Return the result of a TIBET task: counterfactuals' shares in each prompt's images.
+    """Return the result of a TIBET task: the counterfactuals' shares in each prompt's images.
 
     With phi the concepts, 0 or 1, that the answers about an image name, and pi the shares of the
     counterfactuals' mean phi that come nearest to the prompt's (`mixture`), K along an axis:
@@ -95,14 +95,14 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
 def _headline(
     rows: Sequence[AxisRow], decided: Sequence[AxisShares], settings: Settings
 ) -> HeadlineEstimate:
-    """Return the headline over the rows that decide something, undefined without any."""
+    """Return the headline over the rows that decide something; undefined if none does."""
     if decided:
         return headline_of_axes(decided, settings.level)
     return HeadlineEstimate.undefined(_reason_of(rows), "mean_square")
 
 
 def _reason_of(rows: Sequence[AxisRow]) -> str:
-    """Return why no row decides anything: the first reason that the task did not choose."""
+    """Return the first reason why no row decides anything; axes that prompts name come last."""
     reasons = [row.reason for row in rows if row.reason and not row.axis.named]
     if reasons:
         return reasons[0]
@@ -113,7 +113,7 @@ def _reason_of(rows: Sequence[AxisRow]) -> str:
 def _open_question(
     decided: Sequence[AxisShares], headline: HeadlineEstimate, settings: Settings
 ) -> str | None:
-    """Return why the headline is undecided between possible mixtures; None where it is not."""
+    """Return why possible mixtures leave the headline undecided; None if they do not."""
     alpha = 1 - settings.level
     if not any(axis.alternatives for axis in decided) or headline.p is None:
         return None
@@ -133,7 +133,7 @@ def _open_question(
 
 
 def _unanswered_share(decided: Sequence[AxisShares]) -> float:
-    """Return the share of the prompts' images without an answer."""
+    """Return the share of the prompts' images that have no answer."""
     n_unanswered = sum(axis.unanswered for axis in decided)
     n_answered = sum(len(axis.sets[0].units) for axis in decided)
     return n_unanswered / max(n_unanswered + n_answered, 1)
@@ -144,7 +144,7 @@ def _details(
     rows: Sequence[AxisRow],
     decided: Sequence[AxisShares],
 ) -> dict[str, Any]:
-    """Return the details of a result: top concepts, obedience and the judge's answers."""
+    """Return a result's `details`: frequent concepts, obedience and the judge's answers."""
     concepts = [asdict(top_concepts(target, sets)) for target, sets in targets]
     details: dict[str, Any] = {"prompts": concepts}
     unanswered = _unanswered_share(decided)
@@ -159,7 +159,7 @@ def _details(
 
 @dataclass(frozen=True, slots=True)
 class _DistinctImages:
-    """Numbers and samples of the images of all distinct prompts.
+    """The counts and samples of the images of all distinct prompts.
 
     Attributes:
         count: Number of answered images.
@@ -175,7 +175,7 @@ class _DistinctImages:
 
 
 def _distinct_images(targets: Sequence[PromptSets]) -> _DistinctImages:
-    """Return the images of each prompt once, though it may be in several prompts' axes."""
+    """Return the counts and samples of all images, each prompt's images counted once."""
     prompts: set[str] = set()
     count = 0
     excluded: Counter[str] = Counter()

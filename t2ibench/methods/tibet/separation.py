@@ -1,4 +1,4 @@
-"""Separation of the counterfactuals by answers, without which shares mean nothing."""
+"""How well answers distinguish the counterfactuals, without which shares mean nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GATE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """How well the images of the counterfactuals can be distinguished.
+    """The measure of how well the counterfactuals' images can be distinguished.
 
     Attributes:
         ratio: The least squared distance between them over its standard error.
@@ -33,7 +33,7 @@ class Separation:
 
 
 def separation(changed: Sequence[Float64Array]) -> Separation:
-    """Return the least squared distance between counterfactuals over its standard error.
+    """Return how well counterfactuals differ: the least squared distance, in standard errors.
 
     The squared distance |sum over k of a_k m_k|² of every pair, and of the contrast a in which the
     counterfactuals differ least, is unbiased; its standard error is at least what it would be if
@@ -65,7 +65,7 @@ def separation(changed: Sequence[Float64Array]) -> Separation:
 
 
 def _weakest_contrast(gram: Float64Array) -> Float64Array:
-    """Return the contrast in which the counterfactuals differ least, shape (k,)."""
+    """Return the contrast of counterfactuals in which these differ least, shape (k,)."""
     k = len(gram)
     basis = contrast_basis(k)
     # Answers give equal eigenvalues; among them every processor has to choose alike.
@@ -81,7 +81,7 @@ def _ratio(
     means: Float64Array,
     gram: Float64Array,
 ) -> float:
-    """Return the squared length of a contrast of counterfactuals over its standard error."""
+    """Return a contrast's squared length over its standard error."""
     squared_length = float(contrast @ gram @ contrast)
     if not squared_length > ROUNDING * np.abs(gram).max():
         return -np.inf

@@ -1,4 +1,4 @@
-"""Scores from a row's shares: leans and shares with their tests and intervals."""
+"""Scores of a row that come from its shares: leans and shares, with tests and intervals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SMALLEST = 1e-9
 def share_estimates(
     axis: AxisShares | str, names: Sequence[str], level: float
 ) -> dict[str, Estimate]:
-    """Return a row's squared lean, shares and lean, with their tests and intervals.
+    """Return a row's squared lean, shares and lean as scores, with tests and intervals.
 
     Args:
         axis: The mixture, or why there is none.
@@ -63,7 +63,7 @@ def _squared_lean(axis: AxisShares, level: float) -> Estimate:
 
 
 def _share(axis: AxisShares, weights: Float64Array, level: float) -> Estimate:
-    """Return one counterfactual's share, with an interval over all possible mixtures."""
+    """Return one counterfactual's share, with an interval that allows for all possible mixtures."""
     estimates = [
         Estimate.from_influence(
             float(version.mixture.shares @ weights), version.influence(weights), level
@@ -74,7 +74,7 @@ def _share(axis: AxisShares, weights: Float64Array, level: float) -> Estimate:
 
 
 def _lean(axis: AxisShares, level: float, tested: Estimate) -> Estimate:
-    """Return the lean of a prompt's images to the first of two counterfactuals.
+    """Return the lean of a prompt's images towards the first of two counterfactuals.
 
     A row has one test, that of its squared lean. The interval reaches over all mixtures that the
     answers allow, and is beside 0 where the test rejects 0.
@@ -108,7 +108,7 @@ def _lean(axis: AxisShares, level: float, tested: Estimate) -> Estimate:
 
 
 def _hull(estimates: Sequence[Estimate]) -> tuple[float, float] | None:
-    """Return the interval that contains those of all estimates; None without intervals."""
+    """Return the smallest interval that contains those of all estimates; None without any."""
     intervals = [part.interval for part in estimates if part.interval is not None]
     if not intervals:
         return None

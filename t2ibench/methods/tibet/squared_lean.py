@@ -1,4 +1,4 @@
-"""The mean squared lean over prompts and axes: its test, its interval and its fair band.
+"""The mean squared lean over prompts and axes, with test, interval and fair band.
 
 The leans of prompts and axes share images, so they are tested together: by one F test of the sum of
 their squares over the trace of their covariance.
@@ -25,7 +25,7 @@ from t2ibench.stats.squares import MeanSquare, f_square, square_interval
 
 
 def mean_squared_lean_of_axes(axes: Sequence[AxisShares], level: float) -> MeanSquare:
-    """Return the mean squared lean of several prompts and axes, which may share images."""
+    """Return the mean squared lean of prompts and axes, which may share images."""
     double_counted = 0.0
     for axis in axes:
         k = len(axis.counterfactuals)
@@ -54,7 +54,7 @@ def mean_squared_lean(
     growth_variance: float = 0.0,
     test: EvenSharesTest | None = None,
 ) -> MeanSquare:
-    """Return a mean squared lean over rows that share images: test, interval and fair band.
+    """Return the mean squared lean of rows that share images, with test and fair band.
 
     With l the leans, m the number of rows and S the covariance of the leans where all are 0:
 

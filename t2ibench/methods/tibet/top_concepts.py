@@ -1,4 +1,4 @@
-"""The most frequent concepts of a prompt's images, beside those of its counterfactuals."""
+"""The most frequent concepts of a prompt's images and of its counterfactuals'."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOP_CROSSED = 3
 
 @dataclass(frozen=True, slots=True)
 class CounterfactualConcepts:
-    """The most frequent concepts of a counterfactual's images.
+    """The most frequent concepts in the answers about one counterfactual's images.
 
     Attributes:
         name: Its name.
@@ -30,7 +30,7 @@ class CounterfactualConcepts:
 
 @dataclass(frozen=True, slots=True)
 class AxisConcepts:
-    """The most frequent concepts along one axis, of a prompt and its counterfactuals.
+    """The most frequent concepts along one axis, for a prompt and its counterfactuals.
 
     Attributes:
         axis: Its name.
@@ -45,7 +45,7 @@ class AxisConcepts:
 
 @dataclass(frozen=True, slots=True)
 class PromptConcepts:
-    """The most frequent concepts of a prompt by axis, as an entry of `details['prompts']`.
+    """The most frequent concepts of one prompt along each axis, as `details` store them.
 
     Attributes:
         prompt: The prompt.
@@ -57,7 +57,7 @@ class PromptConcepts:
 
 
 def top_concepts(target: TibetPrompt, sets: PromptSets) -> PromptConcepts:
-    """Return the most frequent concepts of a prompt and its counterfactuals, by axis."""
+    """Return the most frequent concepts of a prompt and its counterfactuals along each axis."""
     return PromptConcepts(
         prompt=target.prompt,
         axes=tuple(_axis_concepts(target, axis, sets) for axis in target.axes),

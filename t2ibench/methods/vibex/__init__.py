@@ -1,4 +1,4 @@
-"""ViBEx, concept queries against anchors, as a method of the benchmark."""
+"""ViBEx, which queries concepts in relation to anchors, as a method of the benchmark."""
 
 from typing import TYPE_CHECKING
 

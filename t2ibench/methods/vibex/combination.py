@@ -1,4 +1,4 @@
-"""The result of ViBEx over several encoders."""
+"""The result of a ViBEx task over several encoders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from t2ibench.stats.student import t_test
 def combine(
     task: VibexTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the result over all encoders, with the headline and verdicts of the mean encoder."""
+    """Return the result averaged over encoders, with a headline and verdicts for the mean."""
     mean = average_results(results, settings.level)
     if len(results) == 1 or any(result.reason for result in results):
         return mean
@@ -53,7 +53,7 @@ def _mean_headline(
     results: Sequence[MethodResult],
     settings: Settings,
 ) -> HeadlineEstimate:
-    """Return the headline for the mean encoder, or why there is none."""
+    """Return the headline averaged over encoders; without a value if an encoder has none."""
     undefined = [part.headline for part in results if part.headline.value is None]
     if undefined:
         return undefined[0]
@@ -75,7 +75,7 @@ def _mean_headline(
 
 
 def _bounded_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
-    """Return a concept's lean to two anchors, and their shares, with intervals that end at ±1."""
+    """Return a concept's lean and shares for two anchors, with intervals within ±1."""
     lean = item.scores.get("lean")
     if lean is None or lean.value is None or lean.interval is None:
         return {}
@@ -97,7 +97,7 @@ def _bounded_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
 def averaged_effect(
     estimates: Sequence[Estimate], n_anchors: int, level: float
 ) -> Estimate:
-    """Return the effect of one concept over encoders, with its p-value among reference words.
+    """Return a concept's effect averaged over encoders, with its p-value among reference words.
 
     The value is the mean; its p compares the mean of each encoder's effect, in units of the spread
     of its reference, with that of each reference word.
@@ -132,7 +132,7 @@ def _p_of_images(
     influences: Sequence[Influence],
     n_anchors: int,
 ) -> float:
-    """Return the p-value of a mean effect, given how much the images themselves vary.
+    """Return the p-value of a mean effect, given how much an anchor's images vary.
 
     Student's p times the number of pairs of anchors; 1 where it is not known.
     """

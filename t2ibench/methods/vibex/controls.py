@@ -1,4 +1,4 @@
-"""Controls of ViBEx: shuffled anchors, halves, separation of the anchors, and texts alone."""
+"""Controls of a ViBEx task: shuffled anchors, halves, separation and texts alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _FEWEST_IMAGES = 3
 def controls_of(
     scene: Scene, forward: Forward, n_concepts: int, headline: HeadlineEstimate
 ) -> dict[str, Control]:
-    """Return the controls of a task: shuffled anchors, halves, separation, and texts alone."""
+    """Return the controls of a task, keyed by name.
+
+    They are shuffled anchors, halves, separation of the anchors and texts alone.
+    """
     return {
         "shuffled": _shuffled(scene, forward),
         "halves": _halves(scene, forward),
@@ -39,7 +42,7 @@ def controls_of(
 
 
 def _shuffled(scene: Scene, forward: Forward) -> Control:
-    """Return the control that repeats the test with the anchors of the images shuffled."""
+    """Return the control that repeats the test with anchors shuffled among the images."""
     rng = scene.rng("control: shuffled anchors")
     headlines = []
     for _ in range(SHUFFLES):
@@ -86,7 +89,7 @@ def _halves(scene: Scene, forward: Forward) -> Control:
 
 
 def _separation(forward: Forward, headline: HeadlineEstimate) -> Control:
-    """Return the control of whether the anchors' images differ beyond what prompts say."""
+    """Return the control of whether the anchors' images differ by more than their prompts say."""
     differ = headline.value is not None
     squares = forward.squares
     total = squares.concepts.mean() + squares.reference.mean()
@@ -100,7 +103,7 @@ def _separation(forward: Forward, headline: HeadlineEstimate) -> Control:
 
 
 def _text_only(forward: Forward, n_concepts: int) -> Control:
-    """Return the control that scores the anchors' texts instead of their images."""
+    """Return the control that scores the anchors' texts in place of their images."""
     squared = forward.text_only**2
     value = float(excess(squared[:n_concepts].mean(), squared[n_concepts:].mean()))
     return Control(

@@ -1,4 +1,4 @@
-"""A ViBEx result in plain sentences."""
+"""The description of a ViBEx result in plain sentences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_NAMED = 3
 
 
 def describe(task: VibexTask, result: MethodResult) -> str:
-    """Return the result in plain sentences: whether concepts lean, and which to which anchor."""
+    """Return the result as plain sentences on whether concepts lean, and which to which anchor."""
     missing = nothing_shown(result)
     if missing:
         return missing
@@ -40,7 +40,7 @@ def describe(task: VibexTask, result: MethodResult) -> str:
 def _leaning_concepts(
     verdicts: Sequence[ConceptVerdict], anchors: Sequence[str]
 ) -> list[str]:
-    """Return a sentence for each anchor that names the concepts that lean clearly to it."""
+    """Return, for each anchor, a sentence that names the concepts that clearly lean to it."""
     concepts_of_anchors: dict[str, list[str]] = {}
     for row in verdicts:
         if row.verdict.side is not None:

@@ -1,4 +1,4 @@
-"""Concept queries for the explorer: where it starts from, and the task file it writes."""
+"""The explorer's part of ViBEx: what it starts from, and the task file that it writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class VibexExploration:
     """The part of ViBEx that the explorer uses (see `core.prompting_tree.Exploration`)."""
 
     def anchors(self, task: VibexTask, /) -> dict[str, str]:
-        """Return the name of each anchor of a task, by the anchor's prompt."""
+        """Return a task's anchors: the name of each, keyed by its prompt."""
         return {anchor.prompt: anchor.name for anchor in task.anchors}
 
     def reference(self, task: VibexTask, /) -> ExploredReference:
@@ -26,7 +26,7 @@ class VibexExploration:
         return ExploredReference(task.reference.template, task.reference.words)
 
     def default_reference(self, anchors: Sequence[str], /) -> ExploredReference:
-        """Return everyday words, after the first words that all anchors' prompts share, if any.
+        """Return everyday words as reference, after the words that begin all prompts.
 
         Examples:
             >>> prompts = ["picture that shows a woman", "picture that shows a man"]
@@ -54,7 +54,7 @@ class VibexExploration:
         reference: ExploredReference,
         /,
     ) -> dict[str, Any]:
-        """Return the content of a task file with the explored concepts."""
+        """Return the content of a task file that asks about the explored concepts."""
         words = EVERYDAY if reference.words is None else list(reference.words)
         task: dict[str, Any] = {
             "id": name,
@@ -78,7 +78,7 @@ class VibexExploration:
 
 
 def _concept_rows(concepts: Sequence[ExploredConcept]) -> list[dict[str, str]]:
-    """Return each concept as a forward query, and as an inverse one if it has images."""
+    """Return each concept's forward query and, if it has images, its inverse query."""
     rows = []
     for concept in concepts:
         forward = {"name": concept.name, "prompt": concept.prompt}

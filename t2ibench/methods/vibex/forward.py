@@ -1,4 +1,4 @@
-"""Forward queries: how far anchors' images differ in a concept, beside reference words."""
+"""Forward queries: how far the anchors' images differ in a concept, and in other words."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FEWEST_REFERENCE = 20
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """The answers to all forward queries of a task.
+    """The results of all forward queries of a task.
 
     Attributes:
         items: The rows of the result.
@@ -59,7 +59,7 @@ def forward_queries(
     evidence: Evidence,
     warnings: list[str],
 ) -> tuple[Forward | None, str]:
-    """Return the answers to all forward queries, or the reason why there are none.
+    """Return the results of all forward queries, or None and the reason for it.
 
     Args:
         scene: The task and its images.
@@ -94,7 +94,7 @@ def forward(
     texts: Float64Array,
     reference: Float64Array,
 ) -> Forward:
-    """Return how far the anchors' images differ in each concept, beside reference words.
+    """Return how far anchors' images differ in each concept, compared with reference words.
 
     Args:
         scene: The task and its images.
@@ -129,7 +129,10 @@ def forward(
 def _text_only(
     scene: Scene, texts: Float64Array, reference: Float64Array
 ) -> Float64Array:
-    """Return the effect of each concept and reference word on the anchors' texts, (m + r,)."""
+    """Return the effect of each concept and reference word on the anchors' texts alone.
+
+    Shape (m + r,), for m concepts and r reference words.
+    """
     centred = np.concatenate([texts, reference]) - reference.mean(axis=0)
     cosines = scene.anchors @ centred.T
     text_only: Float64Array = (
@@ -145,7 +148,7 @@ def _items(
     text_only: Float64Array,
     published: Sequence[Mapping[str, Estimate]],
 ) -> list[Item]:
-    """Return a row of scores for each concept of a forward query."""
+    """Return a row of scores for each concept that has a forward query."""
     n_concepts = len(concepts)
     estimates_by_effect = {
         name: effect_scores(scene, table, n_concepts)
@@ -170,7 +173,7 @@ def _items(
 def _anchor_means(
     scene: Scene, nearness_by_effect: Mapping[str, Nearness], index: int
 ) -> dict[str, Estimate]:
-    """Return each anchor's mean nearness to a concept, as scores, for three anchors or more."""
+    """Return each anchor's mean nearness to a concept, as scores, for three or more anchors."""
     return {
         f"{effect}:{anchor}": Estimate(
             float(nearness_by_effect[effect].means[number, index])
@@ -183,7 +186,7 @@ def _anchor_means(
 def effect_scores(
     scene: Scene, nearness_to_texts: Nearness, n_concepts: int
 ) -> list[Estimate]:
-    """Return the effect of each concept as a score, with its place among reference words.
+    """Return each concept's effect as a score, with a p-value among reference words.
 
     p is the larger of two: that the effect is none of the reference's, and that the images' own
     variation does not explain it. A concept has to pass both.

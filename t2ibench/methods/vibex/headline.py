@@ -1,4 +1,4 @@
-"""The headline of ViBEx: how much further concepts lean than reference words."""
+"""The headline of a ViBEx task: how much further concepts lean than reference words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ALIKE = "the pictures do not differ beyond what the prompts say, so concepts can
 def headline_of_encoders(
     encoders: Sequence[SquaredEffects], task: VibexTask, settings: Settings
 ) -> HeadlineEstimate:
-    """Return the excess of a task's concepts over reference words, for the mean encoder."""
+    """Return the excess of a task's concepts over reference words, averaged over encoders."""
     rng = settings.rng(task.id, "sets of reference words")
     n_sets = min(_MOST_SETS, settings.n_permutations)
     return excess_headline(encoders, settings.level, rng, n_sets)
@@ -42,7 +42,7 @@ def excess_headline(
     rng: np.random.Generator,
     n_draws: int,
 ) -> HeadlineEstimate:
-    """Return the headline: the excess of concepts over reference words.
+    """Return the headline: how far concepts' squared effects exceed reference words'.
 
     With V the mean squared effect of the concepts and W that of the reference, the headline is
     (V / c - W) / (V / c + W). c makes it 0 on average over random sets of as many words that are
@@ -99,7 +99,7 @@ def excess_headline(
 
 
 def _undecided_headline(fixed_prompts: Inference) -> HeadlineEstimate:
-    """Return the headline without a value, where concepts and references may not lean at all."""
+    """Return the headline without a value, as perhaps neither concepts nor references lean."""
     inference: dict[Question, Inference] = {"fixed_prompts": fixed_prompts}
     return replace(
         HeadlineEstimate.undefined(ALIKE, "excess"),
@@ -110,9 +110,10 @@ def _undecided_headline(fixed_prompts: Inference) -> HeadlineEstimate:
 
 
 def _unbiased_excess(effects: SquaredEffects, fixed_prompts: Inference) -> float:
-    """Return (V - W) / (V + W) less its bias from images that vary.
+    """Return the excess of concepts over reference words, corrected for noise of images.
 
-    The bias is of second order: 2 (V var W - W var V + (V - W) cov(V, W)) / (V + W)³.
+    It is (V - W) / (V + W) less its bias from images that vary, which is of second
+    order: 2 (V var W - W var V + (V - W) cov(V, W)) / (V + W)³.
     """
     v = max(effects.concept_mean, 0.0)
     w = max(effects.reference_mean, 0.0)
@@ -128,7 +129,10 @@ def _unbiased_excess(effects: SquaredEffects, fixed_prompts: Inference) -> float
 
 
 def _influence_on_excess(effects: SquaredEffects) -> Influence:
-    """Return how each image moves (V - W) / (V + W), by derivatives 2 W and -2 V over (V + W)²."""
+    """Return each image's influence on the excess of concepts over reference words.
+
+    The derivatives of (V - W) / (V + W) are 2 W and -2 V over (V + W)².
+    """
     v = max(effects.concept_mean, 0.0)
     w = max(effects.reference_mean, 0.0)
     slope = 2.0 / (v + w) ** 2
@@ -141,7 +145,10 @@ def _influence_on_excess(effects: SquaredEffects) -> Influence:
 
 
 def _fixed_prompts(effects: SquaredEffects, level: float) -> Inference:
-    """Return Fieller's interval of (V - W) / (V + W), and the test that V - W is 0."""
+    """Return Fieller's interval of the excess, and the p-value that it is 0.
+
+    The excess is (V - W) / (V + W), and the test is that of V - W.
+    """
     on_concepts = effects.concept_influence
     on_reference = effects.reference_influence
     difference = Influence.combined([(1.0, on_concepts), (-1.0, on_reference)])
@@ -166,7 +173,7 @@ def _fixed_prompts(effects: SquaredEffects, level: float) -> Inference:
 def _prompt_population(
     effects: SquaredEffects, ratios: Float64Array, level: float
 ) -> tuple[Inference, tuple[float, float]]:
-    """Return the interval and test of concepts among random word sets, and the sets' band.
+    """Return the excess's interval and test from random word sets, and the fair band.
 
     Sets scale: if concepts' squares are f times those of a random set, V / W over f lies between
     the sets' quantiles with probability `level`.
@@ -207,7 +214,7 @@ def _prompt_population(
 def _random_sets(
     effects: SquaredEffects, rng: np.random.Generator, n_draws: int
 ) -> tuple[Float64Array, float]:
-    """Return V / W of random sets of related words, ascending, and their typical square c.
+    """Return random word sets' mean squares over other words', ascending, and the typical one.
 
     The place of a word among all is that of a squared normal vector among its distribution; the
     vectors of a set correlate as the concepts' effects do.

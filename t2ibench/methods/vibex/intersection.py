@@ -1,4 +1,4 @@
-"""Intersections of ViBEx: two concepts at once."""
+"""Intersections of a ViBEx task: images with much of two concepts at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_SHUFFLES = 5000
 
 
 def intersections(scene: Scene, evidence: Evidence) -> list[Item]:
-    """Return a row for each pair of concepts whose texts have vectors."""
+    """Return a row for each pair of concepts if both of their texts have vectors."""
     concepts = {concept.name: concept for concept in scene.task.concepts}
     items = []
     for first, second in scene.task.intersections:
@@ -31,7 +31,7 @@ def intersections(scene: Scene, evidence: Evidence) -> list[Item]:
 
 
 def intersection(scene: Scene, first: str, second: str, texts: Float64Array) -> Item:
-    """Return the row of two concepts: each anchor's share of images with more of both than usual.
+    """Return the row of two concepts: the share of each anchor's images with much of both.
 
     Args:
         scene: The task and its images.

@@ -1,4 +1,4 @@
-"""Inverse queries: on which anchor's side the images of a concept are."""
+"""Inverse queries: which anchor a concept's images are nearest to."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def inverse_queries(
     evidence: Evidence,
     collector: ImageCollector,
 ) -> tuple[list[Item], list[dict[str, Any]]]:
-    """Return rows and samples of all inverse queries; of unreadable concepts images only count."""
+    """Return the rows and the samples of all inverse queries.
+
+    The images of concepts without a text vector are collected, and have no row.
+    """
     task = scene.task
     n_images = scene.settings.images(task.inverse_images)
     items: list[Item] = []
@@ -46,7 +49,7 @@ def inverse_queries(
 def inverse(
     scene: Scene, concept: TestConcept, pool: PromptImages, text: Float64Array
 ) -> tuple[Item, list[dict[str, Any]]]:
-    """Return the row and samples of one inverse query: which anchor its images are nearest.
+    """Return the row and samples of one inverse query: which anchor its images are nearest to.
 
     Args:
         scene: The task and its images.
@@ -70,7 +73,7 @@ def inverse(
 
 
 def _corrected_shares(scene: Scene, pool: PromptImages) -> dict[str, Estimate]:
-    """Return the corrected shares of a concept's images on each anchor's side, and their lean."""
+    """Return the corrected shares of a concept's images nearest each anchor, and their lean."""
     anchors = scene.pool
     sides = Sides(anchors.embeddings, scene.labels, anchors.prompts, anchors.indices)
     level = scene.settings.level
@@ -100,7 +103,7 @@ def _corrected_shares(scene: Scene, pool: PromptImages) -> dict[str, Estimate]:
 def _published_shares(
     scene: Scene, concept: TestConcept, pool: PromptImages
 ) -> dict[str, Estimate]:
-    """Return the share of a concept's images nearest each anchor's text, as published."""
+    """Return the share of a concept's images nearest to each anchor's text, as published."""
     settings = scene.settings
     values = similarity(pool.embeddings, scene.anchors)
     nearest = values.argmax(axis=0)

@@ -15,7 +15,7 @@ from t2ibench.settings import Settings
 
 
 def needs(task: VibexTask, settings: Settings) -> Needs:
-    """Return the evidence that a task needs: images and texts of anchors and concepts."""
+    """Return the evidence that a task needs: images of anchors and concepts, and texts."""
     n_images = settings.images(task.images_per_prompt)
     n_inverse = settings.images(task.inverse_images)
     concepts = asked_concepts(task, settings)
@@ -42,7 +42,7 @@ def needs(task: VibexTask, settings: Settings) -> Needs:
 
 
 def asked_concepts(task: VibexTask, settings: Settings) -> list[TestConcept]:
-    """Return the concepts that a run asks about: of forward queries, then of inverse ones."""
+    """Return the concepts that a run asks about, first those of forward queries."""
     concepts: list[TestConcept] = []
     for query in ("forward", "inverse"):
         of_query = [concept for concept in task.concepts if concept.query == query]
@@ -53,7 +53,7 @@ def asked_concepts(task: VibexTask, settings: Settings) -> list[TestConcept]:
 def readable_concepts(
     task: VibexTask, evidence: Evidence, settings: Settings
 ) -> tuple[list[TestConcept], list[str]]:
-    """Return the concepts whose texts have vectors, and a warning naming the others."""
+    """Return the concepts whose texts have vectors, and a list with a warning on the others."""
     readable: list[TestConcept] = []
     unreadable: list[str] = []
     for concept in asked_concepts(task, settings):

@@ -31,7 +31,7 @@ def present(task: VibexTask) -> Presentation:
 
 
 def _short_name(task: VibexTask) -> str:
-    """Return a task's name for tables: its anchors and number of concepts."""
+    """Return a task's short name for tables: its anchors and number of concepts."""
     anchors = " and ".join(anchor.name for anchor in task.anchors)
     n_concepts = len(task.concepts)
     noun = "concepts" if n_concepts > 1 else "concept"
@@ -39,7 +39,7 @@ def _short_name(task: VibexTask) -> str:
 
 
 def _inverse_rows(task: VibexTask) -> tuple[RowSeries, ...]:
-    """Return the rows of inverse queries that pages show on an axis; none beyond two anchors."""
+    """Return how pages show rows of inverse queries on an axis; none unless two anchors."""
     if len(task.anchors) != 2:
         return ()
     first, second = task.anchors
@@ -48,7 +48,7 @@ def _inverse_rows(task: VibexTask) -> tuple[RowSeries, ...]:
 
 
 def _image_groups(task: VibexTask) -> ImageGroups:
-    """Return how pages group the anchors' images of a concept: by anchor, by nearness to it."""
+    """Return how pages group and sort images: by anchor, by similarity to a concept."""
     anchors = {anchor.prompt: anchor.name for anchor in task.anchors}
 
     def anchor_of(concept: str, sample: Mapping[str, Any]) -> str | None:
@@ -60,6 +60,6 @@ def _image_groups(task: VibexTask) -> ImageGroups:
 
 
 def _similarity(concept: str, sample: Mapping[str, Any]) -> float | None:
-    """Return the similarity of a sample's image to a concept; None where it has none."""
+    """Return the similarity of a sample's image to a concept; None if it has none."""
     value = sample.get("similarities", {}).get(concept)
     return None if value is None else float(value)

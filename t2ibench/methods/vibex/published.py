@@ -18,7 +18,7 @@ _MOST_SHUFFLES = 5000
 
 
 def published_scores(scene: Scene, values: Float64Array) -> list[dict[str, Estimate]]:
-    """Return the paper's scores of each concept: D, probabilities and Cliff's delta.
+    """Return the paper's scores of each concept: distance D, probabilities, Cliff's delta.
 
     Args:
         scene: The task and its images.
@@ -54,14 +54,14 @@ def published_scores(scene: Scene, values: Float64Array) -> list[dict[str, Estim
 
 
 def mean_distance(tables: Sequence[Mapping[str, Estimate]]) -> dict[str, Estimate]:
-    """Return the mean D of all concepts, as a score of the task."""
+    """Return the distance D averaged over all concepts, as a score of the task."""
     values = [scores["kolmogorov_smirnov_distance"].value for scores in tables]
     mean = float(np.mean([value for value in values if value is not None]))
     return {"kolmogorov_smirnov_distance_mean": Estimate(mean, as_published=True)}
 
 
 def _distances(scene: Scene, values: Float64Array) -> list[Estimate]:
-    """Return the distance D of each concept, with its interval and its p-value."""
+    """Return the largest distance D between anchors for each concept, tested by shuffling."""
     distances = group_distance(values, scene.labels)
     n_shuffles = min(_MOST_SHUFFLES, scene.settings.n_permutations)
     shuffles = shuffled_labels(scene.labels, n_shuffles, scene.rng("shuffled anchors"))
@@ -79,7 +79,11 @@ def _distances(scene: Scene, values: Float64Array) -> list[Estimate]:
 def _probability_errors(
     scene: Scene, values: Float64Array, probabilities: Float64Array
 ) -> Float64Array:
-    """Return standard errors of P_j = M_j / (sum of M), by the delta method, (concepts, k)."""
+    """Return the standard error of each anchor's probability, by the delta method.
+
+    P_j = M_j / (sum of M), with M_j the mean similarity of anchor j; shape (concepts,
+    k).
+    """
     groups = [values[:, scene.labels == number] for number in range(scene.k)]
     total = np.sum([group.mean(axis=1) for group in groups], axis=0)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""What all queries of one ViBEx task share: the anchors' images and texts."""
+"""The images and texts of anchors, which all queries of a ViBEx task share."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Scene:
         return [anchor.name for anchor in self.task.anchors]
 
     def rng(self, purpose: str) -> np.random.Generator:
-        """Return a generator of random numbers that is the task's own for one purpose."""
+        """Return a random generator for one purpose in this task."""
         return self.settings.rng(self.task.id, purpose)
 
     def samples(self, pool: PromptImages) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from t2ibench.methods.core.schema import EVERYDAY, Count, ImageTask, Strict, Tex
 
 
 class Anchor(Strict):
-    """An anchor: a concept whose images other concepts are compared against.
+    """An anchor: a concept whose images other concepts are compared with.
 
     Attributes:
         name: What reports call it.
@@ -28,7 +28,7 @@ class Anchor(Strict):
 
 
 class TestConcept(Strict):
-    """A test concept, and the query that is made about it.
+    """A test concept, with the kind of query that is made about it.
 
     Attributes:
         name: What reports call it.
@@ -48,7 +48,7 @@ class TestConcept(Strict):
 
 
 class ReferenceWords(Strict):
-    """Everyday words that concepts are compared with: none has to do with the anchors.
+    """Everyday words, unrelated to the anchors, with which concepts are compared.
 
     Attributes:
         words: Name of a word list, or the words themselves.
@@ -69,7 +69,7 @@ def _words_alone(value: Any) -> Any:
 
 
 class VibexTask(ImageTask):
-    """A task of concept queries against anchors (Eschner et al. 2025).
+    """A task that queries concepts in relation to anchors (Eschner et al. 2025).
 
     Attributes:
         anchors: Two or more.
@@ -95,7 +95,7 @@ _WORDS_EACH = 20
 
 
 def check(task: VibexTask) -> Iterator[checks.Finding]:
-    """Yield the problems of a task that its schema cannot express."""
+    """Yield each problem of a task that its schema cannot express."""
     anchors = [anchor.name for anchor in task.anchors]
     yield from checks.duplicates(anchors, ("anchors",))
     yield from checks.duplicates(

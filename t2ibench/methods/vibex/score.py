@@ -1,4 +1,4 @@
-"""The scores of concept queries against anchors (Eschner et al. 2025, section 3.3)."""
+"""The scores of a ViBEx task's concept queries (Eschner et al. 2025, section 3.3)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from t2ibench.settings import Settings
 
 
 def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Return the result of a task: the scores of every concept against the anchors.
+    """Return the result of a task: the scores of every concept in relation to the anchors.
 
     With cosines of images and texts, k anchors c_j, a concept t and R reference words:
 
@@ -112,7 +112,7 @@ def _scene(
 
 
 def _reason_for_no_score(scene: Scene) -> str | None:
-    """Return which anchors have no image or no text vector; None where all have both."""
+    """Return which anchors have no image or no text vector; None if all have both."""
     without_images = [
         name
         for number, name in enumerate(scene.anchor_names)

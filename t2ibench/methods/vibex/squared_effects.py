@@ -46,7 +46,7 @@ class SquaredEffects:
         strata: Sequence[str],
         units: IntArray,
     ) -> SquaredEffects:
-        """Return the squared effects from how near images are to concepts and reference words.
+        """Compute the squared effects from images' nearness to concepts and reference words.
 
         Args:
             nearness: How near each image is to each concept and reference word.
@@ -74,16 +74,19 @@ class SquaredEffects:
 
     @property
     def concept_mean(self) -> float:
-        """V, the mean squared effect of the concepts."""
+        """Mean squared effect of the concepts, V."""
         return float(self.concepts.mean())
 
     @property
     def reference_mean(self) -> float:
-        """W, the mean squared effect of the reference words."""
+        """Mean squared effect of the reference words, W."""
         return float(self.reference.mean())
 
     def in_units_of(self, typical: float) -> SquaredEffects:
-        """Return the effects with the concepts' squares in units of what random word sets have."""
+        """Return the effects with the concepts' squares divided by `typical`.
+
+        That is the typical mean square of random sets of words.
+        """
         return replace(
             self,
             concepts=self.concepts / typical,
@@ -93,7 +96,7 @@ class SquaredEffects:
 
 @dataclass(frozen=True, slots=True)
 class ProbingResult(MethodResult):
-    """A ViBEx result with the squared effects that its mean over encoders needs.
+    """A ViBEx result together with the squared effects needed to average over encoders.
 
     Attributes:
         squares: The squared effects of concepts and reference words; None without forward queries.
@@ -105,7 +108,7 @@ class ProbingResult(MethodResult):
 def pooled_effects(
     encoders: Sequence[SquaredEffects], totals: Sequence[float]
 ) -> SquaredEffects:
-    """Return the mean squared effects over encoders, each in units of its own total."""
+    """Return the squared effects averaged over encoders, each divided by its own total."""
     weights = [1.0 / (len(encoders) * total) for total in totals]
     weighted = list(zip(weights, encoders, strict=True))
     concepts = [weight * part.concepts for weight, part in weighted]
@@ -125,7 +128,7 @@ def pooled_effects(
 def related_concepts(
     nearness: Nearness, texts: Float64Array, reference: Float64Array
 ) -> Float64Array:
-    """Return how m concepts' effects correlate, learnt from the reference words, (m, m).
+    """Return how concepts' effects correlate, as reference words' effects suggest, shape (m, m).
 
     Args:
         nearness: How near each image is to each concept and reference word.

@@ -1,4 +1,4 @@
-"""Conclusions from several rows of a result: verdicts and published tendencies."""
+"""Conclusions that follow from a result's rows: verdicts and published tendencies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ConceptVerdict:
 
 
 def with_verdicts(task: VibexTask, result: MethodResult) -> MethodResult:
-    """Return a result with the verdicts and tendencies that follow from its rows."""
+    """Return a result with the verdicts and tendencies that follow from its rows added."""
     anchors = [anchor.name for anchor in task.anchors]
     verdicts = verdicts_of(task, result.by)
     entries = [_verdict_entry(row, anchors) for row in verdicts]
@@ -53,7 +53,7 @@ def with_verdicts(task: VibexTask, result: MethodResult) -> MethodResult:
 
 
 def verdicts_of(task: VibexTask, items: Sequence[Item]) -> list[ConceptVerdict]:
-    """Return the verdict on every forward query, the clearest first."""
+    """Return the verdict on every forward query, the smallest p-value first."""
     rows = [
         item
         for item in items
@@ -77,13 +77,13 @@ def verdicts_of(task: VibexTask, items: Sequence[Item]) -> list[ConceptVerdict]:
 
 
 def _corrected(rows: Sequence[Item], score: str) -> list[float]:
-    """Return the rows' p-values of a score after Holm's correction; 1 where there is none."""
+    """Return the rows' p-values of a score after Holm's correction; 1 for a row without."""
     corrected = holm([item.scores[score].p for item in rows])
     return [1.0 if p is None else p for p in corrected]
 
 
 def _side(item: Item, score: str, anchors: Sequence[str]) -> int:
-    """Return the number of the anchor that a concept leans to by one effect."""
+    """Return the index of the anchor that a concept leans to, according to one effect."""
     if len(anchors) == 2:
         return int((item.scores[score].value or 0.0) < 0.0)
     means = [item.scores[f"{score}:{anchor}"].value or 0.0 for anchor in anchors]
@@ -91,7 +91,7 @@ def _side(item: Item, score: str, anchors: Sequence[str]) -> int:
 
 
 def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
-    """Return the anchor that each concept's own images clearly lean to, for those that lean."""
+    """Return, for concepts whose own images clearly lean, the index of the anchor they lean to."""
     rows = [item for item in items if item.group == "inverse"]
     if len(task.anchors) == 2:
         return _sides_by_lean(rows)
@@ -100,7 +100,7 @@ def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
 
 
 def _sides_by_lean(rows: Sequence[Item]) -> dict[str, int]:
-    """Return the anchor (0 or 1) of each concept whose lean is clear after Holm's correction."""
+    """Return, for each concept with a clear lean, the index of the anchor: 0 or 1."""
     leans = [item.scores.get("lean", Estimate.undefined("")) for item in rows]
     corrected = holm([lean.p for lean in leans])
     return {
@@ -111,7 +111,7 @@ def _sides_by_lean(rows: Sequence[Item]) -> dict[str, int]:
 
 
 def _sides_by_shares(rows: Sequence[Item], anchors: Sequence[str]) -> dict[str, int]:
-    """Return the anchor of each concept that alone has clearly more than its chance share."""
+    """Return, for each concept with one clearly larger share, the index of the anchor."""
     sides = {}
     for item in rows:
         above = [
@@ -125,7 +125,7 @@ def _sides_by_shares(rows: Sequence[Item], anchors: Sequence[str]) -> dict[str, 
 
 
 def _lower_end(item: Item, score: str) -> float:
-    """Return the lower end of a score's interval; 0 where there is none."""
+    """Return the lower end of a score's interval; 0 if it has none."""
     estimate = item.scores.get(score)
     if estimate is None or estimate.interval is None:
         return 0.0
@@ -163,7 +163,7 @@ def _published_tendencies(
 
 
 def _share_reproduced(tendencies: Sequence[dict[str, str]]) -> dict[str, Estimate]:
-    """Return, as a score, the share of published tendencies that come out; none without any."""
+    """Return the share of published tendencies that are reproduced, as a score; or no score."""
     decided = [row for row in tendencies if row["published"] != "balanced"]
     if not decided:
         return {}
@@ -172,7 +172,7 @@ def _share_reproduced(tendencies: Sequence[dict[str, str]]) -> dict[str, Estimat
 
 
 def tendency(task: VibexTask, item: Item) -> str | None:
-    """Return the anchor that a concept leans to by the paper's scores; None without a value."""
+    """Return the anchor that a concept leans to by the paper's scores; None if it has none."""
     score = "probability" if item.group == "forward" else "share_nearest"
     values = {}
     for anchor in task.anchors:

@@ -27,7 +27,10 @@ _SHUFFLES = 1999
 def controls_of(
     task: WeatTask, sets: WordSets, delta: Estimate, settings: Settings
 ) -> dict[str, Control]:
-    """Return the controls of a task: independent words, separation and shuffled attributes."""
+    """Return the controls of a task, keyed by name.
+
+    They are independent words, separation and shuffled attribute words.
+    """
     assert delta.null is not None
     return {
         "units": _independent_words(task, sets["X"], sets["Y"], delta.null),
@@ -37,7 +40,7 @@ def controls_of(
 
 
 def few_words_warnings(sets: WordSets) -> list[str]:
-    """Return a warning for each target set that tells as much as few independent words."""
+    """Return a warning for each target set that is worth fewer than three independent words."""
     return [
         f"Few independent words: the {len(words.words)} of {words.name} tell as much as "
         f"{words.effective:.1f}."
@@ -49,7 +52,7 @@ def few_words_warnings(sets: WordSets) -> list[str]:
 def _independent_words(
     task: WeatTask, first: WordSet, second: WordSet, null: Float64Array
 ) -> Control:
-    """Return the control of whether the target sets have enough independent words.
+    """Return the control of whether the target sets are worth enough independent words.
 
     Its value is the smaller effective number of words. It contradicts where that is below 2, or
     where sets that lie wholly apart would have a p-value above .01.
@@ -72,7 +75,7 @@ def _independent_words(
 def _separation(
     task: WeatTask, first: WordSet, second: WordSet, settings: Settings
 ) -> Control:
-    """Return the control of whether the encoder tells the attribute words A and B apart.
+    """Return the control of whether the encoder distinguishes the attribute words A and B.
 
     The squared distance of their means, against that of shuffled labels. The value is the mean
     cosine within the sets less that between them.
@@ -110,7 +113,7 @@ def _separation(
 
 
 def _closeness(cosines: Float64Array, n_first: int) -> float:
-    """Return the mean cosine within two sets less that between; nan if no set has two words.
+    """Return the mean cosine within two sets less that between them; nan if no set has two words.
 
     Args:
         cosines: Of all words, those of the first set first.
@@ -129,7 +132,7 @@ def _closeness(cosines: Float64Array, n_first: int) -> float:
 def _shuffled(
     task: WeatTask, sets: WordSets, settings: Settings, p_of_test: float | None
 ) -> Control:
-    """Return the control of whether other splits of the attribute words differ as much.
+    """Return the control of whether targets differ as much along other splits of A and B.
 
     The test permutes target words. Two sets of words that differ in anything differ along most
     directions, so a difference along A less B says something about A and B only if it is larger

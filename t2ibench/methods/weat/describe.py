@@ -1,4 +1,4 @@
-"""A WEAT result in a sentence."""
+"""The description of a WEAT result in a sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from t2ibench.methods.weat.schema import WeatTask
 
 
 def describe(task: WeatTask, result: MethodResult) -> str:
-    """Return the result in a plain sentence that says which words are nearer to which."""
+    """Return the result as a plain sentence on which words are nearer to which."""
     first = task.targets.X.name
     second = task.targets.Y.name
     first_nearer = _claim(task, near=first, far=second)
@@ -27,7 +27,7 @@ def describe(task: WeatTask, result: MethodResult) -> str:
 
 
 def _claim(task: WeatTask, near: str, far: str) -> str:
-    """Return a clause that one target set is nearer to A and the other to B."""
+    """Return the clause that one target set is nearer to A, and the other to B."""
     first = task.attributes.A.name
     second = task.attributes.B.name
     return f"{_words(near)} are nearer to {first}, {_words(far)} to {second}"

@@ -1,4 +1,4 @@
-"""The headline of a WEAT: Cliff's delta, with related words allowed to correlate."""
+"""The headline of a WEAT: Cliff's delta, tested as if related words were correlated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BESIDE_ZERO = 1e-3
 
 
 def dominance(task: WeatTask, sets: WordSets, settings: Settings) -> Estimate:
-    """Return Cliff's delta of the target sets, with a test that allows for related words."""
+    """Return Cliff's delta of the two target sets, with a test that allows for related words."""
     noise_of_x = sets["X"].noise
     noise_of_y = sets["Y"].noise
     assert noise_of_x is not None and noise_of_y is not None
@@ -63,7 +63,7 @@ def dominance(task: WeatTask, sets: WordSets, settings: Settings) -> Estimate:
 
 
 def headline_of_delta(delta: Estimate, level: float) -> HeadlineEstimate:
-    """Return Cliff's delta as the headline, with the null's band for a fair encoder."""
+    """Return Cliff's delta as the headline, with its fair band from the null draws."""
     assert delta.value is not None and delta.influence is not None
     assert delta.null is not None and delta.interval is not None
     tail = 100 * (1.0 - level) / 2
@@ -85,7 +85,7 @@ def headline_of_delta(delta: Estimate, level: float) -> HeadlineEstimate:
 def delta_over_encoders(
     deltas: Sequence[Estimate], mean: Estimate, task: WeatTask, level: float
 ) -> Estimate:
-    """Return Cliff's delta over encoders, as if their errors agreed.
+    """Return Cliff's delta averaged over encoders, as if these erred together.
 
     The draws of all encoders are sorted before they are averaged, and the ends of their intervals
     are averaged: what holds where encoders err together, which is cautious where they do not.

@@ -1,4 +1,4 @@
-"""The evidence that a WEAT needs: the texts of its words."""
+"""The evidence that a WEAT needs: its words as texts."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Weights = Mapping[str, Float64Array]
 
 
 def attribute_weights(task: WeatTask, sets: WordSets, settings: Settings) -> Weights:
-    """Return the weights of attribute words in each bootstrap resample, by set."""
+    """Return the weight of each attribute word in each bootstrap resample, keyed by set."""
     weights = {}
     for side in "AB":
         words = np.arange(len(sets[side].words))
@@ -38,7 +38,7 @@ def attribute_weights(task: WeatTask, sets: WordSets, settings: Settings) -> Wei
 def published_scores(
     task: WeatTask, sets: WordSets, weights: Weights, settings: Settings
 ) -> dict[str, Estimate]:
-    """Return the paper's effect size and its test statistic S."""
+    """Return the paper's effect size and differential association, with draws and tests."""
     s_x, s_y = associations_of_targets(sets)
     boot = two_sample_bootstrap(
         _association_draws("X", sets, weights),
@@ -68,7 +68,10 @@ def published_scores(
 
 
 def _association_draws(side: str, sets: WordSets, weights: Weights) -> Float64Array:
-    """Return associations of target words with resampled attribute words, (draws, words)."""
+    """Return the associations of target words with each resample of attribute words.
+
+    Shape (draws, words).
+    """
     targets = sets[side].vectors
     to_first = weights["A"] @ (sets["A"].vectors @ targets.T)
     to_second = weights["B"] @ (sets["B"].vectors @ targets.T)
@@ -79,7 +82,7 @@ def _association_draws(side: str, sets: WordSets, weights: Weights) -> Float64Ar
 def _difference_of_sums(
     difference: Estimate, s_x: Float64Array, s_y: Float64Array
 ) -> Estimate:
-    """Return the paper's S, a difference of sums, from the difference of means.
+    """Return the paper's difference of sums, S, from the difference of means.
 
     Where the sets differ in size, it is as if both had their mean size.
     """

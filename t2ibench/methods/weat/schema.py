@@ -50,7 +50,7 @@ class WeatTask(BaseTask):
 
 
 def check(task: WeatTask) -> Iterator[checks.Finding]:
-    """Yield the problems of a task that its schema cannot express."""
+    """Yield each problem of a task that its schema cannot express."""
     x_words = task.targets.X.words
     y_words = task.targets.Y.words
     a_words = task.attributes.A.words

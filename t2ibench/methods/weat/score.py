@@ -31,7 +31,7 @@ from t2ibench.settings import Settings
 
 
 def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Return the result of one WEAT: effect size, test and parts (Caliskan et al. 2017).
+    """Return the result of one WEAT: its headline, and the paper's effect size and test.
 
     With s(w) = mean over A of cos(w, a) - mean over B of cos(w, b):
 
@@ -77,7 +77,7 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
 def _headline(
     delta: Estimate, separation: Control, settings: Settings
 ) -> HeadlineEstimate:
-    """Return the headline, without its value if the encoder does not tell A from B."""
+    """Return the headline, without a value if the encoder does not distinguish A from B."""
     headline = headline_of_delta(delta, settings.level)
     if separation.contradicts is None:
         return headline
@@ -95,7 +95,7 @@ def _headline(
 
 
 def _mean_associations(sets: WordSets) -> dict[str, Estimate]:
-    """Return the mean association of the words of X, and of Y, as scores."""
+    """Return the mean association of X's words, and of Y's words, as scores."""
     s_x, s_y = associations_of_targets(sets)
     return {
         "association_of_x": Estimate(float(s_x.mean())),
@@ -106,7 +106,7 @@ def _mean_associations(sets: WordSets) -> dict[str, Estimate]:
 def combine(
     task: WeatTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the result over encoders: the mean of every score, and Cliff's delta over all."""
+    """Return the result averaged over encoders, with Cliff's delta tested over all of them."""
     mean = average_results(results, settings.level)
     scores = [result.scores.get("cliffs_delta") for result in results]
     deltas = [delta for delta in scores if delta is not None and delta.null is not None]

@@ -50,7 +50,7 @@ class WordSet:
 
     @property
     def effective(self) -> float:
-        """Number of independent words that would tell as much as the set."""
+        """Number of independent words that would be worth as much as the set."""
         if self.noise is None:
             return float(len(self.words))
         return effective_number(self.noise)
@@ -61,7 +61,7 @@ WordSets = Mapping[str, WordSet]
 
 
 def word_groups(task: WeatTask) -> dict[str, WordGroup]:
-    """Return the four sets of words in the task, by their letter."""
+    """Return the task's four sets of words, keyed by 'X', 'Y', 'A' and 'B'."""
     return {**dict(task.targets), **dict(task.attributes)}
 
 
@@ -88,7 +88,7 @@ def read_word_sets(
 def _word_set(
     stratum: str, name: str, words: Sequence[str], vectors: Float64Array
 ) -> WordSet:
-    """Return a set with the words that have a vector, and those that have none."""
+    """Return a set of words, divided into those that have a vector and those that have none."""
     has_vector = np.atleast_1d(np.isfinite(vectors).all(axis=1))
     numbers = np.flatnonzero(has_vector).astype(np.int64)
     return WordSet(
@@ -112,7 +112,7 @@ def _too_few_words(side: str, word_set: WordSet, n_words: int) -> str:
 
 
 def _with_noise(task: WeatTask, sets: WordSets, evidence: Evidence) -> WordSets:
-    """Return the sets with the correlation of related target words' associations.
+    """Return the sets with the correlations of related target words' associations added.
 
     How alike words of a cosine are is learnt from the reference words, where there are enough.
     """
@@ -137,7 +137,7 @@ def _with_noise(task: WeatTask, sets: WordSets, evidence: Evidence) -> WordSets:
 def word_vectors(
     task: WeatTask, words: Sequence[str], evidence: Evidence
 ) -> Float64Array:
-    """Return each word's mean vector over templates, of unit length, shape (words, d).
+    """Return each word's vector, averaged over templates, of unit length, shape (words, d).
 
     The row of a word without a vector is not finite.
     """
@@ -152,7 +152,7 @@ def word_vectors(
 
 
 def associations_of_targets(sets: WordSets) -> tuple[Float64Array, Float64Array]:
-    """Return the association s of each word of X, and of each word of Y."""
+    """Return the association of each word of X, and of each word of Y, with A and B."""
     first = sets["A"].vectors
     second = sets["B"].vectors
     return (
