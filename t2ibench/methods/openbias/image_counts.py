@@ -54,7 +54,7 @@ def _without_any_answer(
     An image that was not generated is without an answer to every question, for the same
     reason, so the smallest count of a reason over the questions contains all of them.
     Only a judge's reasons can differ from question to question: where the counts do not
-    add up to `lost`, those are reduced.
+    add up to `unanswered`, those are reduced.
 
     Args:
         by_question: Excluded images by reason, for each question.

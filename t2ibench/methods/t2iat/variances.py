@@ -94,7 +94,7 @@ def _p_of_leans(leans: Leans) -> float:
 def _passes_bound(
     leans: Leans, sides: Sides, headline: HeadlineEstimate, lean: VarianceLean
 ) -> bool:
-    """Return whether the headline's square is clearly above twice that from variances."""
+    """Return whether the headline's square exceeds that from variances, clearly and twofold."""
     square = headline.square
     if square is None or not lean.is_less_than_half_of(square):
         return False
