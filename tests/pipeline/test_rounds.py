@@ -120,7 +120,7 @@ def test_a_precision_that_more_images_cannot_reach_is_reported(
     cli: Cli, tmp_path: Path
 ) -> None:
     """About prompts like these, what differs between stimuli stays at any number of images."""
-    words = ("run", "--model", "toyland", "--tasks", "t2iat_career_family", *QUICK)
+    words = ("run", "--model", "toyland", "--tasks", "t2iat_flowers_insects", *QUICK)
     status, _, err = cli(*words, "--output-dir", tmp_path, "--until-precise", ".02")
     assert status == 0 and "more images alone do not make it narrow enough" in err
     assert set(images_of(tmp_path / "toyland").values()) == {5}

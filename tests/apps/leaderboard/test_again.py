@@ -79,7 +79,7 @@ HONEST: list[tuple[dict[str, Any], set[str]]] = [
     (
         {"tasks": "t2iat_career_family,vibex_training", "times": 0.3,
          "guided_images_per_prompt": 2},
-        {"images", "texts"},
+        {"images", "texts", "answers"},
     ),
     (
         {"tasks": "weat_8_science_arts,weat_1_flowers_insects", "n_bootstrap": 20_000,
