@@ -173,3 +173,11 @@ def test_the_critical_value_is_the_largest_that_is_not_rejected() -> None:
     critical = critical_value(null, 0.95)
     assert p_value(null, critical, "greater", exact=False) >= 0.05
     assert p_value(null, critical + 1, "greater", exact=False) < 0.05
+
+
+def test_the_only_answer_of_a_class_can_be_removed() -> None:
+    found = squared_lean_without([7, 1, 0])
+    assert found[1] == squared_lean([7, 0, 0]) == 1.0
+    expected = [0.5, 0.3, 0.2]
+    against = squared_lean_without([7, 1, 0], expected)
+    assert against[1] == squared_lean([7, 0, 0], expected)
