@@ -8,8 +8,6 @@ from scipy import stats
 
 from t2ibench.stats.method_agreement import MethodAgreement, correlate_methods
 
-pytestmark = pytest.mark.slow
-
 
 def found(
     x: object, y: object, noise: object = None, level: float = 0.95, seed: int = 0
@@ -82,6 +80,7 @@ def test_undefined_agreement_names_the_reason() -> None:
     assert np.isnan(alike.linear.value) and "the same" in str(alike.reason)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.5, 1.0])
 def test_intervals_cover_the_planted_correlation(rho: float) -> None:
     """Shares, binomial images; three standard errors of the simulation are allowed for."""
