@@ -17,31 +17,8 @@ from t2ibench.stats.interaction import (
 )
 
 # Three prompts of 5, 4 and 6 images, and one with too few; classes (2, 3).
-CODES = np.array(
-    [
-        [int(code) for code in pair]
-        for pair in [
-            "00",
-            "01",
-            "12",
-            "11",
-            "00",
-            "12",
-            "10",
-            "01",
-            "00",
-            "01",
-            "01",
-            "12",
-            "12",
-            "10",
-            "02",
-            "11",
-            "00",
-            "10",
-        ]
-    ]
-)
+PAIRS = "00 01 12 11 00 12 10 01 00 01 01 12 12 10 02 11 00 10"
+CODES = np.array([[int(code) for code in pair] for pair in PAIRS.split(" ")])
 PROMPTS = np.repeat([0, 1, 2, 3], [5, 4, 6, 3])
 ANSWERS = CrossedAnswers(CODES, PROMPTS, (2, 3))
 
