@@ -239,3 +239,43 @@ def test_what_is_needed_for_a_corrected_mean_square_is_needed_exactly() -> None:
         [[3, 1]] * 3, [[[90, 0], [0, 9]], [[90, 0], [0, 0]], [[90, 0], [0, 0]]]
     )
     assert only.reason == "without one caption's labels a class has none"
+
+
+def test_the_share_of_given_prompts_by_hand() -> None:
+    """4 of 5, 3 of 4 and 1 of 1: V = (.16 / 4 + .1875 / 3) / 2 / 3 over prompts with several.
+
+    With half of one more answer in each, it is at least Σ p (1 − p) / n over 9.
+    """
+    found = clustered_proportion([4, 3, 1], [5, 4, 1])
+    value = (0.8 + 0.75 + 1) / 3
+    variance = (0.16 / 4 + 0.1875 / 3) / 2 / 3
+    padded = [(4.5, 6), (3.5, 5), (1.5, 2)]
+    floor = sum((x / n) * (1 - x / n) / (n - 1) for x, n in padded) / 9
+    spread = value * (1 - value)
+    assert found.value == pytest.approx(value)
+    assert found.size == pytest.approx(min(spread / variance, max(10, spread / floor)))
+    assert found.df == 7.0
+    opposite = clustered_proportion([5, 0, 3], [5, 5, 5])
+    floor = (2 * 5.5 * 0.5 / 36 + 3.5 * 2.5 / 36) / 5 / 9
+    variance = 0.24 / 4 / 3 / 3
+    spread = 8 / 15 * 7 / 15
+    expected = min(spread / variance, max(15, spread / floor))
+    assert opposite.size == pytest.approx(expected)
+
+
+def test_prompts_of_one_answer_each_are_independent_answers() -> None:
+    found = clustered_proportion([1, 0, 1, 1], [1, 1, 1, 1])
+    assert (found.value, found.size, found.df) == (0.75, 4.0, 3.0)
+    assert clustered_proportion([1], [1]).df == 1.0
+
+
+def test_the_standard_error_of_a_share_has_four_more_answers() -> None:
+    """12 of 20 and 2 of 4 more: .5833 of 24."""
+    share = Proportion(0.6, 20.0, 30.0)
+    p = 14 / 24
+    assert share.error == pytest.approx((p * (1 - p) / 24) ** 0.5)
+    t = (0.6 - 0.4) / (0.24 / 20) ** 0.5
+    assert share.p(0.4) == pytest.approx(2 * scipy_stats.t.sf(t, 30))
+    assert share.p(0.8) == pytest.approx(2 * scipy_stats.t.sf(0.2 / 0.008**0.5, 30))
+    for end in share.interval(0.9):
+        assert share.p(end) == pytest.approx(0.1)
