@@ -59,8 +59,8 @@ def test_an_association_is_the_mean_cosine_to_one_set_less_that_to_the_other() -
         difference / np.std([w @ x for x in [*a, *b]], ddof=1)
         for w, difference in zip(targets, expected, strict=True)
     ]
-    found = standardised(targets @ a.T, targets @ b.T)
-    assert found == pytest.approx(standard)
+    result = standardised(targets @ a.T, targets @ b.T)
+    assert result == pytest.approx(standard)
     assert np.isnan(standardised(np.ones((1, 1)), np.ones((1, 0)))).all()
     assert np.isnan(standardised(np.ones((1, 1)), np.ones((1, 1)))).all()
 
@@ -73,8 +73,8 @@ def test_standardised_draws_are_those_of_the_drawn_images() -> None:
     draws_b = [[1, 3, 3, 4, 0], [0, 1, 2, 3, 4]]
     weights_a = np.array([np.bincount(draw, minlength=3) / 3 for draw in draws_a])
     weights_b = np.array([np.bincount(draw, minlength=5) / 5 for draw in draws_b])
-    found = standardised_draws(cosines_a, cosines_b, weights_a, weights_b)
-    for row, of_a, of_b in zip(found, draws_a, draws_b, strict=True):
+    result = standardised_draws(cosines_a, cosines_b, weights_a, weights_b)
+    for row, of_a, of_b in zip(result, draws_a, draws_b, strict=True):
         expected = standardised(cosines_a[:, of_a], cosines_b[:, of_b])
         assert row == pytest.approx(expected)
 
@@ -83,7 +83,7 @@ def test_association_draws_resample_the_images_of_both_sets() -> None:
     """More draws than one block; each is the association of the weighted images."""
     targets = unit_rows(2, 0)
     a, b = images(unit_rows(4, 1), [2, 2]), images(unit_rows(6, 2), [3, 3])
-    found = association_draws(targets, a, b, 1003, np.random.default_rng(5))
+    result = association_draws(targets, a, b, 1003, np.random.default_rng(5))
     rng = np.random.default_rng(5)
     expected = []
     for n_draws in (1000, 3):
@@ -91,7 +91,7 @@ def test_association_draws_resample_the_images_of_both_sets() -> None:
         weights_b = resample_weights(b.clusters, n_draws, rng)
         means = weights_a @ a.embeddings - weights_b @ b.embeddings
         expected.append(means @ targets.T)
-    assert found == pytest.approx(np.concatenate(expected))
+    assert result == pytest.approx(np.concatenate(expected))
 
 
 def test_images_nearer_to_their_own_text_are_counted() -> None:
@@ -117,10 +117,10 @@ def distances(a: Float64Array, b: Float64Array) -> tuple[float, float]:
 def test_the_distance_of_two_sets_is_a_ratio_of_means_over_wordings() -> None:
     pairs = [(unit_rows(4, 0), unit_rows(3, 1)), (unit_rows(2, 2), unit_rows(5, 3))]
     beyond, between = np.mean([distances(*pair) for pair in pairs], axis=0)
-    found = Apart.of(pairs)
-    assert found is not None
-    assert (found.beyond, found.between) == pytest.approx((beyond, between))
-    assert found.value == pytest.approx(beyond / between)
+    result = Apart.of(pairs)
+    assert result is not None
+    assert (result.beyond, result.between) == pytest.approx((beyond, between))
+    assert result.value == pytest.approx(beyond / between)
     assert Apart.of([*pairs, (unit_rows(1, 4), unit_rows(5, 5))]) is None
     assert np.isnan(Apart(beyond=0.0, between=0.0).value)
 
@@ -148,10 +148,10 @@ def test_the_test_of_a_distance_is_that_of_all_splits() -> None:
         others = [row for row in range(8) if row not in chosen]
         splits.append(distances(rows[list(chosen)], rows[others])[0])
     observed, between = distances(a, b)
-    found = apart_row([(a, b)], 9999, np.random.default_rng(0))
-    assert found.value == pytest.approx(observed / between)
+    result = apart_row([(a, b)], 9999, np.random.default_rng(0))
+    assert result.value == pytest.approx(observed / between)
     p = np.mean(np.array(splits) >= observed - 1e-9)
-    assert found.p == pytest.approx(p, abs=0.02)
+    assert result.p == pytest.approx(p, abs=0.02)
     alone = apart_row([(a, b[:1])], 99, np.random.default_rng(0))
     assert alone.value is None and alone.reason == "a set has a single image"
 
@@ -160,8 +160,8 @@ def test_the_mean_distance_over_stimuli_is_a_ratio_of_means() -> None:
     stimuli = [[(unit_rows(4, 2 * s), unit_rows(3, 2 * s + 1))] for s in range(4)]
     measured = np.array([distances(*pairs[0]) for pairs in stimuli])
     single = [(unit_rows(1, 20), unit_rows(3, 21))]
-    found = apart_mean([*stimuli, single], 0.95)
-    assert found.value == pytest.approx(measured[:, 0].sum() / measured[:, 1].sum())
+    result = apart_mean([*stimuli, single], 0.95)
+    assert result.value == pytest.approx(measured[:, 0].sum() / measured[:, 1].sum())
     assert apart_mean([single], 0.95).value is None
 
 

@@ -127,14 +127,14 @@ def test_answers_are_counted_by_peoples_class() -> None:
     rows += [labelled("female", "male", 3), labelled("male", "unknown", 4)]
     rows += [labelled("male", "male", number) for number in range(5, 7)]
     rows += [labelled("unknown", "male", 7), labelled("unknown", "unknown", 8)]
-    found = check_attribute("gender", "?", CLASSES, rows)
-    women, men = found.classes
+    result = check_attribute("gender", "?", CLASSES, rows)
+    women, men = result.classes
     assert women.answers == {"female": 3, "male": 1, "unknown": 0}
     assert men.answers == {"female": 0, "male": 2, "unknown": 1}
     assert (women.images, men.images) == (4, 3)
     assert women.sensitivity.value == 0.75 and women.specificity.value == 1.0
     assert men.answered.value == pytest.approx(2 / 3, abs=1e-6)
-    assert (found.no_class, found.no_class_answered) == (2, 1)
+    assert (result.no_class, result.no_class_answered) == (2, 1)
 
 
 def test_groups_are_compared_within_peoples_class_with_holms_correction() -> None:
@@ -143,18 +143,18 @@ def test_groups_are_compared_within_peoples_class_with_holms_correction() -> Non
         replace(row, groups={**row.groups, "age": rng.choice(["old", "young"])})
         for row in answers(rng, 0.85, prompts=12, worse_for_b=0.4, answered=0.8)
     ]
-    found = check_attribute("gender", "?", CLASSES, rows).by_group
-    assert [(record.by, record.truth) for record in found] == [
+    result = check_attribute("gender", "?", CLASSES, rows).by_group
+    assert [(record.by, record.truth) for record in result] == [
         ("age", "female"),
         ("age", "male"),
         ("race", "female"),
         ("race", "male"),
     ]
-    tests = [p for record in found for p in (record.p, record.p_answered)]
-    adjusted = [p for record in found for p in (record.p_holm, record.p_answered_holm)]
+    tests = [p for record in result for p in (record.p, record.p_answered)]
+    adjusted = [p for record in result for p in (record.p_holm, record.p_answered_holm)]
     assert adjusted == pytest.approx(holm(tests), abs=1e-5)
     assert len(set(adjusted)) > 2
-    for record in found:
+    for record in result:
         for group in record.groups:
             mine = [
                 row.answer

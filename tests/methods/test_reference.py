@@ -45,46 +45,46 @@ def squares_by_pairs(images: Nearness) -> list[float]:
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_means_and_variances_are_those_of_each_anchors_images(k: int) -> None:
-    found = similarities(k)
+    result = similarities(k)
     for anchor in range(k):
-        rows = found.values[found.labels == anchor]
-        assert found.means[anchor] == pytest.approx(rows.mean(axis=0))
+        rows = result.values[result.labels == anchor]
+        assert result.means[anchor] == pytest.approx(rows.mean(axis=0))
         error = stats.sem(rows, axis=0)
-        assert found.variances[anchor] == pytest.approx(error**2)
-        assert found.sizes[anchor] == len(rows)
-    some = found.columns(slice(1, 3))
-    assert some.means.tolist() == found.means[:, 1:3].tolist()
-    single = grouped(found.values[:3], LABELS[:3], 3)
+        assert result.variances[anchor] == pytest.approx(error**2)
+        assert result.sizes[anchor] == len(rows)
+    some = result.columns(slice(1, 3))
+    assert some.means.tolist() == result.means[:, 1:3].tolist()
+    single = grouped(result.values[:3], LABELS[:3], 3)
     assert np.isnan(single.variances).all()
-    turned = found.relabelled(found.labels[::-1])
+    turned = result.relabelled(result.labels[::-1])
     assert turned.means[0] == pytest.approx(
-        found.values[found.labels[::-1] == 0].mean(axis=0)
+        result.values[result.labels[::-1] == 0].mean(axis=0)
     )
 
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_squared_effects_are_means_over_pairs_of_anchors(k: int) -> None:
-    found = similarities(k)
-    assert squares(found) == pytest.approx(squares_by_pairs(found))
+    result = similarities(k)
+    assert squares(result) == pytest.approx(squares_by_pairs(result))
 
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_squared_effects_without_an_image_are_those_of_the_others(k: int) -> None:
     images = similarities(k)
     parts = [slice(0, 2), slice(2, 6)]
-    found = squares_without_each(images, parts)
+    result = squares_without_each(images, parts)
     for image in range(12):
         others = images.rows(np.arange(12) != image)
         expected = squares_by_pairs(others)
-        for of_part, part in zip(found, parts, strict=True):
+        for of_part, part in zip(result, parts, strict=True):
             assert of_part[image] == pytest.approx(np.mean(expected[part]))
 
 
 def test_an_anchor_of_two_images_cannot_lose_one() -> None:
     labels = np.array([0, 0, 1, 1, 1])
     images = grouped(np.random.default_rng(0).normal(size=(5, 2)), labels, 2)
-    (found,) = squares_without_each(images, [slice(0, 2)])
-    assert np.isnan(found).tolist() == [True, True, False, False, False]
+    (result,) = squares_without_each(images, [slice(0, 2)])
+    assert np.isnan(result).tolist() == [True, True, False, False, False]
 
 
 def test_effects_are_differences_of_two_anchors_and_the_range_of_more() -> None:
@@ -134,12 +134,12 @@ def test_nearness_is_a_cosine_less_the_mean_of_the_reference() -> None:
     rng = np.random.default_rng(2)
     images, texts, reference = (rng.normal(size=(n, 4)) for n in (4, 2, 3))
     labels = np.array([0, 1, 0, 1])
-    found = nearness(images, labels, 2, texts, reference)
-    for row, image in zip(found.values, images, strict=True):
+    result = nearness(images, labels, 2, texts, reference)
+    for row, image in zip(result.values, images, strict=True):
         mean = np.mean([image @ text for text in reference])
         expected = [image @ text - mean for text in [*texts, *reference]]
         assert row == pytest.approx(expected)
-    assert found.values[:, 2:].mean(axis=1) == pytest.approx(0.0, abs=1e-12)
+    assert result.values[:, 2:].mean(axis=1) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_place_of_an_effect_counts_reference_texts_as_large() -> None:

@@ -27,23 +27,23 @@ def bounded(least: int, most: int, size: int = 40) -> BoundedProportion:
 @pytest.mark.parametrize(("hits", "size"), [(2, 40), (37, 40), (0, 12), (12, 12)])
 def test_ends_near_0_and_1_are_clopper_and_pearsons(hits: int, size: int) -> None:
     exact = scipy_stats.binomtest(hits, size).proportion_ci(method="exact")
-    found = bounded(hits, hits, size).interval()
-    assert found == pytest.approx((exact.low, exact.high), abs=1e-6)
+    result = bounded(hits, hits, size).interval()
+    assert result == pytest.approx((exact.low, exact.high), abs=1e-6)
 
 
 @pytest.mark.parametrize("hits", [6, 20, 34])
 def test_ends_of_middle_shares_are_wilsons(hits: int) -> None:
     wilson = scipy_stats.binomtest(hits, 40).proportion_ci(method="wilson")
-    found = bounded(hits, hits).interval()
-    assert found == pytest.approx((wilson.low, wilson.high), abs=1e-4)
+    result = bounded(hits, hits).interval()
+    assert result == pytest.approx((wilson.low, wilson.high), abs=1e-4)
 
 
 def test_each_end_is_of_its_own_share() -> None:
     """Far apart, each end has one side only: .05 of each, so both are of the level .9."""
     exact = scipy_stats.binomtest(2, 40).proportion_ci(0.9, method="exact")
     wilson = scipy_stats.binomtest(30, 40).proportion_ci(0.9, method="wilson")
-    found = bounded(2, 30).interval()
-    assert found == pytest.approx((exact.low, wilson.high), abs=1e-4)
+    result = bounded(2, 30).interval()
+    assert result == pytest.approx((exact.low, wilson.high), abs=1e-4)
 
 
 @pytest.mark.parametrize("level", [0.4, 0.95])
@@ -54,7 +54,7 @@ def test_the_level_of_both_ends_is_that_at_which_together_they_cover(
 
     The standard errors s are those with two more answers of the class and two of others.
     """
-    found = bounded(16, 18)
+    result = bounded(16, 18)
     errors = [np.sqrt(p * (1 - p) / 44) for p in (18 / 44, 20 / 44)]
     widths = np.linspace(0.0, 2.0, 200_001)
     normal = scipy_stats.norm
@@ -62,7 +62,7 @@ def test_the_level_of_both_ends_is_that_at_which_together_they_cover(
     of_each = 2 * normal.cdf(widths[np.searchsorted(covered, level)]) - 1
     low = scipy_stats.binomtest(16, 40).proportion_ci(of_each, method="wilson").low
     high = scipy_stats.binomtest(18, 40).proportion_ci(of_each, method="wilson").high
-    assert found.interval(level) == pytest.approx((low, high), abs=1e-4)
+    assert result.interval(level) == pytest.approx((low, high), abs=1e-4)
 
 
 @pytest.mark.parametrize(("hits", "expected"), [(2, 0.2), (2, 0.01), (38, 0.8)])

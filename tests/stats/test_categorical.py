@@ -69,16 +69,16 @@ def test_alpha_of_krippendorffs_example() -> None:
 
 def test_the_association_of_concepts_is_their_overlap_over_their_union() -> None:
     """Of (3, 0, 1) and (1, 2, 1): 1 + 0 + 1 of 3 + 2 + 1, row by row."""
-    found = concept_association([[3, 0, 1], [2, 1, 0]], [[1, 2, 1], [2, 1, 0]])
-    assert found.tolist() == [pytest.approx(1 / 3), 1.0]
+    result = concept_association([[3, 0, 1], [2, 1, 0]], [[1, 2, 1], [2, 1, 0]])
+    assert result.tolist() == [pytest.approx(1 / 3), 1.0]
     assert concept_association([1, 0], [0, 1]) == 0.0
     assert np.isnan(concept_association([0, 0], [0, 0]))
 
 
 def test_macro_f1_is_the_mean_of_every_classs_f1() -> None:
     """a: 2 · 2 / (3 + 2), b: 2 · 1 / (1 + 3), and c, which occurs on one side alone: 0."""
-    found = macro_f1(["a", "a", "a", "b", "c"], ["a", "a", "b", "b", "b"])
-    assert found == pytest.approx((4 / 5 + 2 / 4 + 0) / 3)
+    result = macro_f1(["a", "a", "a", "b", "c"], ["a", "a", "b", "b", "b"])
+    assert result == pytest.approx((4 / 5 + 2 / 4 + 0) / 3)
     assert np.isnan(macro_f1([], []))
 
 
@@ -91,5 +91,5 @@ def test_mad_has_the_shape_of_its_rows() -> None:
 
 def test_kappa_by_hand() -> None:
     """Three of five agree; by chance (3 · 2 + 1 · 2 + 1 · 1) / 25 = .36."""
-    found = cohens_kappa(list("aaabc"), list("aabbc"))
-    assert found == pytest.approx((4 / 5 - 9 / 25) / (1 - 9 / 25))
+    result = cohens_kappa(list("aaabc"), list("aabbc"))
+    assert result == pytest.approx((4 / 5 - 9 / 25) / (1 - 9 / 25))

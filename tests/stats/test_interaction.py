@@ -37,10 +37,10 @@ def excess_by_pairs(images: np.ndarray) -> np.ndarray:
 def test_an_excess_is_that_of_pairs_of_different_images() -> None:
     table = ANSWERS.table()
     assert table.shape == (4, 2, 3) and table.sum() == 18
-    found = unbiased_excess(table)
+    result = unbiased_excess(table)
     for prompt in range(4):
         expected = excess_by_pairs(CODES[prompt == PROMPTS])
-        assert found[prompt] == pytest.approx(expected)
+        assert result[prompt] == pytest.approx(expected)
 
 
 def test_the_interval_of_an_excess_is_the_jackknifes_over_images_of_each_prompt() -> (
@@ -63,19 +63,19 @@ def test_the_interval_of_an_excess_is_the_jackknifes_over_images_of_each_prompt(
     value = np.mean(values, axis=0)
     larger = np.maximum(np.sum(variances, axis=0), np.sum(nulls, axis=0))
     error = np.sqrt(larger) / 3
-    found = cell_excess(ANSWERS, level=0.9)
-    assert found.share == pytest.approx(np.mean(shares, axis=0))
-    assert found.excess == pytest.approx(value)
+    result = cell_excess(ANSWERS, level=0.9)
+    assert result.share == pytest.approx(np.mean(shares, axis=0))
+    assert result.excess == pytest.approx(value)
     t = stats.t(4 + 3 + 5)
-    assert found.low == pytest.approx(value - t.ppf(0.95) * error)
-    assert found.high == pytest.approx(value + t.ppf(0.95) * error)
-    assert found.p == pytest.approx(2 * t.sf(np.abs(value) / error))
+    assert result.low == pytest.approx(value - t.ppf(0.95) * error)
+    assert result.high == pytest.approx(value + t.ppf(0.95) * error)
+    assert result.p == pytest.approx(2 * t.sf(np.abs(value) / error))
 
 
 def test_prompts_with_fewer_than_four_images_have_no_excess() -> None:
     few = CrossedAnswers(CODES[-3:], np.zeros(3, dtype=np.int64), (2, 3))
-    found = cell_excess(few)
-    for array in (found.share, found.excess, found.low, found.high, found.p):
+    result = cell_excess(few)
+    for array in (result.share, result.excess, result.low, result.high, result.p):
         assert array.shape == (2, 3) and np.isnan(array).all()
 
 
@@ -83,11 +83,11 @@ def test_answers_that_are_all_alike_have_the_variance_of_one_more_image() -> Non
     alike = CrossedAnswers(
         np.zeros((6, 2), dtype=np.int64), np.zeros(6, dtype=np.int64), (2, 2)
     )
-    found = cell_excess(alike)
+    result = cell_excess(alike)
     p = 6.5 / 7
     half = stats.t.ppf(0.975, 5) * np.sqrt((p * (1 - p)) ** 2 / 7)
-    assert found.excess[0, 0] == 0.0
-    assert found.high[0, 0] == pytest.approx(half)
+    assert result.excess[0, 0] == 0.0
+    assert result.high[0, 0] == pytest.approx(half)
 
 
 def g_statistic(codes: np.ndarray, prompts: np.ndarray) -> float:
@@ -115,9 +115,9 @@ def test_an_interaction_is_tested_by_all_permutations_within_prompts() -> None:
     p = np.mean(np.array(null) >= observed - 1e-9)
     order = np.array([4, 0, 5, 1, 2, 6, 3])
     answers = CrossedAnswers(codes[order], prompts[order], (2, 3))
-    found = interaction(answers, 20_000, np.random.default_rng(0))
-    assert found.p == pytest.approx(p, abs=0.015)
-    assert found.value == pytest.approx((observed - np.mean(null)) / 14, abs=0.005)
+    result = interaction(answers, 20_000, np.random.default_rng(0))
+    assert result.p == pytest.approx(p, abs=0.015)
+    assert result.value == pytest.approx((observed - np.mean(null)) / 14, abs=0.005)
 
 
 def test_permutations_of_many_images_are_drawn_in_blocks() -> None:

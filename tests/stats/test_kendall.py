@@ -69,11 +69,11 @@ def test_the_interval_is_the_jackknifes_on_fishers_scale(
     without = [tau_by_pairs(x[:i] + x[i + 1 :], y[:i] + y[i + 1 :]) for i in range(n)]
     error = math.sqrt((n - 1) ** 2 / n * np.var(without, ddof=1))
     half = stats.t.ppf((1 + level) / 2, n - 1) * error / (1 - tau**2)
-    found = kendall_tau(x, y, level)
-    assert found.tau == pytest.approx(tau)
-    assert found.low == pytest.approx(math.tanh(math.atanh(tau) - half))
-    assert found.high == pytest.approx(math.tanh(math.atanh(tau) + half))
-    assert (found.p, found.n) == (stats.kendalltau(x, y).pvalue, n)
+    result = kendall_tau(x, y, level)
+    assert result.tau == pytest.approx(tau)
+    assert result.low == pytest.approx(math.tanh(math.atanh(tau) - half))
+    assert result.high == pytest.approx(math.tanh(math.atanh(tau) + half))
+    assert (result.p, result.n) == (stats.kendalltau(x, y).pvalue, n)
 
 
 @pytest.mark.filterwarnings("ignore:One or more sample arguments is too small")
@@ -90,15 +90,15 @@ def test_spearmans_correlation_in_all_orders() -> None:
     """Of five items, p is the share of all 120 orders with as large a correlation."""
     x, y = [2.0, 1.0, 4.0, 4.0, 9.0], [1.0, 3.0, 2.0, 5.0, 6.0]
     drawn = np.random.default_rng(0)
-    found = correlation_permutation(x, y, rng=drawn)
+    result = correlation_permutation(x, y, rng=drawn)
     orders = [stats.spearmanr(order, y).statistic for order in permutations(x)]
     observed = stats.spearmanr(x, y).statistic
-    assert found.exact and len(found.null) == 120
-    assert found.observed == pytest.approx(observed)
-    assert sorted(found.null) == pytest.approx(sorted(orders))
+    assert result.exact and len(result.null) == 120
+    assert result.observed == pytest.approx(observed)
+    assert sorted(result.null) == pytest.approx(sorted(orders))
     beyond = np.abs(orders) >= abs(observed) - 1e-9
-    assert found.p == pytest.approx(beyond.mean())
-    assert found.null[0] == pytest.approx(observed)
+    assert result.p == pytest.approx(beyond.mean())
+    assert result.null[0] == pytest.approx(observed)
 
 
 def test_many_items_are_correlated_in_random_orders() -> None:
@@ -106,11 +106,11 @@ def test_many_items_are_correlated_in_random_orders() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(2, 40))
     n_draws = BLOCK_CELLS // 40 + 7
-    found = correlation_permutation(x, y, n_draws=n_draws, rng=rng)
-    assert not found.exact and len(found.null) == n_draws
+    result = correlation_permutation(x, y, n_draws=n_draws, rng=rng)
+    assert not result.exact and len(result.null) == n_draws
     # The variance of Spearman's correlation of independent scores is 1 / (n - 1).
-    assert np.mean(found.null) == pytest.approx(0.0, abs=0.01)
-    assert np.var(found.null) == pytest.approx(1 / 39, rel=0.05)
+    assert np.mean(result.null) == pytest.approx(0.0, abs=0.01)
+    assert np.var(result.null) == pytest.approx(1 / 39, rel=0.05)
     exact = correlation_permutation(x[:4], y[:4], max_exact=24, rng=rng)
     drawn = correlation_permutation(x[:4], y[:4], max_exact=23, n_draws=50, rng=rng)
     assert exact.exact and not drawn.exact and len(drawn.null) == 50

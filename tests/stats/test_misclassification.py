@@ -145,8 +145,10 @@ def test_the_test_of_groups_has_the_exact_p_of_all_permutations_and_all_signs(
         ]
     )
     expected = max(p_of_permutations, p_of_signs)
-    found = group_test(outcome, groups, prompts, np.random.default_rng(0), draws=20_000)
-    assert found == pytest.approx(expected, abs=0.015)
+    result = group_test(
+        outcome, groups, prompts, np.random.default_rng(0), draws=20_000
+    )
+    assert result == pytest.approx(expected, abs=0.015)
 
 
 def test_a_group_without_images_changes_no_test() -> None:
@@ -162,8 +164,8 @@ def test_a_group_without_images_changes_no_test() -> None:
 
 def test_the_smallest_p_of_a_test_of_groups_counts_the_data_as_a_draw() -> None:
     outcome, groups = [1] * 30 + [0] * 30, [0] * 30 + [1] * 30
-    found = group_test(outcome, groups, range(60), np.random.default_rng(0), draws=99)
-    assert found == pytest.approx(1 / 100)
+    result = group_test(outcome, groups, range(60), np.random.default_rng(0), draws=99)
+    assert result == pytest.approx(1 / 100)
 
 
 def test_a_clustered_rate_by_hand() -> None:
@@ -171,11 +173,11 @@ def test_a_clustered_rate_by_hand() -> None:
 
     V = 3 / 2 · 10.5 / 20² and Wilson's interval has p (1 - p) / V images and t of 2.
     """
-    found = clustered_rate([9, 4, 1, 0], [10, 5, 5, 0])
+    result = clustered_rate([9, 4, 1, 0], [10, 5, 5, 0])
     variance = 1.5 * 10.5 / 400
     share = Proportion(0.7, 0.21 / variance, 2.0)
-    assert (found.low, found.high) == pytest.approx(share.interval())
-    assert (found.value, found.images) == (0.7, 20)
+    assert (result.low, result.high) == pytest.approx(share.interval())
+    assert (result.value, result.images) == (0.7, 20)
     # One more prompt differs from the mean by 3 V - p (1 - p) · 3 / 20 more.
     another = clustered_rate([9, 4, 1], [10, 5, 5], 0.8, of_another=True)
     share = Proportion(0.7, 0.21 / (4 * variance - 0.21 * 3 / 20), 2.0)
@@ -196,11 +198,11 @@ def test_intervals_of_a_combined_rate_add_squared_distances() -> None:
     sensitivity = Rate(0.8, 0.7, 0.88, 40)
     specificity = Rate(0.9, 0.85, 0.96, 60)
     errors = ClassErrors(sensitivity, specificity, exactly(1.0), exactly(1.0))
-    found = errors.youden
-    assert found.value == pytest.approx(0.7)
-    assert found.low == pytest.approx(0.7 - np.hypot(0.1, 0.05))
-    assert found.high == pytest.approx(0.7 + np.hypot(0.08, 0.06))
-    assert found.images == 40
+    result = errors.youden
+    assert result.value == pytest.approx(0.7)
+    assert result.low == pytest.approx(0.7 - np.hypot(0.1, 0.05))
+    assert result.high == pytest.approx(0.7 + np.hypot(0.08, 0.06))
+    assert result.images == 40
     # A larger specificity makes fewer false alarms: read falls with it.
     read = errors.read(0.25)
     assert read.value == pytest.approx(0.25 * 0.8 + 0.75 * 0.1)

@@ -129,8 +129,8 @@ def test_correlation() -> None:
 
 def test_holms_p_values_by_hand() -> None:
     """Of four, .01 counts four times, .02 three times, .03 twice and no less, .9 once."""
-    found = holm([0.03, None, 0.9, 0.01, float("nan"), 0.02])
-    assert found == [
+    result = holm([0.03, None, 0.9, 0.01, float("nan"), 0.02])
+    assert result == [
         pytest.approx(0.06),
         None,
         0.9,
@@ -156,11 +156,11 @@ def test_sign_flips_are_all_signs_of_clusters() -> None:
     sums = np.bincount(clusters, weights=values)
     means = np.array(list(product([1, -1], repeat=4))) @ sums / 8
     observed = values.mean()
-    found = sign_flip_permutation(values, clusters, max_exact=16, rng=rng())
-    assert found.exact and found.observed == pytest.approx(observed)
-    assert sorted(found.null) == pytest.approx(sorted(means))
+    result = sign_flip_permutation(values, clusters, max_exact=16, rng=rng())
+    assert result.exact and result.observed == pytest.approx(observed)
+    assert sorted(result.null) == pytest.approx(sorted(means))
     p = (np.abs(means) >= abs(observed) - 1e-9).mean()
-    assert found.p == pytest.approx(p)
+    assert result.p == pytest.approx(p)
     drawn = sign_flip_permutation(
         values, clusters, max_exact=15, n_draws=20_000, rng=rng()
     )

@@ -198,9 +198,11 @@ def test_a_corrected_mean_square_is_the_jackknife_of_pairs_of_images() -> None:
         without.append(corrected_square(n[usable & others], labels[others].sum(axis=0)))
     value = 6 * whole - 5 * np.mean(without)
     error = np.sqrt(25 / 6 * np.var(without, ddof=1))
-    found = corrected_mean_square(n, labels, level=0.9)
-    assert found.value == pytest.approx(value)
-    assert found.interval == pytest.approx(scipy_stats.t.interval(0.9, 5, value, error))
+    result = corrected_mean_square(n, labels, level=0.9)
+    assert result.value == pytest.approx(value)
+    assert result.interval == pytest.approx(
+        scipy_stats.t.interval(0.9, 5, value, error)
+    )
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -216,10 +218,10 @@ def test_alike_captions_have_at_least_the_variance_of_uniform_answers(k: int) ->
     assert chances @ squares == pytest.approx(0.0, abs=1e-9)
     variance = float(chances @ np.square(squares)) / 5
     counts = np.array([[3, 1] + [0] * (k - 2)] * 5)
-    found = corrected_mean_square(counts, [labels] * 5)
-    assert found.value == pytest.approx(corrected_square(counts, labels))
+    result = corrected_mean_square(counts, [labels] * 5)
+    assert result.value == pytest.approx(corrected_square(counts, labels))
     half = scipy_stats.t.ppf(0.975, 4) * np.sqrt(variance)
-    assert found.interval == pytest.approx((found.value - half, found.value + half))
+    assert result.interval == pytest.approx((result.value - half, result.value + half))
 
 
 def test_what_is_needed_for_a_corrected_mean_square_is_needed_exactly() -> None:
@@ -246,15 +248,15 @@ def test_the_share_of_given_prompts_by_hand() -> None:
 
     With half of one more answer in each, it is at least Σ p (1 − p) / n over 9.
     """
-    found = clustered_proportion([4, 3, 1], [5, 4, 1])
+    result = clustered_proportion([4, 3, 1], [5, 4, 1])
     value = (0.8 + 0.75 + 1) / 3
     variance = (0.16 / 4 + 0.1875 / 3) / 2 / 3
     padded = [(4.5, 6), (3.5, 5), (1.5, 2)]
     floor = sum((x / n) * (1 - x / n) / (n - 1) for x, n in padded) / 9
     spread = value * (1 - value)
-    assert found.value == pytest.approx(value)
-    assert found.size == pytest.approx(min(spread / variance, max(10, spread / floor)))
-    assert found.df == 7.0
+    assert result.value == pytest.approx(value)
+    assert result.size == pytest.approx(min(spread / variance, max(10, spread / floor)))
+    assert result.df == 7.0
     opposite = clustered_proportion([5, 0, 3], [5, 5, 5])
     floor = (2 * 5.5 * 0.5 / 36 + 3.5 * 2.5 / 36) / 5 / 9
     variance = 0.24 / 4 / 3 / 3
@@ -264,8 +266,8 @@ def test_the_share_of_given_prompts_by_hand() -> None:
 
 
 def test_prompts_of_one_answer_each_are_independent_answers() -> None:
-    found = clustered_proportion([1, 0, 1, 1], [1, 1, 1, 1])
-    assert (found.value, found.size, found.df) == (0.75, 4.0, 3.0)
+    result = clustered_proportion([1, 0, 1, 1], [1, 1, 1, 1])
+    assert (result.value, result.size, result.df) == (0.75, 4.0, 3.0)
     assert clustered_proportion([1], [1]).df == 1.0
 
 

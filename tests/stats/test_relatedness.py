@@ -146,8 +146,8 @@ def test_the_learnt_curve_is_that_of_bins_of_cosines() -> None:
     rng = np.random.default_rng(3)
     words = unit(rng.normal(size=(120, 3)))
     values = words @ rng.normal(size=(3, 2)) + 0.3 * rng.normal(size=(120, 2))
-    found = Relatedness.learnt(words, values)
-    assert found is not None
+    result = Relatedness.learnt(words, values)
+    assert result is not None
     centre = words.mean(axis=0)
     about = unit(words - centre)
     z = values - values.mean(axis=0)
@@ -163,19 +163,19 @@ def test_the_learnt_curve_is_that_of_bins_of_cosines() -> None:
                 totals[place] += part
     n, cosines, products, sizes = np.array([sums[place] for place in sorted(sums)]).T
     curve = isotonic_regression(products / sizes, weights=n).x
-    assert found.centre == pytest.approx(centre)
-    assert found.cosines == pytest.approx([*cosines / n, 1.0])
-    assert found.correlations == pytest.approx([*np.minimum(curve, 1.0), 1.0])
+    assert result.centre == pytest.approx(centre)
+    assert result.cosines == pytest.approx([*cosines / n, 1.0])
+    assert result.correlations == pytest.approx([*np.minimum(curve, 1.0), 1.0])
 
 
 def test_words_are_as_related_as_what_lies_across_a_direction() -> None:
     """Without the first coordinate (3, 4, 0) is (0, 4, 0) and (1, 2, 2) is (0, 2, 2): cos = √½."""
     rows = unit(np.array([[3.0, 4.0, 0.0], [1.0, 2.0, 2.0]]))
-    found = relatedness_across(rows, np.array([5.0, 0.0, 0.0]))
-    assert found[0, 1] == pytest.approx(0.5**0.5, abs=1e-6)
+    result = relatedness_across(rows, np.array([5.0, 0.0, 0.0]))
+    assert result[0, 1] == pytest.approx(0.5**0.5, abs=1e-6)
     along_none = relatedness_across(rows, np.zeros(3))
     assert along_none[0, 1] == pytest.approx(11 / 15, abs=1e-6)
-    assert np.diag(found).tolist() == [1.0, 1.0]
+    assert np.diag(result).tolist() == [1.0, 1.0]
 
 
 def test_what_unrelated_words_share_is_the_mean_about_the_median() -> None:

@@ -176,10 +176,10 @@ def z_by_hand(
             return float(((x - roots**2) ** 2 / v).sum())
 
         least = abs(difference) / 2
-        found = optimize.minimize_scalar(
+        result = optimize.minimize_scalar(
             loss, bounds=(least, least + 3), method="bounded", options={"xatol": 1e-10}
         )
-        squares = (found.x + np.array([difference, -difference]) / 2) ** 2
+        squares = (result.x + np.array([difference, -difference]) / 2) ** 2
     linear, squared = variances_by_hand(squares, scales)
     covariance = 0.6 * np.sqrt(linear[0] * linear[1])
     covariance += 0.25 * np.sqrt(squared[0] * squared[1])
@@ -283,11 +283,11 @@ def test_the_middle_root_is_where_the_fit_is_best(
     grid = np.linspace(abs(half), 2.0, 200_001)
     losses = weights[0] * (x[0] - (grid + half) ** 2) ** 2
     losses = losses + weights[1] * (x[1] - (grid - half) ** 2) ** 2
-    found = _middle(np.array(x)[:, None], np.array(weights)[:, None], half)
-    at_found = weights[0] * (x[0] - (found + half) ** 2) ** 2
-    at_found = at_found + weights[1] * (x[1] - (found - half) ** 2) ** 2
+    result = _middle(np.array(x)[:, None], np.array(weights)[:, None], half)
+    at_found = weights[0] * (x[0] - (result + half) ** 2) ** 2
+    at_found = at_found + weights[1] * (x[1] - (result - half) ** 2) ** 2
     assert at_found == pytest.approx(losses.min(), abs=2e-4)
-    assert found == pytest.approx(grid[losses.argmin()], abs=0.04)
+    assert result == pytest.approx(grid[losses.argmin()], abs=0.04)
 
 
 @pytest.mark.parametrize(("sign", "end"), [(1.0, 0.83), (-1.0, -0.57)])
@@ -340,16 +340,16 @@ def test_the_detectable_difference_is_detected_in_eight_of_ten_cases() -> None:
 
 def test_p_is_the_share_of_draws_and_the_interval_agrees_with_it() -> None:
     """The share of draws of a second generator that are as far out; their error is .01."""
-    found = root_difference((0.5, 0.3), NOISES, CORRELATIONS, np.random.default_rng(0))
+    result = root_difference((0.5, 0.3), NOISES, CORRELATIONS, np.random.default_rng(0))
     z, draws = model_of((0.5, 0.3), 20_000).at(0.0)
-    assert found.p == pytest.approx((np.abs(draws) >= abs(z)).mean(), abs=0.035)
-    assert found.value == pytest.approx(np.sqrt(0.5) - np.sqrt(0.3))
+    assert result.p == pytest.approx((np.abs(draws) >= abs(z)).mean(), abs=0.035)
+    assert result.value == pytest.approx(np.sqrt(0.5) - np.sqrt(0.3))
     fresh = model_of((0.5, 0.3), 20_000)
-    for end in (found.low, found.high):
+    for end in (result.low, result.high):
         z, draws = fresh.at(end)
         critical = np.quantile(np.abs(draws), 0.95)
         assert abs(z) == pytest.approx(critical, rel=0.08)
     narrower = root_difference(
         (0.5, 0.3), NOISES, CORRELATIONS, np.random.default_rng(0), level=0.5
     )
-    assert found.low < narrower.low < narrower.high < found.high
+    assert result.low < narrower.low < narrower.high < result.high

@@ -35,5 +35,5 @@ def test_what_is_nearer_to_zero_than_a_trillionth_is_zero() -> None:
 
 
 def test_what_is_not_finite_stays() -> None:
-    found = settled([np.inf, -np.inf, np.nan, 2.0])
-    assert np.array_equal(found, [np.inf, -np.inf, np.nan, 2.0], equal_nan=True)
+    result = settled([np.inf, -np.inf, np.nan, 2.0])
+    assert np.array_equal(result, [np.inf, -np.inf, np.nan, 2.0], equal_nan=True)

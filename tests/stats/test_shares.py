@@ -122,22 +122,22 @@ def test_the_pseudo_variance_is_that_of_all_answers_of_one_more_image(
 ) -> None:
     rng = np.random.default_rng(1)
     codes = [[int(rng.integers(0, len(r))) for r in expected] for _ in range(7)]
-    found = pseudo_variance(
+    result = pseudo_variance(
         np.array(codes),
         np.array(expected),
         np.array([len(shares) for shares in expected]),
         np.array(weights),
     )
-    assert found == pytest.approx(variance_by_enumeration(codes, expected, weights))
+    assert result == pytest.approx(variance_by_enumeration(codes, expected, weights))
 
 
 def test_the_pseudo_variance_pads_classes_that_a_question_does_not_have() -> None:
     codes = np.array([[0, 2], [1, 1], [0, 0], [0, 2]])
     padded = np.array([[0.4, 0.6, 0.0], [0.5, 0.2, 0.3]])
-    found = pseudo_variance(codes, padded, np.array([2, 3]), np.array([1.0, 0.5]))
+    result = pseudo_variance(codes, padded, np.array([2, 3]), np.array([1.0, 0.5]))
     lists = [[0.4, 0.6], [0.5, 0.2, 0.3]]
     expected = variance_by_enumeration(codes.tolist(), lists, [1.0, 0.5])
-    assert found == pytest.approx(expected)
+    assert result == pytest.approx(expected)
 
 
 def test_images_without_an_answer_do_not_count_for_their_question() -> None:
@@ -176,8 +176,8 @@ def test_the_critical_value_is_the_largest_that_is_not_rejected() -> None:
 
 
 def test_the_only_answer_of_a_class_can_be_removed() -> None:
-    found = squared_lean_without([7, 1, 0])
-    assert found[1] == squared_lean([7, 0, 0]) == 1.0
+    result = squared_lean_without([7, 1, 0])
+    assert result[1] == squared_lean([7, 0, 0]) == 1.0
     expected = [0.5, 0.3, 0.2]
     against = squared_lean_without([7, 1, 0], expected)
     assert against[1] == squared_lean([7, 0, 0], expected)

@@ -73,9 +73,9 @@ def test_the_logit_slope_has_hc3_of_weighted_least_squares() -> None:
     rng = np.random.default_rng(6)
     n = np.array([5, 8, 13, 6, 20, 9, 7])
     hits = rng.binomial(n, expit(0.4 + 0.8 * logit(REFERENCE)))
-    found = logit_slope(hits, n, REFERENCE)
+    result = logit_slope(hits, n, REFERENCE)
     x = np.column_stack([np.ones(7), logit(REFERENCE)])
-    p = expit(x @ [found.intercept, found.value])
+    p = expit(x @ [result.intercept, result.value])
     root = np.sqrt(n * p * (1 - p))[:, None] * x
     hat = root @ np.linalg.pinv(root)
     leverage = np.diag(hat)
@@ -83,9 +83,9 @@ def test_the_logit_slope_has_hc3_of_weighted_least_squares() -> None:
     assert x.T @ (hits - n * p + leverage * (0.5 - p)) == pytest.approx(0.0, abs=1e-6)
     gain = np.linalg.inv(root.T @ root)[1]
     influence = (x @ gain) * (hits - n * p) / (1 - leverage)
-    assert found.influence == pytest.approx(influence)
-    assert found.variance == pytest.approx(float((influence**2).sum()))
-    assert found.df == 5.0
+    assert result.influence == pytest.approx(influence)
+    assert result.variance == pytest.approx(float((influence**2).sum()))
+    assert result.df == 5.0
 
 
 @pytest.mark.parametrize("slope_of", [logit_slope, share_slope])
@@ -93,14 +93,14 @@ def test_an_interval_and_a_test_have_the_slopes_degrees_of_freedom(
     slope_of: Callable[..., Slope],
 ) -> None:
     hits = [1, 2, 9, 8, 14, 15, 19]
-    found = slope_of(hits, [20] * 7, REFERENCE)
-    error = np.sqrt(found.variance)
+    result = slope_of(hits, [20] * 7, REFERENCE)
+    error = np.sqrt(result.variance)
     t = stats.t(5)
-    assert found.interval(0.9) == pytest.approx(
-        (found.value - t.ppf(0.95) * error, found.value + t.ppf(0.95) * error)
+    assert result.interval(0.9) == pytest.approx(
+        (result.value - t.ppf(0.95) * error, result.value + t.ppf(0.95) * error)
     )
-    assert found.p() == pytest.approx(2 * t.sf(found.value / error))
-    assert found.p(1.0) == pytest.approx(2 * t.sf(abs(found.value - 1) / error))
+    assert result.p() == pytest.approx(2 * t.sf(result.value / error))
+    assert result.p(1.0) == pytest.approx(2 * t.sf(abs(result.value - 1) / error))
 
 
 def test_three_units_have_one_degree_of_freedom_and_two_none() -> None:

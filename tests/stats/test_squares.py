@@ -113,16 +113,16 @@ def test_a_mean_square_of_ratios_by_hand() -> None:
     R² = (9.25 / 18.5) / (1 + 69.5 / 18.5²).
     """
     scale = 18.5 * (1 + 69.5 / 18.5**2)
-    found = mean_square([3, 1], [0.5, 0.25], [6, 9], [2, 4], [0.5, 1.0])
-    assert found.value == pytest.approx(9.25 / scale)
+    result = mean_square([3, 1], [0.5, 0.25], [6, 9], [2, 4], [0.5, 1.0])
+    assert result.value == pytest.approx(9.25 / scale)
     h = 0.75**2 / (0.25 * 6 / 8 + 0.0625 * 9 / 11)
     h2 = 0.75**2 / (0.25 / 8 + 0.0625 / 11)
     assert h > 2
-    assert found.df == pytest.approx((2, h2))
+    assert result.df == pytest.approx((2, h2))
     f = scipy_stats.f(2, h2)
-    assert found.p == pytest.approx(f.sf(10 / 0.75))
-    assert found.fair_low == pytest.approx(-0.75 / scale)
-    assert found.fair_high == pytest.approx(0.75 / scale * (f.ppf(0.95) - 1))
+    assert result.p == pytest.approx(f.sf(10 / 0.75))
+    assert result.fair_low == pytest.approx(-0.75 / scale)
+    assert result.fair_high == pytest.approx(0.75 / scale * (f.ppf(0.95) - 1))
     # Σ N² V / Σ N² = (4.5 + .25) / 10, and Σ U / Σ V = 2.
     same = f_square(
         squares=10 / scale,
@@ -132,7 +132,7 @@ def test_a_mean_square_of_ratios_by_hand() -> None:
         value=9.25 / scale,
         growth=2.0,
     )
-    assert (found.low, found.high) == pytest.approx((same.low, same.high))
+    assert (result.low, result.high) == pytest.approx((same.low, same.high))
 
 
 def test_the_mean_square_of_ratios_is_unbiased_to_the_second_order() -> None:
@@ -150,15 +150,15 @@ def test_the_mean_square_of_ratios_is_unbiased_to_the_second_order() -> None:
 
 def test_degrees_of_freedom_are_those_of_unequal_variances() -> None:
     """V = 1, 2 and 4 with 3, 5 and 8: h = 49 / Σ V² f / (f + 2), h₂ = 49 / Σ V² / (f + 2)."""
-    found = mean_square([1.0] * 3, [1.0, 2.0, 4.0], [3, 5, 8])
+    result = mean_square([1.0] * 3, [1.0, 2.0, 4.0], [3, 5, 8])
     h = 49 / (1 * 3 / 5 + 4 * 5 / 7 + 16 * 8 / 10)
     h2 = 49 / (1 / 5 + 4 / 7 + 16 / 10)
-    assert found.df == pytest.approx((min(h, 3), h2))
+    assert result.df == pytest.approx((min(h, 3), h2))
 
 
 def test_effects_without_variance_are_what_they_are() -> None:
-    found = mean_square([3.0, 1.0], [0.0, 0.0], [5, 5])
-    assert (found.value, found.low, found.high) == (5.0, 5.0, 5.0)
+    result = mean_square([3.0, 1.0], [0.0, 0.0], [5, 5])
+    assert (result.value, result.low, result.high) == (5.0, 5.0, 5.0)
     nothing = mean_square([0.0], [0.0], [5], [0.0], [1.0])
     assert nothing.p == 1.0 and np.isnan(nothing.value)
     assert (nothing.fair_low, nothing.fair_high) == (-np.inf, np.inf)
@@ -222,14 +222,14 @@ def test_the_interval_of_squares_that_are_less_than_a_tenth_of_the_noise() -> No
 
 def test_an_f_square_is_tested_by_f_and_has_the_range_of_no_effect() -> None:
     f = scipy_stats.f(3.0, 12.0)
-    found = f_square(0.6, 0.2, 0.05, (3.0, 12.0), level=0.9)
-    assert found.value == pytest.approx(0.4)
-    assert found.p == pytest.approx(f.sf(3.0))
-    assert found.fair_low == -0.2
-    assert found.fair_high == pytest.approx(0.2 * (f.ppf(0.9) - 1))
+    result = f_square(0.6, 0.2, 0.05, (3.0, 12.0), level=0.9)
+    assert result.value == pytest.approx(0.4)
+    assert result.p == pytest.approx(f.sf(3.0))
+    assert result.fair_low == -0.2
+    assert result.fair_high == pytest.approx(0.2 * (f.ppf(0.9) - 1))
     critical = 0.2 * f.ppf(0.9)
     ends = square_interval(0.6, critical, 0.2, (0.2 / 3, 0.05), 12.0, level=0.9)
-    assert (found.low, found.high) == pytest.approx(ends)
+    assert (result.low, result.high) == pytest.approx(ends)
     unknown_direction = f_square(0.6, 0.2, 0.0, (3.0, 12.0), level=0.9)
     same = square_interval(0.6, critical, 0.2, (0.2 / 3, 0.2 / 3), 12.0, level=0.9)
     assert unknown_direction.high == pytest.approx(same[1])

@@ -73,8 +73,8 @@ def beyond(t: float, top: float, bottom: float, level: float) -> float:
 def test_the_ends_of_a_ratio_are_where_its_contrast_is_just_rejected(
     top: float, bottom: float, level: float
 ) -> None:
-    found = ratio_of_parts(top, bottom, PARTS, DFS, level)
-    low, high = float(found.low), float(found.high)
+    result = ratio_of_parts(top, bottom, PARTS, DFS, level)
+    low, high = float(result.low), float(result.high)
     assert low < top / bottom < high
     for end, outside in ((low, low - 0.01), (high, high + 0.01)):
         assert beyond(end, top, bottom, level) == pytest.approx(0.0, abs=1e-6)
@@ -83,21 +83,21 @@ def test_the_ends_of_a_ratio_are_where_its_contrast_is_just_rejected(
 
 
 def test_without_a_level_the_ends_of_a_ratio_are_of_95_percent() -> None:
-    found, same = (
+    result, same = (
         ratio_of_parts(2, 6, PARTS, DFS),
         ratio_of_parts(2, 6, PARTS, DFS, 0.95),
     )
-    assert (found.low, found.high) == (same.low, same.high)
+    assert (result.low, result.high) == (same.low, same.high)
 
 
 def test_the_parts_of_a_ratio_add_up_and_its_test_is_of_its_top() -> None:
-    found = ratio_of_parts(2.0, 6.0, PARTS, DFS)
-    sums = (found.variance, found.covariance, found.bottom_variance)
+    result = ratio_of_parts(2.0, 6.0, PARTS, DFS)
+    sums = (result.variance, result.covariance, result.bottom_variance)
     assert sums == pytest.approx((1.0, -0.1, 0.6))
     df = 1.0 / (0.25 / 4 + 0.09 / 7 + 0.04 / 3)
-    assert found.df == pytest.approx(df)
-    assert found.p == pytest.approx(2 * stats.t.sf(2.0, df))
-    assert float(found.value) == pytest.approx(1 / 3)
+    assert result.df == pytest.approx(df)
+    assert result.p == pytest.approx(2 * stats.t.sf(2.0, df))
+    assert float(result.value) == pytest.approx(1 / 3)
 
 
 def test_ratios_of_a_batch_are_those_of_its_rows() -> None:
@@ -126,11 +126,11 @@ def test_a_ratio_without_variance_is_exact_and_one_of_nothing_is_zero() -> None:
 
 def test_the_parts_of_a_ratio_of_contrasts() -> None:
     """N = 2 m₀ − m₁, D = m₁ + m₂: variances 4 v₀ + v₁ and v₁ + v₂, covariance − v₁."""
-    found = ratio([2, -1, 0], [0, 1, 1], [3.0, 1.0, 4.0], [0.1, 0.2, 0.3], [5, 6, 7])
-    assert (found.top, found.bottom) == (5.0, 5.0)
-    sums = (found.variance, found.covariance, found.bottom_variance)
+    result = ratio([2, -1, 0], [0, 1, 1], [3.0, 1.0, 4.0], [0.1, 0.2, 0.3], [5, 6, 7])
+    assert (result.top, result.bottom) == (5.0, 5.0)
+    sums = (result.variance, result.covariance, result.bottom_variance)
     assert sums == pytest.approx((0.6, -0.2, 0.5))
-    assert found.df == pytest.approx(0.36 / (0.16 / 5 + 0.04 / 6))
+    assert result.df == pytest.approx(0.36 / (0.16 / 5 + 0.04 / 6))
 
 
 def test_students_interval_and_test_agree_with_scipy() -> None:
