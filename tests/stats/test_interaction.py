@@ -100,7 +100,9 @@ def g_statistic(codes: np.ndarray, prompts: np.ndarray) -> float:
         second = np.bincount(images[:, 1], minlength=3)
         expected += np.outer(first, second) / len(images)
     filled = observed > 0
-    return float(2 * (observed[filled] * np.log(observed / expected)[filled]).sum())
+    return float(
+        2 * (observed[filled] * np.log(observed[filled] / expected[filled])).sum()
+    )
 
 
 def test_an_interaction_is_tested_by_all_permutations_within_prompts() -> None:
