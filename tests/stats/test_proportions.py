@@ -281,3 +281,26 @@ def test_the_standard_error_of_a_share_has_four_more_answers() -> None:
     assert share.p(0.8) == pytest.approx(2 * scipy_stats.t.sf(0.2 / 0.008**0.5, 30))
     for end in share.interval(0.9):
         assert share.p(end) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_a_share_corrected_by_labels_by_hand(level: float) -> None:
+    """w = (cov / var f) / (1 + n / K); V = var(y − w f) / (n + 2) + w² var(f over all) / K.
+
+    The variance of errors has two more labels. Wilson's ends e are where (p − e)² is
+    z² e (1 − e) V / (p (1 − p)).
+    """
+    judged = np.repeat([1.0, 0.0], [60, 40])
+    f = np.repeat([1.0, 0.0], [12, 8])
+    y = np.array([1.0] * 9 + [0.0] * 3 + [1.0] * 2 + [0.0] * 6)
+    weight = np.cov(y, f)[0, 1] / f.var(ddof=1) / (1 + 20 / 100)
+    errors = np.append(y, [1, 0]) - weight * np.append(f, [0, 1])
+    variance = errors.var(ddof=1) / 22 + weight**2 * judged.var(ddof=1) / 100
+    p = weight * 0.6 + (y - weight * f).mean()
+    result = corrected_share(judged, f, y, level)
+    assert 0.3 < weight < 0.7 and result.weight == pytest.approx(weight)
+    assert result.value == pytest.approx(p)
+    z = scipy_stats.norm.ppf((1 + level) / 2)
+    for end in result.interval or ():
+        expected = z**2 * end * (1 - end) * variance / (p * (1 - p))
+        assert (p - end) ** 2 == pytest.approx(expected)
