@@ -6,7 +6,9 @@ operator of arithmetic, a comparison, a number, `and`, `or`, `not`, `in`, True o
 runs the tests that call the function each is in. It prints the share that a test notices, with
 a 95 % interval of the draw (Wilson), and every mistake that none notices. Mistakes in words
 and missing arguments, which mutmut plants too, are not drawn: they end in an error at once and
-would flatter the score.
+would flatter the score. A mistake with which the tests do not end counts as noticed, and the
+score says how many of those there are. When the time is over, the score is of what has been
+tried by then; where nothing has been tried, it is an error.
 """
 
 from __future__ import annotations
@@ -14,15 +16,18 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import importlib.util
 import io
 import json
 import math
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import tokenize
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,9 +51,17 @@ TESTS = {
 # mutmut names the original of a function, and its mutants by their number.
 MARK = "__mutmut_"
 WORDS = {"and", "or", "not", "in", "is", "True", "False"}
-# The exit statuses that mutmut writes down for a mutant.
+# The exit statuses that mutmut writes down for a mutant. Any other one is a failing test.
 SURVIVED = {0}
 UNTESTED = {5, 33}
+# The tests were still running when their time was over: SIGXCPU, or SIGKILL after it.
+ENDLESS = {-24, 24, 36, 152, 255, -9}
+# What mutmut prints when it has made its preparations and tries the first mutant.
+FIRST_MUTANT = "Running mutation testing"
+# Minutes that the preparations may take: planting, and the tests without a mistake.
+PREPARATION = 30.0
+# Seconds that mutmut has to end its workers before they are killed.
+GRACE = 10.0
 
 
 @dataclass(frozen=True)
@@ -86,24 +99,27 @@ def main() -> None:
         help="stop after so many minutes (default: 7)",
     )
     settings = parser.parse_args()
+    if importlib.util.find_spec("mutmut") is None:
+        sys.exit('mutmut is not installed: pip install "mutmut>=3.8,<4"')
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
         copy_checkout(copy, settings.room)
         plant(copy)
         mutants = formula_mutants(copy / "mutants" / "t2ibench" / settings.room, copy)
-        drawn = random.Random(settings.seed).sample(
-            mutants, min(settings.sample, len(mutants))
-        )
-        run_mutmut(
+        if not mutants:
+            sys.exit(f"{settings.room}: mutmut has planted no mistake in a formula")
+        n_drawn = min(settings.sample, len(mutants))
+        drawn = random.Random(settings.seed).sample(mutants, n_drawn)
+        names = [mutant.name for mutant in drawn]
+        printed = run_mutmut(
             copy,
-            [
-                "--max-children",
-                str(settings.workers),
-                *(mutant.name for mutant in drawn),
-            ],
+            ["--max-children", str(settings.workers), *names],
             minutes=settings.minutes,
         )
-        print(report(settings.room, len(mutants), drawn, exit_statuses(copy)))
+        statuses = exit_statuses(copy)
+    if not tried(drawn, statuses):
+        sys.exit(f"{settings.room}: no mutant was tried\n{printed[-4000:]}")
+    print(report(settings.room, len(mutants), drawn, statuses))
 
 
 def copy_checkout(copy: Path, room: str) -> None:
@@ -130,39 +146,71 @@ def copy_checkout(copy: Path, room: str) -> None:
     lines = [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
     with (copy / "pyproject.toml").open("a", encoding="utf-8") as project:
         project.write("\n[tool.mutmut]\nuse_git_change_detection = false\n")
-        # A mutant may loop: it is stopped after four times the tests' own time, and two seconds.
-        project.write("timeout_multiplier = 2.0\ntimeout_constant = 1.0\n")
+        # A mutant may loop: it is stopped after four times the tests' own time, and 20 seconds,
+        # so that other work on the machine does not make a mistake look noticed.
+        project.write("timeout_multiplier = 4.0\ntimeout_constant = 5.0\n")
         project.write("\n".join(lines) + "\n")
 
 
-def run_mutmut(copy: Path, arguments: list[str], minutes: float | None = None) -> str:
-    """Run mutmut in the copy; return what it prints, also where it stops at the time limit."""
+def run_mutmut(copy: Path, arguments: list[str], minutes: float) -> str:
+    """Run mutmut in the copy; return what it prints, also where it is stopped.
+
+    Args:
+        copy: The copy of the checkout.
+        arguments: Of `mutmut run`.
+        minutes: Time for the mutants. The preparations before the first have their own.
+    """
     paths = [str(copy), os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+        "PYTHONUNBUFFERED": "1",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
-    command = [sys.executable, "-m", "mutmut", "run", *arguments]
-    if minutes is not None:
-        command = [
-            "timeout",
-            "--signal=INT",
-            "--kill-after=20",
-            f"{minutes}m",
-            *command,
-        ]
-    finished = subprocess.run(
-        command,
-        cwd=copy,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    return finished.stdout
+    log = copy / "mutmut.log"
+    with log.open("w", encoding="utf-8") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mutmut", "run", *arguments],
+            cwd=copy,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            wait_for(process, log, minutes)
+        finally:
+            end(process)
+    return log.read_text(encoding="utf-8", errors="replace")
+
+
+def wait_for(process: subprocess.Popen[bytes], log: Path, minutes: float) -> None:
+    """Wait until mutmut has ended, or its time is over."""
+    deadline = time.monotonic() + 60 * PREPARATION
+    has_begun = False
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.2)
+        if not has_begun:
+            has_begun = FIRST_MUTANT in log.read_text(errors="replace")
+            if has_begun:
+                deadline = time.monotonic() + 60 * minutes
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End mutmut and all that it has started."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=GRACE)
+        except subprocess.TimeoutExpired:
+            print("mutmut does not stop by itself, and is killed", file=sys.stderr)
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        # Nothing of it is left.
+        return
+    process.wait()
 
 
 def plant(copy: Path) -> None:
@@ -171,7 +219,7 @@ def plant(copy: Path) -> None:
     mutmut has no command for these two steps alone: asked for a mutant that does not exist, it
     stops after them.
     """
-    printed = run_mutmut(copy, ["no-such-mutant"])
+    printed = run_mutmut(copy, ["no-such-mutant"], minutes=0.0)
     if not (copy / "mutants" / "mutmut-stats.json").exists():
         sys.exit(f"mutmut has not run the tests:\n{printed[-4000:]}")
 
@@ -224,7 +272,8 @@ def formula_change(before: list[str], after: list[str]) -> str:
         for token in old[i:j] + new[k:m]
     ]
     parts = {token for token in differences if token not in "()"}
-    if parts and all(is_of_a_formula(token) for token in parts):
+    # A comma goes with an argument that is missing.
+    if parts and "," not in parts and all(is_of_a_formula(token) for token in parts):
         return f"- {removed}\n  + {added}"
     return ""
 
@@ -253,31 +302,52 @@ def exit_statuses(copy: Path) -> dict[str, int | None]:
     """Return mutmut's exit status of each mutant; None for one that was not run."""
     statuses: dict[str, int | None] = {}
     for path in (copy / "mutants").rglob("*.meta"):
-        statuses |= json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
+        try:
+            written = json.loads(path.read_text(encoding="utf-8"))
+        except json.JSONDecodeError:
+            # mutmut was killed while it wrote; these mutants count as not tried.
+            print(f"{path.name} is damaged", file=sys.stderr)
+            continue
+        statuses |= written["exit_code_by_key"]
     return statuses
+
+
+def tried(drawn: list[Mutant], statuses: dict[str, int | None]) -> list[Mutant]:
+    """Return the mutants that the tests were run with, or that no test calls."""
+    return [mutant for mutant in drawn if statuses.get(mutant.name) is not None]
 
 
 def report(
     room: str, number: int, drawn: list[Mutant], statuses: dict[str, int | None]
 ) -> str:
-    """Return the score with its interval, and each mistake that no test notices."""
-    finished = [mutant for mutant in drawn if statuses.get(mutant.name) is not None]
-    missed = [
-        mutant for mutant in finished if statuses[mutant.name] in SURVIVED | UNTESTED
-    ]
-    if not finished:
-        sys.exit(f"{room}: no mutant was run")
-    low, high = wilson(len(finished) - len(missed), len(finished))
-    score = 1 - len(missed) / len(finished)
+    """Return the score with its interval, and each mistake that no test notices.
+
+    Args:
+        room: Room whose code is changed.
+        number: How many mutants of formulas there are.
+        drawn: Those that were drawn; at least one of them was tried.
+        statuses: mutmut's exit statuses.
+    """
+    finished = tried(drawn, statuses)
+    missed = []
+    endless = 0
+    for mutant in finished:
+        status = statuses[mutant.name]
+        if status in SURVIVED | UNTESTED:
+            missed.append(mutant)
+        endless += status in ENDLESS
+    noticed = len(finished) - len(missed)
+    low, high = wilson(noticed, len(finished))
     lines = [
-        f"{room}: {score:.1%} of {len(finished)} mutants noticed"
-        f" (95 % interval of the draw {low:.0%} to {high:.0%});"
-        f" {number} mutants of formulas, {len(drawn)} drawn"
+        f"{room}: {noticed / len(finished):.1%} of {len(finished)} mutants noticed"
+        f" (95 % interval of the draw {low:.0%} to {high:.0%}), {endless} of them because"
+        f" the tests did not end; {number} mutants of formulas, {len(drawn)} drawn,"
+        f" {len(drawn) - len(finished)} not tried"
     ]
     for mutant in missed:
-        reason = (
-            "not called by a test" if statuses[mutant.name] in UNTESTED else "survives"
-        )
+        reason = "survives"
+        if statuses[mutant.name] in UNTESTED:
+            reason = "not called by a test"
         lines.append(f"{mutant.name}: {reason}\n  {mutant.change}")
     return "\n".join(lines)
 

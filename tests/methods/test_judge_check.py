@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from t2ibench.methods.core.judge_errors import LabelledAnswer, check_attribute
+from t2ibench.stats import holm
 
 CLASSES = ["female", "male"]
 
@@ -117,3 +118,66 @@ def test_four_folders_allow_inference_about_others_and_their_differences_widen_i
     wide, narrow = (one.classes[0].sensitivity for one in (found, of_these))
     assert wide.ci_high - wide.ci_low > 1.5 * (narrow.ci_high - narrow.ci_low)
     assert found.verdict != "use" and of_these.verdict != "use"
+
+
+def labelled(truth: str, answer: str, number: int, **groups: str) -> LabelledAnswer:
+    return LabelledAnswer(truth, answer, f"prompt {number}", groups)
+
+
+def test_answers_are_counted_by_peoples_class() -> None:
+    rows = [labelled("female", "female", number) for number in range(3)]
+    rows += [labelled("female", "male", 3), labelled("male", "unknown", 4)]
+    rows += [labelled("male", "male", number) for number in range(5, 7)]
+    rows += [labelled("unknown", "male", 7), labelled("unknown", "unknown", 8)]
+    result = check_attribute("gender", "?", CLASSES, rows)
+    women, men = result.classes
+    assert women.answers == {"female": 3, "male": 1, "unknown": 0}
+    assert men.answers == {"female": 0, "male": 2, "unknown": 1}
+    assert (women.images, men.images) == (4, 3)
+    assert women.sensitivity.value == 0.75 and women.specificity.value == 1.0
+    assert men.answered.value == pytest.approx(2 / 3, abs=1e-6)
+    assert (result.no_class, result.no_class_answered) == (2, 1)
+
+
+def test_groups_are_compared_within_peoples_class_with_holms_correction() -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        replace(row, groups={**row.groups, "age": rng.choice(["old", "young"])})
+        for row in answers(rng, 0.85, prompts=12, worse_for_b=0.4, answered=0.8)
+    ]
+    result = check_attribute("gender", "?", CLASSES, rows).by_group
+    assert [(record.by, record.truth) for record in result] == [
+        ("age", "female"),
+        ("age", "male"),
+        ("race", "female"),
+        ("race", "male"),
+    ]
+    tests = [p for record in result for p in (record.p, record.p_answered)]
+    adjusted = [p for record in result for p in (record.p_holm, record.p_answered_holm)]
+    assert adjusted == pytest.approx(holm(tests), abs=1e-5)
+    assert len(set(adjusted)) > 2
+    for record in result:
+        for group in record.groups:
+            mine = [
+                row.answer
+                for row in rows
+                if row.truth == record.truth and row.groups[record.by] == group.name
+            ]
+            assert group.images == len(mine)
+            assert group.answered == len(mine) - mine.count("unknown")
+            assert group.right == mine.count(record.truth)
+
+
+def test_wrong_answers_move_the_shares_of_two_groups_apart() -> None:
+    """Of women in a 19 of 20 are right, in b 10 of 20; of men all: se is .95 and .5, sp 1."""
+    rows = []
+    for group, right in (("a", 19), ("b", 10)):
+        for number in range(20):
+            answer = "female" if number < right else "male"
+            rows.append(labelled("female", answer, number, race=group))
+            rows.append(labelled("male", "male", number, race=group))
+    women, men = check_attribute("gender", "?", CLASSES, rows).by_group
+    # A share of .9 is read as .9 se, and one of .9 men as .9 + .1 (1 - se).
+    assert women.apart == pytest.approx(0.9 * 0.45)
+    assert men.apart == pytest.approx(0.9 * 0.45)
+    assert women.apart_answered == 0.0

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
 from t2ibench.methods import needs, score
+from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.core.obedience import (
+    Seen,
+    bounds,
+    breakdown,
+    obedience_control,
+    obedience_scores,
+    obedience_warnings,
+)
 from t2ibench.methods.core.spread import CommonSquares, equal_spread
 from t2ibench.methods.occupations.schema import OccupationsTask
 from tests.methods.tasks import task_by_hand
@@ -190,3 +200,64 @@ def test_spread_differs_between_prompts_only_beyond_noise() -> None:
     assert found[::2].mean() - found[1::2].mean() == pytest.approx(apart, abs=0.05)
     (two,) = CommonSquares.of([_prompts([0.3, 1.2] * 10, 2)]).along()
     assert np.ptp(two) == 0  # two images do not show how much they vary
+
+
+def test_the_group_that_is_obeyed_least_decides_whether_enough_images_are_left() -> (
+    None
+):
+    """By shares, not by counts: of 100 men 60 are shown, and of 20 women 9."""
+    seen = {"men": Seen(60, 100, prompts=5), "women": Seen(9, 20, prompts=5)}
+    control = obedience_control(seen, judged=True)
+    assert control.value == pytest.approx(0.6 - 0.45)
+    assert control.p == pytest.approx(
+        scipy_stats.fisher_exact([[60, 40], [9, 11]]).pvalue
+    )
+    assert control.contradicts == (
+        "fewer than half of the images asked for women show women"
+    )
+    half = {"men": Seen(60, 100, prompts=5), "women": Seen(10, 20, prompts=5)}
+    assert obedience_control(half, judged=True).contradicts is None
+    assert obedience_control(seen, judged=False).contradicts is None
+
+
+def test_more_than_a_fifth_of_thin_prompts_are_too_many() -> None:
+    fifth = {
+        "men": Seen(8, 10, thin=2, prompts=6),
+        "women": Seen(9, 10, thin=0, prompts=4),
+    }
+    assert obedience_control(fifth, judged=True).contradicts is None
+    more = fifth | {"women": Seen(9, 10, thin=1, prompts=4)}
+    assert obedience_control(more, judged=True).contradicts == (
+        "3 of 10 guided prompts have fewer than two images that obey"
+    )
+
+
+def test_unequal_obedience_by_the_encoders_reading_is_a_warning() -> None:
+    """Fisher's p of 10 and 4 of 10 is .011, of 9 and 5 it is .14."""
+    unequal = {"men": Seen(10, 10), "women": Seen(4, 10)}
+    equal = {"men": Seen(9, 10), "women": Seen(5, 10)}
+    (warning,) = obedience_warnings(unequal, judged=False, has_question=True)
+    assert "not obeyed equally often" in warning
+    for seen, judged in ((equal, False), (unequal, True), ({"men": Seen()}, False)):
+        assert not obedience_warnings(seen, judged=judged, has_question=True)
+
+
+def test_the_share_of_disobeying_images_that_would_explain_a_lean() -> None:
+    """If f of A's images look like B's, a lean of 0 reads f / (1 - f), and L (L + f) / (1 - f)."""
+    share = breakdown(Estimate(0.5, interval=(0.25, 0.75))).value
+    assert share is not None and share / (1 - share) == pytest.approx(0.25)
+    other = breakdown(Estimate(-0.5, interval=(-0.75, -0.25))).value
+    assert other == share
+    assert breakdown(Estimate(0.1, interval=(-0.1, 0.3))).value == 0.0
+    low, high = bounds(Estimate(0.5, interval=(0.2, 0.6)), 0.1) or (0.0, 0.0)
+    assert (low + 0.1) / (1 - 0.1) == pytest.approx(0.2)
+    assert low == pytest.approx(0.2 - 0.1 * 1.2) and high == pytest.approx(0.6 + 0.04)
+    assert bounds(Estimate(0.5), 0.1) is None
+
+
+def test_shares_of_obeying_images_are_scores() -> None:
+    scores = obedience_scores({"men": Seen(3, 4), "women": Seen(unknown=2)}, " (b)")
+    assert scores["obedience:men (b)"].value == 0.75
+    assert scores["obedience:women (b)"].value is None
+    total = Seen(1, 2, 3, 4, 5) + Seen(10, 20, 30, 40, 50)
+    assert total == Seen(11, 22, 33, 44, 55)

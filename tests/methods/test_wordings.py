@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.over_stimuli import over_stimuli
-from t2ibench.methods.core.wording_report import over_stimuli_and_wordings
+from t2ibench.methods.core.wording_report import _between, over_stimuli_and_wordings
 from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
@@ -194,3 +195,64 @@ def test_a_wording_that_the_encoder_does_not_understand_has_no_score_of_its_own(
     assert named["de"]["value"] is None and "hardly tells" in named["de"]["reason"]
     assert named["en"]["wordings"] == 2 and named["en"]["value"] > 0
     assert report["by_wording"][2]["value"] is None
+
+
+def mean_square_of_interaction(cells: np.ndarray) -> float:
+    """The mean square of what is left beside stimuli and wordings, cell by cell."""
+    k, count = cells.shape
+    total = 0.0
+    for stimulus in range(k):
+        for wording in range(count):
+            left = cells[stimulus, wording] - cells[stimulus].mean()
+            total += (left - cells[:, wording].mean() + cells.mean()) ** 2
+    return total / ((k - 1) * (count - 1))
+
+
+def test_the_mean_lean_is_compared_between_wordings_by_an_analysis_of_variance() -> (
+    None
+):
+    """One group: F is the classical one of wordings over their interaction with stimuli."""
+    rng = np.random.default_rng(4)
+    top = rng.normal(size=(5, 4)) + np.array([0.0, 0.5, 1.0, 2.0])
+    bottom = 3 + 0.1 * rng.normal(size=(5, 4))
+    value = top.mean() / bottom.mean()
+    moved = top - value * bottom
+    of_interaction = mean_square_of_interaction(moved)
+    of_wordings = 5 * moved.mean(axis=0).var(ddof=1)
+    groups = [("stimuli", np.arange(5), np.arange(5))]
+    sd, p = _between(top, bottom, groups)
+    assert p == pytest.approx(stats.f.sf(of_wordings / of_interaction, 3, 12))
+    variance = (of_wordings - of_interaction) / 5
+    assert sd == pytest.approx(np.sqrt(variance) / bottom.mean())
+
+
+def test_the_variances_of_several_groups_of_stimuli_add_up() -> None:
+    """Groups of five and three: the noise is M₁ / 5 + M₂ / 3, with Satterthwaite's freedom."""
+    rng = np.random.default_rng(5)
+    top = rng.normal(size=(8, 4)) + np.array([0.0, 0.5, 1.0, 2.0])
+    bottom = 3 + 0.1 * rng.normal(size=(8, 4))
+    places = [np.arange(5), np.arange(5, 8)]
+    value = sum(top[at].mean() for at in places)
+    value /= sum(bottom[at].mean() for at in places)
+    moved = top - value * bottom
+    parts = [mean_square_of_interaction(moved[at]) / len(at) for at in places]
+    df = sum(parts) ** 2 / (parts[0] ** 2 / 12 + parts[1] ** 2 / 6)
+    means = moved[places[0]].mean(axis=0) + moved[places[1]].mean(axis=0)
+    ratio = means.var(ddof=1) / sum(parts)
+    groups = [(f"group {number}", at, at) for number, at in enumerate(places)]
+    sd, p = _between(top, bottom, groups)
+    assert p == pytest.approx(stats.f.sf(ratio, 3, df))
+    size = bottom[places[0]].mean() + bottom[places[1]].mean()
+    assert sd == pytest.approx(np.sqrt(means.var(ddof=1) - sum(parts)) / size)
+
+
+def test_one_stimulus_or_no_interaction_does_not_tell_wordings_apart() -> None:
+    one = [("stimuli", np.arange(1), np.arange(1))]
+    assert _between(np.ones((1, 4)), np.ones((1, 4)), one) == (0.0, None)
+    two = [("stimuli", np.arange(2), np.arange(2))]
+    top = np.array([[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]])
+    sd, p = _between(top, np.ones((2, 3)), two)
+    assert (sd, p) == (pytest.approx(1.0), None)
+    alike = np.array([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]])
+    sd, p = _between(alike, np.ones((2, 3)), two)
+    assert sd == 0.0 and p == pytest.approx(1.0)

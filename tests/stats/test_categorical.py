@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from t2ibench.stats import cohens_kappa, expected_severity, kl_divergence, mad, severity
-from t2ibench.stats.categorical import krippendorff_alpha
+from t2ibench.stats.categorical import (
+    concept_association,
+    krippendorff_alpha,
+    macro_f1,
+)
 
 
 def test_kappa_and_scores_at_extremes_and_undefined() -> None:
@@ -61,3 +65,31 @@ def test_alpha_of_krippendorffs_example() -> None:
     assert krippendorff_alpha(judges) == pytest.approx(0.743, abs=5e-4)
     assert np.isnan(krippendorff_alpha([["a", None], [None, "b"]]))
     assert np.isnan(krippendorff_alpha([["a", "a"], ["a", "a"]]))
+
+
+def test_the_association_of_concepts_is_their_overlap_over_their_union() -> None:
+    """Of (3, 0, 1) and (1, 2, 1): 1 + 0 + 1 of 3 + 2 + 1, row by row."""
+    result = concept_association([[3, 0, 1], [2, 1, 0]], [[1, 2, 1], [2, 1, 0]])
+    assert result.tolist() == [pytest.approx(1 / 3), 1.0]
+    assert concept_association([1, 0], [0, 1]) == 0.0
+    assert np.isnan(concept_association([0, 0], [0, 0]))
+
+
+def test_macro_f1_is_the_mean_of_every_classs_f1() -> None:
+    """a: 2 · 2 / (3 + 2), b: 2 · 1 / (1 + 3), and c, which occurs on one side alone: 0."""
+    result = macro_f1(["a", "a", "a", "b", "c"], ["a", "a", "b", "b", "b"])
+    assert result == pytest.approx((4 / 5 + 2 / 4 + 0) / 3)
+    assert np.isnan(macro_f1([], []))
+
+
+def test_mad_has_the_shape_of_its_rows() -> None:
+    assert mad(np.ones((3, 2, 1))).shape == (3, 2)
+    assert np.isnan(mad(np.ones((3, 2, 1)))).all()
+    assert mad([[3, 1], [1, 1]], root=False).tolist() == [0.5, 0.0]
+    assert np.isnan(mad([[0, 0], [1, 1]])).tolist() == [True, False]
+
+
+def test_kappa_by_hand() -> None:
+    """Three of five agree; by chance (3 · 2 + 1 · 2 + 1 · 1) / 25 = .36."""
+    result = cohens_kappa(list("aaabc"), list("aabbc"))
+    assert result == pytest.approx((4 / 5 - 9 / 25) / (1 - 9 / 25))

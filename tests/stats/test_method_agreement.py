@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from t2ibench.stats.method_agreement import MethodAgreement, correlate_methods
-
-pytestmark = pytest.mark.slow
+from t2ibench.stats.method_agreement import (
+    MethodAgreement,
+    _covariances,
+    correlate_methods,
+)
 
 
 def found(
@@ -82,6 +84,7 @@ def test_undefined_agreement_names_the_reason() -> None:
     assert np.isnan(alike.linear.value) and "the same" in str(alike.reason)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.5, 1.0])
 def test_intervals_cover_the_planted_correlation(rho: float) -> None:
     """Shares, binomial images; three standard errors of the simulation are allowed for."""
@@ -103,3 +106,40 @@ def test_intervals_cover_the_planted_correlation(rho: float) -> None:
     assert held / len(values) > 0.95 - 3 * np.sqrt(0.05 * 0.95 / len(values))
     error = np.std(values) / np.sqrt(len(values))
     assert abs(np.mean(values) - rho) < 0.03 + 3 * error
+
+
+def test_drawn_covariances_are_those_of_triangular_matrices() -> None:
+    """T = B Bᵀ with B = L A⁻¹ √df, by matrices; the second half has the methods exchanged."""
+    s = np.array([[2.0, 0.6], [0.6, 0.5]])
+    drawn = _covariances(s, 9, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    half = len(drawn) // 2
+    for number, order in enumerate(([0, 1], [1, 0])):
+        diagonals = [np.sqrt(rng.chisquare(df, half)) for df in (9, 8)]
+        below = rng.standard_normal(half)
+        root = np.linalg.cholesky(s[np.ix_(order, order)])
+        for draw in (0, 1, half - 1):
+            a = np.diag([diagonal[draw] for diagonal in diagonals])
+            a[1, 0] = below[draw]
+            b = root @ np.linalg.inv(a) * 3
+            expected = (b @ b.T)[np.ix_(order, order)]
+            assert drawn[number * half + draw] == pytest.approx(expected)
+
+
+def test_fishers_interval_of_ranks_is_wider_by_half_of_the_squared_correlation() -> (
+    None
+):
+    """z ± 1.96 √((1 + r² / 2) / (n − 3)) of ranks (Bonett and Wright), 1 for values."""
+    x, y = np.random.default_rng(6).normal(size=(2, 9))
+    agreement = found(x, y + x, level=0.9)
+    quantile = stats.norm.ppf(0.95)
+    for correlation, extra in ((agreement.linear, 0.0), (agreement.rank, 0.5)):
+        r = correlation.value
+        half = quantile * np.sqrt((1 + extra * r**2) / 6)
+        assert correlation.low == pytest.approx(np.tanh(np.arctanh(r) - half))
+        assert correlation.high == pytest.approx(np.tanh(np.arctanh(r) + half))
+    three = found([1, 2, 4], [1, 3, 2])
+    assert np.isnan(three.linear.low) and np.isfinite(three.linear.value)
+    four = found([1, 2, 4, 5], [1, 3, 2, 6])
+    assert np.isfinite(four.linear.low)
+    assert np.isnan(found([1, 2, 4, 5], [2, 4, 8, 10]).linear.low)

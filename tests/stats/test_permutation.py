@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from t2ibench.stats import (
     two_sample_permutation,
 )
 from t2ibench.stats.moments import STATISTICS
+from t2ibench.stats.permutation import benjamini_hochberg, holm
 from tests.stats.formulas import two_sample_statistic
 
 
@@ -124,3 +125,44 @@ def test_correlation() -> None:
     assert not drawn.exact and drawn.null.std() == pytest.approx(
         1 / np.sqrt(29), rel=0.1
     )
+
+
+def test_holms_p_values_by_hand() -> None:
+    """Of four, .01 counts four times, .02 three times, .03 twice and no less, .9 once."""
+    result = holm([0.03, None, 0.9, 0.01, float("nan"), 0.02])
+    assert result == [
+        pytest.approx(0.06),
+        None,
+        0.9,
+        pytest.approx(0.04),
+        None,
+        pytest.approx(0.06),
+    ]
+    assert holm([0.6, 0.5]) == [1.0, 1.0]
+    assert holm([0.0, 0.0]) == [0.0, 0.0]
+
+
+def test_benjamini_and_hochbergs_p_values_are_scipys() -> None:
+    p = rng(3).random(20) ** 2
+    expected = scipy_stats.false_discovery_control(p)
+    assert benjamini_hochberg(p.tolist()) == pytest.approx(expected.tolist())
+    assert benjamini_hochberg([None, 0.04, 0.03]) == [None, 0.04, 0.04]
+
+
+def test_sign_flips_are_all_signs_of_clusters() -> None:
+    """Clusters of two, one, two and three values: 16 patterns of signs."""
+    values = np.array([0.5, 1.2, -0.3, 2.0, 0.9, 0.4, 1.1, -0.2])
+    clusters = np.array([0, 0, 1, 2, 2, 3, 3, 3])
+    sums = np.bincount(clusters, weights=values)
+    means = np.array(list(product([1, -1], repeat=4))) @ sums / 8
+    observed = values.mean()
+    result = sign_flip_permutation(values, clusters, max_exact=16, rng=rng())
+    assert result.exact and result.observed == pytest.approx(observed)
+    assert sorted(result.null) == pytest.approx(sorted(means))
+    p = (np.abs(means) >= abs(observed) - 1e-9).mean()
+    assert result.p == pytest.approx(p)
+    drawn = sign_flip_permutation(
+        values, clusters, max_exact=15, n_draws=20_000, rng=rng()
+    )
+    assert not drawn.exact and len(drawn.null) == 20_000
+    assert drawn.p == pytest.approx(p, abs=0.015)

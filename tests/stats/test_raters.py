@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from t2ibench.stats.categorical import krippendorff_alpha
+from t2ibench.stats.categorical import cohens_kappa, krippendorff_alpha
 from t2ibench.stats.raters import (
+    DRAWS,
     NO_CLASS,
     MajorityAccuracy,
     _majority_table,
@@ -142,3 +143,77 @@ def test_who_gave_no_class_has_no_vote() -> None:
     codes = coded([{"anna": "b", "ben": "unknown"}, {"cem": "a"}], ["a", "b"])
     assert codes.tolist() == [[1, NO_CLASS, NO_CLASS], [NO_CLASS, NO_CLASS, 0]]
     assert most_voted(["a", "b", "c"]) is None and most_voted([]) is None
+
+
+@pytest.mark.parametrize(
+    ("k", "low", "interval", "expected"),
+    [
+        # .6 is .1 above 1/2, which accuracies of .5 to 1 read from .6 to .7.
+        (2, 0.5, (0.6, 0.7), (0.6, 0.9)),
+        (2, 0.5, (0.3, 0.4), (0.1, 0.4)),
+        (2, 0.8, (0.3, 0.82), (0.25, 0.9)),
+        (4, 0.5, (0.2, 0.4), (0.15, 0.55)),
+        (4, 0.1, (0.2, 0.4), (0.0, 1.0)),
+        (2, 0.0, (0.5, 0.5), (0.5, 0.5)),
+        (2, 0.0, (0.4, 0.6), (0.0, 1.0)),
+    ],
+)
+def test_an_interval_is_widened_to_what_the_least_accuracy_reads_from(
+    k: int,
+    low: float,
+    interval: tuple[float, float],
+    expected: tuple[float, float],
+) -> None:
+    accuracy = MajorityAccuracy(value=0.9, low=low, k=k)
+    assert accuracy.widened(interval) == pytest.approx(expected)
+
+
+def test_the_true_share_that_is_read_as_an_end_is_the_widened_end() -> None:
+    accuracy = MajorityAccuracy(value=0.9, low=0.7, k=3)
+    low, high = accuracy.widened((0.2, 0.6))
+    assert accuracy.read(low)[1] == pytest.approx(0.2)
+    assert accuracy.read(high)[0] == pytest.approx(0.6)
+
+
+def test_rounding_does_not_widen_an_interval() -> None:
+    """0.82 is read from 0.9 and nothing above it."""
+    assert MajorityAccuracy(0.9, 0.8).widened((0.5, 0.82)) == (0.5, 0.9)
+    assert MajorityAccuracy(0.9, 1.0, 3).widened((0.1, 0.7)) == (
+        pytest.approx(0.1),
+        0.7,
+    )
+
+
+def test_full_agreement_has_the_exact_end_of_undisputed_images() -> None:
+    """None of 12 images is disputed: at .95 up to 1 - .025^(1/12) may be.
+
+    Two people who say a and b six times each differ by chance in 12 / 23 for alpha (of 24
+    answers, without replacement) and in 1 / 2 for kappa.
+    """
+    people = [["a", "b"] * 6] * 2
+    disputed = 1 - 0.025 ** (1 / 12)
+    alpha = alpha_interval(people, rng())
+    assert alpha.low == pytest.approx(1 - disputed / (12 / 23))
+    kappa = kappa_interval(*people, rng())
+    assert kappa.low == pytest.approx(1 - disputed / 0.5)
+    rare = kappa_interval(["a"] + ["b"] * 11, ["a"] + ["b"] * 11, rng())
+    assert rare.low == pytest.approx(max(-1.0, 1 - disputed / (1 - 122 / 144)))
+
+
+def test_intervals_of_agreement_are_those_of_resampled_images() -> None:
+    """The same draws of images, with their answers, by the coefficients themselves."""
+    people = [list("aabbcabcab"), list("abbbcabcaa"), list("aabbcacccb")]
+    weights = rng(5).multinomial(10, np.full(10, 0.1), size=DRAWS)
+    alphas = []
+    kappas = []
+    for counts in weights:
+        first, second, third = (
+            [answer for answer, n in zip(person, counts, strict=True) for _ in range(n)]
+            for person in people
+        )
+        alphas.append(krippendorff_alpha([first, second, third]))
+        kappas.append(cohens_kappa(first, second))
+    alpha = alpha_interval(people, rng(5), 0.9)
+    assert (alpha.low, alpha.high) == pytest.approx(np.quantile(alphas, [0.05, 0.95]))
+    kappa = kappa_interval(people[0], people[1], rng(5), 0.9)
+    assert (kappa.low, kappa.high) == pytest.approx(np.quantile(kappas, [0.05, 0.95]))

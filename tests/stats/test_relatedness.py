@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
+from scipy.optimize import isotonic_regression
 from scipy.stats import mannwhitneyu
 
 from t2ibench.stats import cliffs_delta
 from t2ibench.stats.relatedness import (
+    _BINS,
+    _DECIMALS,
     Relatedness,
     effective_number,
     noise_correlation,
+    positive_definite,
     related_dominance,
     related_draws,
+    relatedness_across,
 )
 
 
@@ -132,3 +139,81 @@ def test_similarity_of_the_whole_set_is_not_noise() -> None:
     assert effective_number(noise) == pytest.approx(24 / (1 + 3 * 0.6))
     assert effective_number(noise_correlation(np.eye(5))) == pytest.approx(5)
     assert noise_correlation(np.ones((1, 1))).tolist() == [[1.0]]
+
+
+def test_the_learnt_curve_is_that_of_bins_of_cosines() -> None:
+    """Bin by bin of 100 words, over ordered pairs; then the nearest that ascends."""
+    rng = np.random.default_rng(3)
+    words = unit(rng.normal(size=(120, 3)))
+    values = words @ rng.normal(size=(3, 2)) + 0.3 * rng.normal(size=(120, 2))
+    result = Relatedness.learnt(words, values)
+    assert result is not None
+    centre = words.mean(axis=0)
+    about = unit(words - centre)
+    z = values - values.mean(axis=0)
+    sums: dict[int, list[float]] = {}
+    for first in range(120):
+        for second in range(120):
+            if first == second:
+                continue
+            cosine = round(float(about[first] @ about[second]), _DECIMALS)
+            totals = sums.setdefault(int((cosine + 1) * _BINS / 2), [0.0] * 4)
+            size = (z[first] @ z[first] + z[second] @ z[second]) / 2
+            for place, part in enumerate((1, cosine, z[first] @ z[second], size)):
+                totals[place] += part
+    n, cosines, products, sizes = np.array([sums[place] for place in sorted(sums)]).T
+    curve = isotonic_regression(products / sizes, weights=n).x
+    assert result.centre == pytest.approx(centre)
+    assert result.cosines == pytest.approx([*cosines / n, 1.0])
+    assert result.correlations == pytest.approx([*np.minimum(curve, 1.0), 1.0])
+
+
+def test_words_are_as_related_as_what_lies_across_a_direction() -> None:
+    """Without the first coordinate (3, 4, 0) is (0, 4, 0) and (1, 2, 2) is (0, 2, 2): cos = √½."""
+    rows = unit(np.array([[3.0, 4.0, 0.0], [1.0, 2.0, 2.0]]))
+    result = relatedness_across(rows, np.array([5.0, 0.0, 0.0]))
+    assert result[0, 1] == pytest.approx(0.5**0.5, abs=1e-6)
+    along_none = relatedness_across(rows, np.zeros(3))
+    assert along_none[0, 1] == pytest.approx(11 / 15, abs=1e-6)
+    assert np.diag(result).tolist() == [1.0, 1.0]
+
+
+def test_what_unrelated_words_share_is_the_mean_about_the_median() -> None:
+    """Pairs of .1 to .3 and a related one of .9: within a deviation of the median, below .9.
+
+    The lower half lies .0 to .1 below the median of .2, so the window is its median times 1.48.
+    """
+    n = 5
+    related = np.eye(n)
+    values = [0.1, 0.15, 0.18, 0.19, 0.2, 0.21, 0.22, 0.25, 0.3, 0.9]
+    for (first, second), value in zip(combinations(range(n), 2), values, strict=True):
+        related[first, second] = related[second, first] = value
+    shared = float(np.median(values))
+    for _ in range(100):
+        below = [shared - value for value in values if value <= shared]
+        window = 1.4826 * np.median(below)
+        inside = [value for value in values if abs(value - shared) <= window + 1e-6]
+        if abs(np.mean(inside) - shared) < 1e-9:
+            break
+        shared = float(np.mean(inside))
+    expected = (related - shared) / (1 - shared)
+    np.fill_diagonal(expected, 1.0)
+    assert np.linalg.eigvalsh(expected).min() > 1e-3
+    assert noise_correlation(related) == pytest.approx(expected, abs=1e-6)
+    assert noise_correlation(np.ones((1, 1))).tolist() == [[1.0]]
+
+
+def test_the_nearest_positive_definite_correlations_clip_eigenvalues() -> None:
+    broken = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
+    values, vectors = np.linalg.eigh(broken)
+    clipped = vectors @ np.diag(np.maximum(values, 1e-6)) @ vectors.T
+    sizes = np.sqrt(np.diag(clipped))
+    expected = clipped / sizes[:, None] / sizes[None, :]
+    assert positive_definite(broken) == pytest.approx(expected, abs=1e-5)
+    whole = blocks(1, 3, 0.4)
+    assert positive_definite(whole) == pytest.approx(whole)
+
+
+def test_the_effective_number_of_words_by_hand() -> None:
+    assert effective_number(blocks(2, 2, 0.5)) == pytest.approx(16 / 6)
+    assert effective_number(blocks(1, 3, -0.4)) == 3.0

@@ -70,8 +70,114 @@ def test_the_pseudo_variance_counts_shared_images_once() -> None:
     assert np.isfinite(pseudo_variance(codes, even, *both))
 
 
+def variance_by_enumeration(
+    codes: list[list[int]],
+    expected: list[list[float]],
+    weights: list[float],
+) -> float:
+    """V = 4 θ'S θ + 2 tr S², over all answers that one more image may have.
+
+    Every image is a vector of indicators less the expected shares, scaled; S is the mean over
+    the additional image's answers of the squares about the mean of all, over (n + 1) (n − 1).
+    """
+
+    def vector(answers: tuple[int, ...]) -> list[float]:
+        coordinates = []
+        for answer, shares, weight in zip(answers, expected, weights, strict=True):
+            k = len(shares)
+            scale = (weight / (1 - 1 / k)) ** 0.5
+            coordinates += [
+                scale * ((answer == number) - share)
+                for number, share in enumerate(shares)
+            ]
+        return coordinates
+
+    images = [vector(tuple(row)) for row in codes]
+    n = len(images)
+    # The expectation of the additional image is 0 in every coordinate.
+    theta = np.sum(images, axis=0) / (n + 1)
+    s = np.zeros((len(theta), len(theta)))
+    for answers in product(*[range(len(shares)) for shares in expected]):
+        chance = np.prod([r[a] for r, a in zip(expected, answers, strict=True)])
+        squares = np.zeros_like(s)
+        for image in images:
+            squares += np.outer(image - theta, image - theta)
+        more = np.array(vector(answers))
+        squares += np.outer(more - theta, more - theta)
+        s += chance * squares / ((n + 1) * (n - 1))
+    return float(4 * theta @ s @ theta + 2 * np.trace(s @ s))
+
+
+@pytest.mark.parametrize(
+    ("expected", "weights"),
+    [
+        ([[0.5, 0.5]], [1.0]),
+        ([[0.3, 0.7]], [2.0]),
+        ([[0.5, 0.3, 0.2]], [0.7]),
+        ([[0.4, 0.6], [0.25, 0.75]], [0.5, 1.5]),
+    ],
+)
+def test_the_pseudo_variance_is_that_of_all_answers_of_one_more_image(
+    expected: list[list[float]], weights: list[float]
+) -> None:
+    rng = np.random.default_rng(1)
+    codes = [[int(rng.integers(0, len(r))) for r in expected] for _ in range(7)]
+    result = pseudo_variance(
+        np.array(codes),
+        np.array(expected),
+        np.array([len(shares) for shares in expected]),
+        np.array(weights),
+    )
+    assert result == pytest.approx(variance_by_enumeration(codes, expected, weights))
+
+
+def test_the_pseudo_variance_pads_classes_that_a_question_does_not_have() -> None:
+    codes = np.array([[0, 2], [1, 1], [0, 0], [0, 2]])
+    padded = np.array([[0.4, 0.6, 0.0], [0.5, 0.2, 0.3]])
+    result = pseudo_variance(codes, padded, np.array([2, 3]), np.array([1.0, 0.5]))
+    lists = [[0.4, 0.6], [0.5, 0.2, 0.3]]
+    expected = variance_by_enumeration(codes.tolist(), lists, [1.0, 0.5])
+    assert result == pytest.approx(expected)
+
+
+def test_images_without_an_answer_do_not_count_for_their_question() -> None:
+    """With all weight on one question, only the images with an answer to it are left."""
+    codes = np.array([[0, 0], [0, -1], [1, 1], [0, -1], [-1, 0]])
+    expected = np.array([[0.3, 0.7], [0.6, 0.4]])
+    classes = np.array([2, 2])
+    for question, weights in enumerate(([1.0, 0.0], [0.0, 1.0])):
+        answers = codes[:, question]
+        alone = pseudo_variance(
+            answers[answers >= 0][:, None],
+            expected[question : question + 1],
+            classes[:1],
+            np.ones(1),
+        )
+        both = pseudo_variance(codes, expected, classes, np.array(weights))
+        assert both == pytest.approx(alone)
+
+
+def test_critical_values_by_hand() -> None:
+    """Of 19 draws the largest has p = 2 / 20; at .95 only what is above all draws is rejected."""
+    draws = np.random.default_rng(2).permutation(19).astype(float)
+    assert critical_value(draws, 0.95) == 18.0
+    assert critical_value(draws, 0.9) == 18.0
+    assert critical_value(draws, 0.89) == 17.0
+    assert critical_value(draws, 0.5) == 10.0
+    assert critical_value(draws, 0.001) == 0.0
+    assert critical_value(draws[:1], 0.5) == draws[0]
+
+
 def test_the_critical_value_is_the_largest_that_is_not_rejected() -> None:
     null = np.random.default_rng(0).integers(0, 50, 1999).astype(float)
     critical = critical_value(null, 0.95)
     assert p_value(null, critical, "greater", exact=False) >= 0.05
     assert p_value(null, critical + 1, "greater", exact=False) < 0.05
+
+
+def test_the_only_answer_of_a_class_can_be_removed() -> None:
+    result = squared_lean_without([7, 1, 0])
+    assert result[1] == squared_lean([7, 0, 0]) == 1.0
+    expected = [0.5, 0.3, 0.2]
+    against = squared_lean_without([7, 1, 0], expected)
+    assert against[1] == squared_lean([7, 0, 0], expected)

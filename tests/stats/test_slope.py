@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import expit, logit
 
 from t2ibench.stats import logit_slope, share_slope
+from t2ibench.stats.slope import Slope
 
 REFERENCE = np.array([0.02, 0.1, 0.3, 0.5, 0.6, 0.8, 0.95])
 
@@ -62,3 +66,54 @@ def test_the_interval_covers_and_no_slope_is_rarely_found() -> None:
     fair = [logit_slope(rng.binomial(10, reference), n, reference) for _ in range(200)]
     assert 0.01 <= np.mean([one.p() < 0.05 for one in none]) <= 0.1
     assert np.mean([one.p(1.0) > 0.05 for one in fair]) >= 0.9
+
+
+def test_the_logit_slope_has_hc3_of_weighted_least_squares() -> None:
+    """The leverages are those of √w X; the slope's row of (X'W X)⁻¹ X' (x − n p) is shared out."""
+    rng = np.random.default_rng(6)
+    n = np.array([5, 8, 13, 6, 20, 9, 7])
+    hits = rng.binomial(n, expit(0.4 + 0.8 * logit(REFERENCE)))
+    result = logit_slope(hits, n, REFERENCE)
+    x = np.column_stack([np.ones(7), logit(REFERENCE)])
+    p = expit(x @ [result.intercept, result.value])
+    root = np.sqrt(n * p * (1 - p))[:, None] * x
+    hat = root @ np.linalg.pinv(root)
+    leverage = np.diag(hat)
+    # Firth's score is 0 at the estimate.
+    assert x.T @ (hits - n * p + leverage * (0.5 - p)) == pytest.approx(0.0, abs=1e-6)
+    gain = np.linalg.inv(root.T @ root)[1]
+    influence = (x @ gain) * (hits - n * p) / (1 - leverage)
+    assert result.influence == pytest.approx(influence)
+    assert result.variance == pytest.approx(float((influence**2).sum()))
+    assert result.df == 5.0
+
+
+@pytest.mark.parametrize("slope_of", [logit_slope, share_slope])
+def test_an_interval_and_a_test_have_the_slopes_degrees_of_freedom(
+    slope_of: Callable[..., Slope],
+) -> None:
+    hits = [1, 2, 9, 8, 14, 15, 19]
+    result = slope_of(hits, [20] * 7, REFERENCE)
+    error = np.sqrt(result.variance)
+    t = stats.t(5)
+    assert result.interval(0.9) == pytest.approx(
+        (result.value - t.ppf(0.95) * error, result.value + t.ppf(0.95) * error)
+    )
+    assert result.p() == pytest.approx(2 * t.sf(result.value / error))
+    assert result.p(1.0) == pytest.approx(2 * t.sf(abs(result.value - 1) / error))
+
+
+def test_three_units_have_one_degree_of_freedom_and_two_none() -> None:
+    three = share_slope([1, 2, 2], [4, 4, 4], [0.2, 0.5, 0.9])
+    assert three.df == 1.0 and three.variance > 0
+    two = share_slope([1, 2], [4, 4], [0.2, 0.6])
+    assert (two.value, two.df) == (pytest.approx(0.625), 0.0)
+    assert np.isnan(two.influence).all() and np.isnan(two.p())
+    with pytest.raises(ValueError, match="all equal"):
+        share_slope([1], [4], [0.2])
+
+
+def test_references_of_0_and_1_are_cut_to_half_a_percent() -> None:
+    ends = logit_slope([1, 4, 9], [10, 10, 10], [0.0, 0.4, 1.0])
+    cut = logit_slope([1, 4, 9], [10, 10, 10], [0.005, 0.4, 0.995])
+    assert ends.value == cut.value and ends.intercept == cut.intercept

@@ -94,10 +94,149 @@ def test_where_nothing_varies_the_interval_is_the_value() -> None:
 
 def test_denominators_of_nothing_but_noise_leave_everything_open() -> None:
     found = mean_square([1.0, 1.0], [0.5, 0.5], [9, 9], [0.1, 0.1], [1.0, 1.0])
-    assert found.low == 0.0 and found.high == np.inf and 0 < found.p < 1
+    assert found.low == 0.0 and found.high == np.inf
+    # F = Σ N² / Σ V = 2, with 2 and 11 degrees of freedom.
+    assert found.df == pytest.approx((2, 22))
+    assert found.p == pytest.approx(scipy_stats.f.sf(2.0, 2, 22))
 
 
 def test_an_f_test_has_no_more_degrees_of_freedom_than_effects() -> None:
     """Of few images that are like A or like B variances vary little, and would count as more."""
     found = mean_square([0.1] * 8, [1.0] * 8, [4] * 8)
     assert found.df == (8.0, pytest.approx(48.0))
+
+
+def test_a_mean_square_of_ratios_by_hand() -> None:
+    """N = 3 and 1 with V = .5 and .25; D = 2 and 4 with U = .5 and 1.
+
+    Σ (N² − V) = 9.25 and Σ (D² − U) = 18.5; Σ (4 D² U − 2 U²) = 8 − .5 + 64 − 2 = 69.5, so that
+    R² = (9.25 / 18.5) / (1 + 69.5 / 18.5²).
+    """
+    scale = 18.5 * (1 + 69.5 / 18.5**2)
+    result = mean_square([3, 1], [0.5, 0.25], [6, 9], [2, 4], [0.5, 1.0])
+    assert result.value == pytest.approx(9.25 / scale)
+    h = 0.75**2 / (0.25 * 6 / 8 + 0.0625 * 9 / 11)
+    h2 = 0.75**2 / (0.25 / 8 + 0.0625 / 11)
+    assert h > 2
+    assert result.df == pytest.approx((2, h2))
+    f = scipy_stats.f(2, h2)
+    assert result.p == pytest.approx(f.sf(10 / 0.75))
+    assert result.fair_low == pytest.approx(-0.75 / scale)
+    assert result.fair_high == pytest.approx(0.75 / scale * (f.ppf(0.95) - 1))
+    # Σ N² V / Σ N² = (4.5 + .25) / 10, and Σ U / Σ V = 2.
+    same = f_square(
+        squares=10 / scale,
+        noise=0.75 / scale,
+        along=0.475 / scale,
+        degrees=(2, h2),
+        value=9.25 / scale,
+        growth=2.0,
+    )
+    assert (result.low, result.high) == pytest.approx((same.low, same.high))
+
+
+def test_the_mean_square_of_ratios_is_unbiased_to_the_second_order() -> None:
+    """Normal N and D about 3 and 4, of one effect: the mean is (3 / 4)², not more."""
+    rng = np.random.default_rng(3)
+    tops = 3 + 0.5 * rng.normal(size=(800, 20))
+    bottoms = 4 + 1.2 * rng.normal(size=(800, 20))
+    values = [
+        mean_square(n, [0.25] * 20, [50] * 20, d, [1.44] * 20).value
+        for n, d in zip(tops, bottoms, strict=True)
+    ]
+    error = np.std(values) / np.sqrt(len(values))
+    assert np.mean(values) == pytest.approx(9 / 16, abs=3 * error + 1e-4)
+
+
+def test_degrees_of_freedom_are_those_of_unequal_variances() -> None:
+    """V = 1, 2 and 4 with 3, 5 and 8: h = 49 / Σ V² f / (f + 2), h₂ = 49 / Σ V² / (f + 2)."""
+    result = mean_square([1.0] * 3, [1.0, 2.0, 4.0], [3, 5, 8])
+    h = 49 / (1 * 3 / 5 + 4 * 5 / 7 + 16 * 8 / 10)
+    h2 = 49 / (1 / 5 + 4 / 7 + 16 / 10)
+    assert result.df == pytest.approx((min(h, 3), h2))
+
+
+def test_effects_without_variance_are_what_they_are() -> None:
+    result = mean_square([3.0, 1.0], [0.0, 0.0], [5, 5])
+    assert (result.value, result.low, result.high) == (5.0, 5.0, 5.0)
+    nothing = mean_square([0.0], [0.0], [5], [0.0], [1.0])
+    assert nothing.p == 1.0 and np.isnan(nothing.value)
+    assert (nothing.fair_low, nothing.fair_high) == (-np.inf, np.inf)
+
+
+def tails(
+    x: float, squares: float, noise: float, slopes: tuple[float, float], top: float
+) -> tuple[float, float]:
+    """P of smaller estimates at x, by scipy's noncentral chi-squared, and the test's weight."""
+    s = (noise * slopes[0] + x * slopes[1]) / (noise + x) * (1 - x / top)
+    distribution = scipy_stats.ncx2(noise / s, x / s, scale=s)
+    return float(distribution.cdf(squares)), float(np.exp(-x / np.sqrt(2 * noise * s)))
+
+
+@pytest.mark.parametrize("slopes", [(0.1, 0.1), (0.05, 0.2), (0.2, 0.04)])
+@pytest.mark.parametrize("top", [1.5, float("inf")])
+def test_each_end_has_the_tail_of_students_t(
+    slopes: tuple[float, float], top: float
+) -> None:
+    """Toward 0 the lower end's tail becomes the test's, and the upper end's becomes 0."""
+    squares, critical, noise, df = 0.9, 0.4, 0.2, 9.0
+    low, high = square_interval(squares, critical, noise, slopes, df, top=top)
+    quantile = scipy_stats.t.ppf(0.975, df)
+    tail = scipy_stats.norm.sf(quantile)
+    rejected = scipy_stats.chi2.sf(critical / slopes[0], noise / slopes[0])
+    below, weight = tails(low, squares, noise, slopes, top)
+    assert 1 - below == pytest.approx(tail + (rejected - tail) * weight, rel=1e-6)
+    below, weight = tails(high, squares, noise, slopes, top)
+    assert below == pytest.approx(tail * (1 - weight), rel=1e-6)
+
+
+def test_noise_that_grows_with_the_mean_square_widens_its_interval() -> None:
+    """At the end x the noise is u (1 + g x), and the slope that of such noise, times 1 + g x."""
+    squares, noise, slope, growth = 2.0, 0.2, 0.05, 0.5
+    _, high = square_interval(squares, 0.4, noise, (slope, slope), 1e9, growth=growth)
+    u = noise * (1 + growth * high)
+    s = slope * (1 + growth * high)
+    weight = np.exp(-high / np.sqrt(2 * u * s))
+    below = scipy_stats.ncx2(u / s, high / s, scale=s).cdf(squares)
+    assert below == pytest.approx(0.025 * (1 - weight), rel=1e-5)
+
+
+def test_a_very_strong_effect_has_the_normal_interval_of_its_square() -> None:
+    """From 100,000 slopes on: (y − u − x)² = z² s (2 u + 4 x) at both ends x."""
+    squares, noise, slope = 5000.0, 0.02, 0.01
+    ends = square_interval(squares, 0.1, noise, (slope, slope), 1e9)
+    for x in ends:
+        moved = squares - noise - x
+        assert moved**2 == pytest.approx(
+            1.959964**2 * slope * (2 * noise + 4 * x), rel=1e-5
+        )
+
+
+def test_the_interval_of_squares_that_are_less_than_a_tenth_of_the_noise() -> None:
+    """They count as a tenth; the lower end is what was measured, below 0."""
+    least = square_interval(0.0, 0.4, 0.2, (0.1, 0.1), 9)
+    tenth = square_interval(0.02, 0.4, 0.2, (0.1, 0.1), 9)
+    assert least[1] == tenth[1] < square_interval(0.03, 0.4, 0.2, (0.1, 0.1), 9)[1]
+    assert (least[0], tenth[0]) == (-0.2, pytest.approx(-0.18))
+
+
+def test_an_f_square_is_tested_by_f_and_has_the_range_of_no_effect() -> None:
+    f = scipy_stats.f(3.0, 12.0)
+    result = f_square(0.6, 0.2, 0.05, (3.0, 12.0), level=0.9)
+    assert result.value == pytest.approx(0.4)
+    assert result.p == pytest.approx(f.sf(3.0))
+    assert result.fair_low == -0.2
+    assert result.fair_high == pytest.approx(0.2 * (f.ppf(0.9) - 1))
+    critical = 0.2 * f.ppf(0.9)
+    ends = square_interval(0.6, critical, 0.2, (0.2 / 3, 0.05), 12.0, level=0.9)
+    assert (result.low, result.high) == pytest.approx(ends)
+    unknown_direction = f_square(0.6, 0.2, 0.0, (3.0, 12.0), level=0.9)
+    same = square_interval(0.6, critical, 0.2, (0.2 / 3, 0.2 / 3), 12.0, level=0.9)
+    assert unknown_direction.high == pytest.approx(same[1])
+
+
+def test_where_the_test_does_not_reject_the_lower_end_is_at_most_zero() -> None:
+    above = f_square(0.3, 0.2, 0.05, (3.0, 12.0))
+    assert above.p > 0.05 and above.value > 0 and above.low == 0.0
+    below = f_square(0.1, 0.2, 0.05, (3.0, 12.0))
+    assert below.low == below.value == pytest.approx(-0.1)
