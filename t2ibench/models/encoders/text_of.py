@@ -112,7 +112,7 @@ def _pooled(model: Any, ids: Any, mask: Any) -> Any:
 
 
 def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
-    """Load a text encoder of a pipeline and its tokenizer."""
+    """Return the text encoder of a pipeline that is named `part`, and its tokenizer."""
     import transformers
     from diffusers import DiffusionPipeline
 

@@ -28,7 +28,7 @@ _CPU_BATCH, _GPU_BATCH, _GPU_BATCHES = 16, 64, 4
 def encode(
     items: Sequence[_Item], batch_size: int, call: Callable[[Sequence[_Item]], Any]
 ) -> Float32Array:
-    """Return the embeddings of images or texts, computed in batches of one size.
+    """Return the embeddings of images or texts, computed in batches of `batch_size`.
 
     The last batch is filled up with its own last item: matrix products round differently with
     the number of rows, and an embedding must not depend on how many others were missing.

@@ -19,7 +19,7 @@ from t2ibench.models.language import Message
 
 
 class HfArguments(Arguments):
-    """Arguments of the proposer hf.
+    """Arguments of the proposer `hf`.
 
     Attributes:
         max_tokens: The length of the longest reply.
@@ -35,7 +35,7 @@ class OpenAiProposerArguments(ChatArguments):
 
 
 def _reports_no_waits(tell: Callable[[str], None]) -> None:
-    """Ignore a function for reporting waits, because a local model does not wait."""
+    """Ignore the function that would report waits, because a local model never waits."""
 
 
 class ChatProposer:
