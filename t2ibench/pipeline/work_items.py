@@ -97,7 +97,7 @@ class EmbeddingBatch:
 
     @property
     def embedded(self) -> int:
-        """Return the number of images or texts of the batch, without those with damaged files."""
+        """The number of images or texts in the batch, without those with damaged files."""
         return self.tried - len(self.damaged)
 
     def check(self) -> None:
@@ -123,7 +123,7 @@ class AskReport:
 
     @property
     def failed(self) -> int:
-        """Return the number of questions that the judge did not answer."""
+        """The number of questions that the judge did not answer."""
         return sum(self.reasons.values())
 
     def add(self, other: AskReport) -> None:

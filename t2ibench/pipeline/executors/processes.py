@@ -105,7 +105,7 @@ class Processes:
             self._lines[number].send(item)
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
-        """Return messages from workers (see `Workers`)."""
+        """Return messages from workers, waiting up to `seconds` for the first one."""
         messages = []
         with contextlib.suppress(queue.Empty):
             messages.append(self._heard.get(timeout=seconds))
