@@ -61,5 +61,5 @@ class ApiKey:
         return self._secrets.values(text)
 
     def hide_all(self, value: Any) -> Any:
-        """Return a JSON value from a server with the key masked in all its texts."""
+        """Return a JSON value from a server with the key masked in its texts."""
         return self._secrets.of_json(value)

@@ -118,6 +118,6 @@ class LabelStore:
         return dict(self._by_image.get((question, tuple(classes), image), {}))
 
     def majority(self, image: str, question: str, classes: Sequence[str]) -> str | None:
-        """Return people's majority answer about one image, or None if nobody answered."""
+        """Return people's majority answer about one image; None if nobody answered."""
         votes = self.votes(image, question, classes)
         return counted_answer(votes.values()) if votes else None
