@@ -454,7 +454,7 @@ class RunSettings(Measurement):
     ] = _NO_ARGS
 
     def command(self) -> list[str]:
-        """Return the words of a command that gives the same results, with the settings that matter.
+        """Return the words of a command that gives the same results, with all deciding settings.
 
         Parsing it gives the same settings back.
 

@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _listener(port: int) -> socket.socket:
-    """Return a listening socket that only this machine can reach; raise if the port is taken."""
+    """Return a listening socket that only this machine can reach; raise an error if that fails."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

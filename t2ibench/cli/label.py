@@ -113,7 +113,7 @@ def add(verbs: Any) -> None:
 
 
 def run_export(arguments: argparse.Namespace) -> int:
-    """Draw a sample of images for every question, and write a sheet and a page to label them."""
+    """Write a sheet and a page for labelling a sample of images; return the exit status."""
     from t2ibench.apps.labelling.sample import draw_sample
     from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
     from t2ibench.pipeline.rescoring import stored_plan
@@ -201,7 +201,7 @@ def run_import(arguments: argparse.Namespace) -> int:
 
 
 def run_agree(arguments: argparse.Namespace) -> int:
-    """Print how far people agree with each other, and each judge with people."""
+    """Print how far people agree, and each judge with people; return the exit status."""
     from t2ibench.apps.labelling.agreement import agreement_of_run
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.stores import open_stores

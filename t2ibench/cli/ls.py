@@ -175,7 +175,7 @@ def _selected(index: TaskIndex, what: str) -> list[LoadedTask]:
 
 
 def _print_tasks(tasks: Sequence[LoadedTask], as_json: bool) -> None:
-    """Print tasks as a table of 100 columns, or all their columns as JSON."""
+    """Print tasks as a table as wide as the terminal, or all their cells as JSON."""
     from t2ibench.cli.ls_tasks import row_of, shown_row
 
     rows = [row_of(task) for task in tasks]

@@ -318,7 +318,7 @@ def _sheet(arguments: argparse.Namespace, proposal: Proposal[Any]) -> _Sheet:
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """Return the command line of this proposal, without its attributes."""
+    """Return the command line of this proposal, without --attributes."""
     words = ["t2ibench", "propose", arguments.method, "--captions", arguments.captions]
     return shlex.join([*words, "--output", arguments.output]) + _layout_flags(arguments)
 

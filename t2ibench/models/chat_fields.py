@@ -51,7 +51,7 @@ class ChatFields:
         self.room: int | None = None
 
     def of(self, fields: Mapping[str, Any], room: int | None = None) -> dict[str, Any]:
-        """Return the fields as this server accepts them: rejected ones removed, the limit renamed.
+        """Return the fields as this server accepts them: no rejected ones, the token limit renamed.
 
         `room` is a higher token limit, for a reply that was cut off.
         """
@@ -70,7 +70,7 @@ class ChatFields:
         return max(_ROOM * int(fields[_LIMIT]), _LEAST_ROOM)
 
     def note(self, sent: Mapping[str, Any]) -> None:
-        """Record the fields of a request that was answered."""
+        """Record the fields `sent` with a request that was answered."""
         for name, value in sent.items():
             if name == _OF_THE_CALLER and isinstance(value, Mapping):
                 self._sent[name] = value.get("type")

@@ -175,7 +175,7 @@ class ChatServer:
     def _declined(
         self, reply: Reply, question: _Question, sent: Mapping[str, Any]
     ) -> BadReplyError | UnusableServerError:
-        """Return the error for a request that the server rejected; raise it if none can succeed."""
+        """Return the error for a rejected request; raise it if no request can succeed."""
         words = f"the server replied {reply.words()}"
         names = [self.settings["model"], *self._server.names(), *question.texts()]
         message = reply.message().without(names, sent)

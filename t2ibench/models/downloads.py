@@ -97,7 +97,7 @@ class Files(Protocol):
         ...
 
     def missing(self, folder: Path) -> list[str]:
-        """Return needed files that a downloaded folder does not have, judging by the others."""
+        """Return the needed files that a folder does not have, judging by the files it has."""
         ...
 
 
@@ -375,7 +375,7 @@ def _matching(listing: Sequence[str], folder: str, pattern: str) -> list[str]:
 
 
 def _folders_with_weights(listing: Sequence[str]) -> list[str]:
-    """Return the folders that contain weights in any format, in alphabetical order."""
+    """Return the folders of a repository that contain weights, in alphabetical order."""
     ends = (".safetensors", ".bin", ".msgpack", ".onnx", ".h5")
     weights = [name for name in listing if name.count("/") == 1 and name.endswith(ends)]
     return sorted({name.partition("/")[0] for name in weights})
@@ -479,7 +479,7 @@ def local_state(state: DownloadState) -> DownloadState:
 
 
 def hub_state(state: DownloadState) -> DownloadState:
-    """Fill in and return a download's state by asking the hub; raise OSError if it is silent."""
+    """Fill in and return a download's state by asking the hub; raise OSError without an answer."""
     from huggingface_hub import HfApi, hf_hub_download, try_to_load_from_cache
 
     download = state.download

@@ -425,5 +425,5 @@ class ReportsUnread(Protocol):
         """Return what the text encoders read of each prompt that one of them truncated so far.
 
         Returns:
-            By prompt, as the generator got it, what every tower read of it.
+            Keyed by prompt, as the generator got it: what every text encoder read of it.
         """

@@ -58,7 +58,7 @@ def warn_of(
 
 
 def _one(value: Any, protocol: Any, kind: str) -> tuple[Any, str | None]:
-    """Return a model that is given as an object, and the name of one that is named; else None."""
+    """Return the object if one is given, and the name if a name is; None for the other."""
     if value is None or isinstance(value, (str, Path)):
         return None, None if value is None else str(value)
     return checked(value, protocol, kind, type(value).__name__), None

@@ -171,12 +171,12 @@ class Job:
         settle(context.folder, self.models.generator, context.settings.max_cost)
 
     def check_generated(self) -> None:
-        """Raise an error if every attempted image failed, as a longer run does earlier."""
+        """Raise an error if every attempted image failed, unless the run tolerates failures."""
         if not self._is_lenient() and not self.has_images():
             self.failures.check_all_images()
 
     def _is_lenient(self) -> bool:
-        """Return whether the run tolerates failures: by user setting, or for a folder of files."""
+        """Return whether failures are tolerated: with --allow-missing, or for existing images."""
         settings = self.context.settings
         return settings.allow_missing or self.models.reads_existing_images(settings)
 

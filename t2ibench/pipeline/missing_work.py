@@ -114,7 +114,7 @@ class MissingWork:
         return self._images_to_generate(number)
 
     def left(self, stage: Stage) -> dict[int, int]:
-        """Return how many images, texts or questions each incomplete part of a stage misses."""
+        """Return how many items each incomplete part of a stage still needs, keyed by part."""
         if stage == "texts":
             count = len(self._texts_by_store())
         elif stage == "ask":

@@ -140,7 +140,7 @@ def _stores_of(
 
 
 def _may_have(folders: Sequence[RunFolder], number: int) -> bool:
-    """Return whether any run that is not a part, or is merged, may have a part's images."""
+    """Return whether a run that is not split, or a merged one, may have the images of a part."""
     records = [folder.record for folder in folders]
     return any(_is_whole(record) or _covers(record, number) for record in records)
 

@@ -124,7 +124,7 @@ def first_images(prompt: str, count: int) -> Iterator[ImageKey]:
 
 
 def is_counted(image: ImageKey, counts: Mapping[str, int]) -> bool:
-    """Return whether an image is among as many first ones of its prompt as `counts` says."""
+    """Return whether an image's index is below the number that `counts` has for its prompt."""
     return image.index < counts.get(image.prompt, 0)
 
 

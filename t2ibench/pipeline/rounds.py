@@ -113,7 +113,7 @@ def until_precise(
 def _conclude(
     precision: Precision, tasks: Mapping[str, _TaskRounds], context: RunContext
 ) -> None:
-    """Add a line for each task on its precision, and the total numbers of images."""
+    """Add a line on the precision of each task, and the total numbers of images."""
     for task in tasks.values():
         task.precise = task.precise and task.end is not None
         precision.lines.append(f"{task.loaded.id}: {task.end or 'no more rounds'}")

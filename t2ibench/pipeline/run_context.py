@@ -78,7 +78,7 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class PythonAdapters:
-    """Adapters that were given as Python objects; encoders and judges by name."""
+    """Adapters that were given as Python objects; encoders and judges are keyed by name."""
 
     generator: Generator | None = None
     encoders: Mapping[str, Encoder] = field(default_factory=dict)

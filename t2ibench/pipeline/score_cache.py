@@ -113,7 +113,7 @@ class _Digest:
                 self.add(text, encoder.checksum("texts", text_key(text)))
 
     def add_judges(self, stores: Stores) -> None:
-        """Add the judges and their validations to the digest."""
+        """Add the judges and their judge checks to the digest."""
         for judge in (*stores.judges.values(), *stores.people.values()):
             check = stores.check_of(judge)
             content = None if check is None else check.model_dump(mode="json")

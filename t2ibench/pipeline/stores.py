@@ -19,7 +19,7 @@ from t2ibench.store.people import PeopleStore, Votes, people_among, person_of
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """All observations of a run, by encoder or judge.
+    """All observations of a run, keyed by encoder or judge.
 
     Attributes:
         encoders: Embeddings by encoder.

@@ -40,7 +40,7 @@ def slug(name: str) -> str:
 
 
 def text_key(text: str) -> str:
-    """Return the SHA-256 of a text in hexadecimal, by which its embedding is stored."""
+    """Return the SHA-256 of a text in hexadecimal, under which its embedding is stored."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

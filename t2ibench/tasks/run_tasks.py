@@ -39,7 +39,7 @@ def stored_task(task: LoadedTask, run: Path) -> LoadedTask | None:
 
 
 def with_stored(tasks: Iterable[LoadedTask], run: Path) -> list[LoadedTask]:
-    """Return tasks, those that wait for captions with the captions that a run stores."""
+    """Return tasks, with a run's stored captions for those that wait for captions."""
     return [
         task if task.spec.awaits is None else stored_task(task, run) or task
         for task in tasks

@@ -15,6 +15,6 @@ _FRAMED = {"female": 0.3, "male": 0.5}
 
 
 def light_of(gender: str, *, is_framed: bool) -> float:
-    """Return how bright the sky is behind a person, from 0 to 1; midway for other genders."""
+    """Return how bright the sky behind a person is, 0 to 1; halfway for neither man nor woman."""
     light = _FRAMED if is_framed else _BARE
     return light.get(gender, sum(light.values()) / 2)

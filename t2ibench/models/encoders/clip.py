@@ -44,8 +44,8 @@ class _TextReading:
 
     Attributes:
         context: Tokens that each text is cut or padded to.
-        masked: Whether the tower gets a mask of the padding. SigLIP was trained without one, and
-            embeds a text by its last token, which is padding.
+        masked: Whether the text encoder gets a mask of the padding. SigLIP was trained without
+            one, and embeds a text by its last token, which is padding.
         lowercase: Whether texts are read in lower case. SigLIP 2 was trained so, and repositories
             of its models name a tokenizer of Gemma's, which keeps capitals.
     """

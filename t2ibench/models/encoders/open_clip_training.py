@@ -23,7 +23,7 @@ _QUICK = "-quickgelu"  # how open_clip names an architecture that has QuickGELU
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How weights were trained, which decides an embedding besides architecture and weights.
+    """The activation function and preprocessing with which weights were trained.
 
     Attributes:
         quick_gelu: Whether the activation function is QuickGELU, x * sigmoid(1.702 x); else the
@@ -70,7 +70,7 @@ def training_of_tag(architecture: str, tag: str) -> Training:
 
 
 def training_of_file(architecture: str, weights: Path, tag: str) -> Training:
-    """Return how the weights in a file were trained, as a tag, a configuration or all tags say.
+    """Return how a file's weights were trained, from a tag, a configuration or what all tags share.
 
     Args:
         architecture: The architecture's name.

@@ -89,7 +89,7 @@ def untrained_copy(
 
 
 def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a model's configuration without entries that its weights do not depend on."""
+    """Return a model's configuration without its name, its dtype and the library's version."""
     return {
         key: architecture(value) if isinstance(value, Mapping) else str(value)
         for key, value in config.items()

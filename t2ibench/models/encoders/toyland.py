@@ -1,8 +1,8 @@
 """The encoder `toyland`: reads toyland's images from their pixels and captions from their words.
 
 Both go into one space with a named axis for each attribute. Words carry associations of their own
-(a nurse leans female, a flower pleasant), as a text tower learns them from its training data; they
-are a fixed part of the encoder and know nothing of the generator's bias settings.
+(a nurse leans female, a flower pleasant), as a text encoder learns them from its training data;
+they are a fixed part of the encoder and know nothing of the generator's bias settings.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _named(value: str | None, high: str, low: str) -> float:
 
 
 def _leaning(caption: Caption, axis: str) -> float:
-    """Return how strongly a caption's subject is associated with an axis, by the word used."""
+    """Return how far a caption's subject suggests an axis's first value (positive) or second."""
     usual = 2 * BiasSettings().share(axis, caption.things) - 1
     return _ASSOCIATION * usual * (0.6 + 0.8 * look(caption.noun)[3])
 

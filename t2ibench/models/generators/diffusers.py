@@ -199,7 +199,7 @@ class DiffusersGenerator:
         options: Mapping[str, Any],
         together: bool = True,
     ) -> list[GeneratedImage]:
-        """Generate requests that share their arguments; halve the batch if memory runs out."""
+        """Return images for requests of the same arguments; halve the batch if memory runs out."""
         import torch
 
         size = (self._batch_limit or len(requests)) if together else 1

@@ -56,7 +56,7 @@ class Hook:
     def apply(
         self, pipeline: Any, args: DiffusersArguments
     ) -> tuple[Any, PerImage | None]:
-        """Call the hook with a pipeline; return the pipeline to use and any function of arguments.
+        """Call the hook; return the pipeline to use, and its function of each image's arguments.
 
         Returns:
             The pipeline to use, and the function that gives each image's arguments, if any.

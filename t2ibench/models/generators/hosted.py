@@ -472,7 +472,7 @@ class HostedGenerator:
     def _declined(
         self, reply: Reply, prompt: str, sent: Mapping[str, Any]
     ) -> _Received:
-        """Return the outcome of a request that the server rejected; raise if none can succeed."""
+        """Return the outcome of a rejected request; raise an error if no request can succeed."""
         names = [self._model, prompt, *self._server.names()]
         status = reply.message().without(names, sent).blocked
         if status is None:

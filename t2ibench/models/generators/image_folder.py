@@ -85,7 +85,7 @@ class ImageFolder:
         return [pair for pair in self.pictures() if is_file(pair[0])]
 
     def pictures(self) -> list[tuple[Path, str]]:
-        """Return every listed image and its prompt, also missing ones; raise if all are missing."""
+        """Return listed images, even missing ones, with prompts; raise an error if none exists."""
         self.notes.clear()
         self.models.clear()
         listed = self._read()

@@ -176,7 +176,7 @@ def _from_pretrained(source: str, options: dict[str, Any]) -> Any:
 def fetch_pipeline(
     source: str, revision: str | None, variant: str | None, without: Collection[str]
 ) -> None:
-    """Download the files of a pipeline that diffusers will load, and load none of them."""
+    """Download the files of a pipeline that diffusers will load, without loading them."""
     from diffusers import DiffusionPipeline
 
     options: dict[str, Any] = {**dict.fromkeys(without), "use_safetensors": True}

@@ -45,7 +45,7 @@ class EncodedPrompts:
         self.works = True
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Return what the pipeline's own method returns for these arguments."""
+        """Return what the pipeline's own `encode_prompt` returns for these arguments."""
         bound = self._signature.bind(*args, **options)
         texts = {
             name: value

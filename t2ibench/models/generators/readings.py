@@ -1,6 +1,6 @@
 """Detect which prompts the text encoders of a pipeline truncate.
 
-A pipeline cuts a prompt where it calls a tokenizer, and each of its text encoders (towers) has a
+A pipeline cuts a prompt where it calls a tokenizer, and each of its text encoders has a
 length of its own. So the calls of a loaded pipeline's tokenizers are recorded: that needs no table
 of lengths, and settings such as call.max_sequence_length are respected.
 """
@@ -165,7 +165,7 @@ def _without_lines_on_length() -> Iterator[None]:
 
 
 def _towers(pipeline: Any) -> dict[str, str]:
-    """Return a title of the text encoder behind each tokenizer, keyed by its attribute."""
+    """Return the name of the text encoder of each tokenizer, keyed by the tokenizer's attribute."""
     titles: dict[str, str] = {}
     for name, part in getattr(pipeline, "components", {}).items():
         encoder = getattr(pipeline, name.replace("tokenizer", "text_encoder"), None)

@@ -191,7 +191,7 @@ class AnswerRows:
         )
 
     def by_content(self) -> dict[ImageName, ImageRows]:
-        """Return the rows keyed by image: by SHA-256 where its file exists, otherwise by name."""
+        """Return the rows of each image, keyed by SHA-256 if its file exists, else by its name."""
         finders = [FileFinder(self._path.parent)]
         names = [name for kind, name in self.by_name if kind == _FILE]
         if names and not any(finders[0].find(name) for name in names):

@@ -150,7 +150,7 @@ class AnswersJudge:
         return text
 
     def _class_of(self, text: str, question: Question) -> str | None:
-        """Return the class that an answer means, in view of the column's others; None if none."""
+        """Return the class that an answer means beside the column's other answers; None if none."""
         name = self._column_of(question).name
         beside = self._rows.distinct("" if name is None else name)
         return class_named(text, question[1], beside)
@@ -265,7 +265,7 @@ class AnswersJudge:
                 counts[self._agreed(given, key)] += 1
 
     def _unmatched(self, matched: set[int], image: StoredImage) -> str | None:
-        """Return a sentence on rows that match no image of the run; raise if none matches."""
+        """Return a sentence on rows that match no image; raise an error if none matches any."""
         by_name = self._rows.by_name.items()
         rows = [
             (line, name)

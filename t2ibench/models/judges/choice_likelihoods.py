@@ -198,7 +198,7 @@ class SharedPasses:
         )
 
     def _read_images(self, asked: Sequence[Asked]) -> tuple[Any, list[int], list[int]]:
-        """Return the cache of images just read, their lengths in tokens, and each next position."""
+        """Read images; return their cache, their lengths in tokens and the position after each."""
         import torch
 
         encoded = self._encode(asked)

@@ -46,7 +46,7 @@ def column_of(
     texts: Callable[[str], Iterable[str]],
     headings: Mapping[str, str],
 ) -> QuestionColumn:
-    """Return the column that answers a question, by its heading and cells, or the candidates.
+    """Return the column that answers a question, judging by heading and cells, or candidates.
 
     A heading that equals the question comes before one that occurs in it, before one that shares a
     word with it, before any other column whose cells are classes. Of columns whose headings fit
@@ -136,7 +136,7 @@ def named_question(
 
 
 def _best(names: Sequence[str], *, by_heading: bool) -> QuestionColumn:
-    """Return the only column, or by heading that with the most words; else all as candidates."""
+    """Return the only column, or that with the longest heading if `by_heading`; else candidates."""
     if len(names) == 1:
         return QuestionColumn(names[0])
     if by_heading:

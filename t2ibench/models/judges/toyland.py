@@ -95,7 +95,7 @@ class ToylandJudge:
 
 @lru_cache(maxsize=10_000)
 def _meaning(name: str) -> tuple[str, str] | None:
-    """Return the axis of toyland's images and the value on it that a class names, or None."""
+    """Return the feature (such as gender) and its value that a class names, or None."""
     lowered = name.strip().lower()
     if lowered in _NAMED:
         return _NAMED[lowered]
@@ -108,7 +108,7 @@ def _meaning(name: str) -> tuple[str, str] | None:
 
 
 def _choices(classes: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return the axis that classes are about, and the first class that names each value on it.
+    """Return the feature (such as gender) that classes are about, and the class for each value.
 
     If only a single class means something in toyland ("wedding" among kinds of cake), it would be
     the answer to every image; then no class is returned.

@@ -256,7 +256,7 @@ class VlmJudge:
         return max(_LEAST, _SPACINGS * torch.finfo(self._dtype).eps * scored.largest)
 
     def _chosen(self, query: Query, scored: Scored) -> Answer:
-        """Return the most likely class; if two are close, ask about each class separately."""
+        """Return the most likely class as the answer; if two are close, score each separately."""
         scores = scored.scores
         best, second = sorted(scores.values(), reverse=True)[:2]
         finite = all(map(math.isfinite, scores.values()))
@@ -342,7 +342,7 @@ def _without_thinking(template: Any) -> dict[str, bool]:
 
 
 def _answering(prompt: str) -> str:
-    """Return a prompt in which any reasoning that its template opens is closed, to be answered.
+    """Return a prompt with its opened reasoning closed, so that the answer follows at once.
 
     Templates of models that always reason end with an opening mark, after which no class is likely.
     It is closed at once, as templates do in which reasoning can be switched off.

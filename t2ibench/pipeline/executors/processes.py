@@ -31,7 +31,7 @@ from t2ibench.worker_pool import THREADS, end_with_parent, new_processes
 
 
 def visible_gpus() -> list[str]:
-    """Return the GPUs that this process may use, named as in CUDA_VISIBLE_DEVICES."""
+    """Return the names of the GPUs that this process may use, as in CUDA_VISIBLE_DEVICES."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return [

@@ -143,7 +143,7 @@ def _width(cells: Sequence[str]) -> int:
 
 
 def _share_alike(records: Sequence[Sequence[str]], heading: int) -> float:
-    """Return the share of rows as wide as the heading, in tenths; trailing cells may be missing."""
+    """Return the share of rows as wide as the heading, empty last cells aside, to one decimal."""
     rows = records[1:]
     if not rows:
         return 1.0

@@ -33,7 +33,7 @@ _ZEROS = re.compile("0{2,}")  # the number format of '00012'
 
 
 def is_workbook(data: bytes, path: Path) -> bool:
-    """Return whether a file's content is an XLSX workbook; raise for other spreadsheets."""
+    """Return whether a file is an XLSX workbook; raise an error for other spreadsheets."""
     where = shown(path, _WIDTH)
     if data.startswith(_OLE):
         raise T2IBenchError(
