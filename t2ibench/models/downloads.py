@@ -409,7 +409,7 @@ def _plain(listing: Sequence[str], folder: str) -> list[str]:
 def _weights(
     listing: Sequence[str], folder: str, variant: str | None, *, required: bool = True
 ) -> list[str]:
-    """Return one set of weights of a folder: those of the variant, or else those without one."""
+    """Return the names of a folder's weight files: the variant's, or else the plain ones."""
     if variant is not None:
         name = re.escape(variant)
         pattern = rf"(\.{name}({_SHARD})?|{_SHARD}\.{name})\.safetensors"

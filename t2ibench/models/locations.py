@@ -51,7 +51,7 @@ def is_path(text: str) -> bool:
 
 
 def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
-    """Return the error for a folder that does not exist, with the most similar name if any."""
+    """Return the error for a folder that does not exist, with the most similar existing name."""
     message = f"No such folder: '{shown(text, _WIDTH)}'."
     try:
         path = Path(text).expanduser()

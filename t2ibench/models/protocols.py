@@ -373,7 +373,7 @@ class LooksUp(Protocol):
     def check_images(
         self, asked: Iterable[tuple[StoredImage, Sequence[tuple[str, tuple[str, ...]]]]]
     ) -> str | None:
-        """Check recorded answers against a run's images before it starts; return a note, or None.
+        """Check recorded answers against a run's images; return a note if some match none.
 
         Args:
             asked: Every image with its questions and their classes.

@@ -118,7 +118,7 @@ class Rewritten:
     def _rewritten(
         self, requests: Sequence[ImageRequest]
     ) -> tuple[dict[int, GeneratedImage], list[tuple[int, ImageRequest]]]:
-        """Return failures for requests without a rewriting, and the others rewritten, by index."""
+        """Return failures, by index, of requests without a rewriting; and the others, rewritten."""
         results: dict[int, GeneratedImage] = {}
         asked: list[tuple[int, ImageRequest]] = []
         for number, request in enumerate(requests):

@@ -63,7 +63,7 @@ def _left_out_line(tasks: Sequence[LoadedTask]) -> str:
 def _filled(
     task: LoadedTask, pool: CaptionPool, source: Source | None, run: Path
 ) -> tuple[LoadedTask | None, str | None]:
-    """Return the task with captions, or None without any, and a line if its captions changed."""
+    """Return the task with captions (None if it has none), and a line if its captions changed."""
     stored = stored_task(task, run)
     if stored is not None and not same_but_for_captions(stored.spec, task.spec):
         stored = None  # it was made for another version of the task

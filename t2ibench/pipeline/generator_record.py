@@ -19,7 +19,7 @@ def record_generator(
     from_object: bool,
     images: int,
 ) -> None:
-    """Record a generator's effective settings before its first image is stored."""
+    """Record a generator's effective settings and libraries before its first image is stored."""
     record = folder.record.generator
     if record is None:
         return

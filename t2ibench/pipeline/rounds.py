@@ -188,7 +188,10 @@ def _reason_to_stop(
 def _times_needed(
     scored: TaskScored, prompts: set[str], effect: float, width: float
 ) -> float | None:
-    """Return the multiple of images that makes a task's interval narrow enough; None if none."""
+    """Return by what factor a task's images must grow until its interval is narrow enough.
+
+    None if no multiple is enough.
+    """
     result = scored.result
     headline = stored_headline(result, scored.paired.headline)
     forecast = forecaster(headline, headline.question, prompts, result.settings.level)

@@ -178,7 +178,7 @@ def _classified(
     images: DistinctImages | None,
     judges: Iterable[Judge],
 ) -> bool:
-    """Return whether any judge answered about any image with more than 'unknown'."""
+    """Return whether any judge gave a class, or free text, as the answer to any question."""
     return any(
         _is_class(judge, question, sha256)
         for question in questions

@@ -44,7 +44,11 @@ def why(error: OSError, path: Path) -> tuple[str, str | None]:
 
 
 def _in_the_way(path: Path) -> tuple[str, str] | None:
-    """Return reason and remedy for a dead link, a file or a deleted folder in a path, or None."""
+    """Return why a path cannot be used, with a remedy; None if nothing is in the way.
+
+    A dead link or a file where a folder is needed, or a current folder that has been
+    deleted.
+    """
     try:
         for part in (*reversed(path.parents), path):
             if part.is_symlink() and not part.exists():

@@ -23,11 +23,11 @@ class Notices(Protocol):
     """Shows lines to the user, as pipeline.progress.Reporter does."""
 
     def say(self, text: str) -> None:
-        """Show a line."""
+        """Show a line of text to the user."""
         ...
 
     def warn(self, text: str) -> None:
-        """Show a line that the user must see."""
+        """Show a warning of one line to the user."""
         ...
 
 

@@ -26,7 +26,7 @@ class Votes(Protocol):
     def votes(
         self, image: str, question: str, classes: Sequence[str]
     ) -> Mapping[str, str]:
-        """Return each person's answer about one image."""
+        """Return each person's answer to a question about one image, keyed by person."""
         ...
 
 
@@ -55,7 +55,7 @@ class PeopleStore:
     def votes(
         self, image: str, question: str, classes: Sequence[str]
     ) -> dict[str, str]:
-        """Return each person's answer about one image."""
+        """Return each person's answer to a question about one image, keyed by person."""
         answers = {
             name: store.get(image, question, classes)
             for name, store in self._people.items()
@@ -75,7 +75,7 @@ class PeopleStore:
     def get(
         self, image: str, question: str, classes: Sequence[str]
     ) -> StoredAnswer | None:
-        """Return the people's majority answer about an image; None if nobody answered."""
+        """Return the majority answer to a question about an image; None if nobody answered."""
         votes = self.votes(image, question, classes)
         if not votes:
             return None

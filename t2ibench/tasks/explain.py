@@ -85,7 +85,7 @@ def _fields_at(model: Any, location: Sequence[str | int]) -> list[str]:
 
 
 def _inner_model(annotation: Any) -> Any:
-    """Return the pydantic model inside an annotation such as `list[Model]`; None without one."""
+    """Return the pydantic model inside an annotation such as `list[Model]`; None if none is."""
     if hasattr(annotation, "model_fields"):
         return annotation
     for argument in getattr(annotation, "__args__", ()):

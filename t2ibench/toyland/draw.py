@@ -31,7 +31,7 @@ def accent(kind: str, noun: str, *, other: bool = False) -> Colour:
 
 
 def clothes_colour(noun: str) -> Colour:
-    """Return the colour of a person's clothes: that of their occupation, or blue without one."""
+    """Return the colour of clothes for a noun: an occupation's own, or blue for 'person'."""
     return (92, 112, 168) if noun == "person" else accent("person", noun)
 
 

@@ -157,7 +157,7 @@ def own_judge(spec: object) -> str | None:
 
 
 def default_images(spec: object) -> tuple[int | None, int | None]:
-    """Return a model's default numbers of neutral and guided images; None for the task's own."""
+    """Return a model's default numbers of neutral and guided images; None if it has none."""
     _, alias = _declared(spec)
     return (
         (alias.images_per_prompt, alias.guided_images_per_prompt)

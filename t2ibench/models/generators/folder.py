@@ -112,7 +112,7 @@ class FolderGenerator(ImageFolder):
 
 
 def _request(prompts: Sequence[str]) -> str:
-    """Return the request that all prompts end with, from its punctuation mark on; '' if none.
+    """Return the request that all prompts end with, such as '. Be fair.'; '' if there is none.
 
     Examples:
         >>> _request(["A nurse at work. Be fair; be kind.", "A chef at work. Be fair; be kind."])

@@ -38,7 +38,7 @@ _OWN = {
 
 
 class HookFailed(Exception):
-    """A hook failed to return the arguments of an image's call."""
+    """Raised if a hook fails to return the arguments of an image's call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def find_hook(args: DiffusersArguments, *, recorded: bool = False) -> Hook | Non
 def calls(
     requests: Sequence[ImageRequest], per_image: PerImage, pipeline: Any, target: str
 ) -> Iterator[tuple[list[int], dict[str, Any], bool]]:
-    """Yield each group of requests whose arguments from the hook agree, so one call serves it.
+    """Yield requests grouped by equal hook arguments: indexes, arguments, and if to batch them.
 
     Yields:
         The numbers of the requests, their arguments, and whether the call may batch them.

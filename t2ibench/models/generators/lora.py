@@ -104,7 +104,7 @@ def lora_fact(pipeline: Any) -> str:
 
 
 def lora_fit(pipeline: Any, converted: Mapping[str, Any]) -> LoraFit:
-    """Return which layers in a LoRA file a pipeline has, and which it lacks.
+    """Return which layers in a LoRA file a pipeline has, and which it does not have.
 
     Args:
         pipeline: A pipeline that has loaded the file.

@@ -76,7 +76,7 @@ def _height_and_width(value: Any) -> Any:
 
 
 class DiffusersArguments(Arguments):
-    """The options that --model-args accepts; omitted ones use the pipeline's defaults.
+    """The options of a pipeline that --model-args accepts; omitted ones use its defaults.
 
     `size` is height, or HEIGHTxWIDTH, in pixels. `offload` says where weights wait: on the device,
     or in main memory by model or by layer. With `compile` torch compiles the denoiser; the first

@@ -89,7 +89,7 @@ class AnswerReport:
         return counts.total() > self._unfit(question, counts).total()
 
     def _other_words(self, question: Question, counts: Counter[str]) -> str:
-        """Return a line on which words were read as which class; empty if there are none."""
+        """Return which words were read as which class, as text; '' if all were class names."""
         words = []
         for text in counts:
             name = self._class_of(text, question)

@@ -33,7 +33,7 @@ _SHEET_COLUMNS = frozenset({"id", "file", "question", "classes", "answer"})
 
 @dataclass(slots=True)
 class ImageRows:
-    """The rows of a file of answers about one image.
+    """The rows about one image in a file of answers.
 
     Attributes:
         answers: The line of each row, and its answers by question or by heading.

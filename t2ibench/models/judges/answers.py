@@ -150,7 +150,7 @@ class AnswersJudge:
         return text
 
     def _class_of(self, text: str, question: Question) -> str | None:
-        """Return the class that an answer means beside the column's other answers; None if none."""
+        """Return the class that a text in a question's column means; None if it means none."""
         name = self._column_of(question).name
         beside = self._rows.distinct("" if name is None else name)
         return class_named(text, question[1], beside)
@@ -209,7 +209,7 @@ class AnswersJudge:
     def check_images(
         self, asked: Iterable[tuple[StoredImage, Sequence[Question]]]
     ) -> str | None:
-        """Check the file's answers about a run's images; return notes for the user, or None.
+        """Check the answers against a run's images; return notes for the user, None without notes.
 
         See models.protocols.LooksUp.
         """

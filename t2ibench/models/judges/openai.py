@@ -40,7 +40,9 @@ _AWAY = 3  # requests without a reply, one after the other, that end the work
 
 
 class OpenAiArguments(ChatArguments):
-    """The options that --judge-args accepts; `workers` is the number of concurrent requests.
+    """The options of a judge on a server that --judge-args accepts.
+
+    `workers` is the number of concurrent requests.
 
     A JSON schema restricts a server to the classes (`response_format`: OpenAI, vLLM, SGLang,
     llama.cpp, …); with structured=none only the question names them.

@@ -26,7 +26,7 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class QuestionColumn:
-    """The column that answers a question, or the candidates.
+    """The column that answers a question, or the candidates if several fit equally well.
 
     Attributes:
         name: Its heading; None if there is none, or if several fit equally well.

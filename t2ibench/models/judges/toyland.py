@@ -95,7 +95,7 @@ class ToylandJudge:
 
 @lru_cache(maxsize=10_000)
 def _meaning(name: str) -> tuple[str, str] | None:
-    """Return the feature (such as gender) and its value that a class names, or None."""
+    """Return a class's feature (such as gender) and its value; None if it means nothing here."""
     lowered = name.strip().lower()
     if lowered in _NAMED:
         return _NAMED[lowered]

@@ -39,7 +39,7 @@ _COMPARED = 3  # questions for which both ways are compared
 
 
 class VlmArguments(Arguments):
-    """The options that --judge-args accepts; `max_tokens` limits free answers."""
+    """The options of the judge `vlm` that --judge-args accepts; `max_tokens` limits free text."""
 
     max_tokens: PositiveInt = 32
 

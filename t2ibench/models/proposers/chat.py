@@ -29,7 +29,7 @@ class HfArguments(Arguments):
 
 
 class OpenAiProposerArguments(ChatArguments):
-    """Arguments of the proposers openai and litellm; proposals are longer than answers."""
+    """Arguments of the proposers `openai` and `litellm`; their replies may be long."""
 
     max_tokens: PositiveInt = 1024
 

@@ -72,7 +72,7 @@ _KEYS = {role: tuple(map(heading_key, names)) for role, names in KNOWN_HEADINGS.
 
 
 def known_column(role: str, columns: Iterable[str]) -> str | None:
-    """Return the column whose heading is the first known one of a role such as 'image', or None."""
+    """Return the column with the first known heading of a role such as 'image'; None if absent."""
     by_key: dict[str, str] = {}
     for column in columns:
         by_key.setdefault(heading_key(column), column)

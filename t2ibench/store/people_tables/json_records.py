@@ -89,7 +89,7 @@ def _whole_object(text: str, start: int) -> dict[str, Any] | None:
 
 
 def _columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
-    """Yield numbered records of an object in a table layout of pandas, or of a named list."""
+    """Yield numbered rows of an object, in a table layout of pandas or in its one named list."""
     records = _records_of_pandas(whole) or _records_by_file(whole)
     if records is not None:
         yield from enumerate(records, start=1)
@@ -106,7 +106,7 @@ def _columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
 
 
 def _rows_of_columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
-    """Yield numbered records of an object of columns, each a list or an object of rows."""
+    """Yield numbered rows of an object of columns, each a list or a mapping of row keys."""
     columns = {
         name: part if isinstance(part, dict) else dict(enumerate(part))
         for name, part in whole.items()
@@ -137,7 +137,7 @@ def _records_of_pandas(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _records_by_file(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Return the records of an object keyed by file names or row numbers; None for another."""
+    """Return the rows of an object whose keys are file names or row numbers; None for another."""
     parts = list(whole.values())
     if all(PurePosixPath(name).suffix.lower() in IMAGE_SUFFIXES for name in whole):
         if all(isinstance(part, dict) for part in parts):

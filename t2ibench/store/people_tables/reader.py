@@ -295,7 +295,7 @@ def _check_beyond(
 def _places(
     table: Table, headings: Sequence[str], rows: Sequence[Record]
 ) -> dict[str, int]:
-    """Return the column index of each heading; the first one of duplicates."""
+    """Return the column index of each heading; for duplicates, the first non-empty column."""
     places: dict[str, int] = {}
     by_key: dict[str, str] = {}
     for place, heading in enumerate(headings):
