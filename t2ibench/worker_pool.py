@@ -163,7 +163,7 @@ def _in_processes(
 
 @contextmanager
 def new_processes(environment: Mapping[str, str]) -> Iterator[None]:
-    """Set what processes started in this context inherit: an environment, and no Ctrl-C.
+    """Set what processes started inside this context inherit: an environment, and no Ctrl-C.
 
     They also do not import the user's script, which may have no `if __name__ == "__main__"`.
     """

@@ -160,7 +160,7 @@ def embedded_texts(
     width: int | None,
     stopping: Callable[[], bool] = never,
 ) -> Iterator[EmbeddingBatch]:
-    """Yield batches of embedded texts; those before a failure still come."""
+    """Yield batches of embedded texts; if one fails, the last batch says why."""
     for start in range(0, len(texts), PART):
         part = texts[start : start + PART]
         try:

@@ -233,7 +233,7 @@ def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
 def _images_missing(
     requests: Sequence[ImageRequest], stores: Sequence[ImageStore]
 ) -> int:
-    """Return how many requested images have no outcome in any store; a failure is none."""
+    """Return how many requested images have no outcome in any store, or only a failure."""
     return sum(
         not any(_has_outcome(store, request) for store in stores)
         for request in requests

@@ -26,7 +26,7 @@ def asked() -> bool:
 
 @contextmanager
 def between_batches() -> Iterator[None]:
-    """Let a stop request in this context wait for workers, then raise KeyboardInterrupt."""
+    """Let a stop request inside this context wait for workers, then raise KeyboardInterrupt."""
     global _working  # noqa: PLW0603
     _working = True
     try:
@@ -40,7 +40,7 @@ def between_batches() -> Iterator[None]:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Delay Ctrl-C in this context until current writes are complete."""
+    """Delay Ctrl-C inside this context until current writes are complete."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -56,7 +56,7 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def on_sigterm() -> Iterator[None]:
-    """Stop after the batch at a first SIGTERM in this context, and at once at a second."""
+    """Stop after the batch at a first SIGTERM inside this context, and at once at a second."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may install signal handlers
         return

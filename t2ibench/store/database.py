@@ -48,7 +48,7 @@ _SYNC_EVERY = 1.0
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Suspend garbage collection in this context: it is slow while many rows are read."""
+    """Suspend garbage collection inside this context: it is slow while many rows are read."""
     enabled = gc.isenabled()
     gc.disable()
     try:

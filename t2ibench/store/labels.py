@@ -39,7 +39,7 @@ def labeller_name(name: str, flag: str) -> str:
 
 
 def item_id(image: str, question: str, classes: Sequence[str]) -> str:
-    """Return the identifier of an image with a question.
+    """Return the identifier of an image together with a question and its classes.
 
     It begins with a letter that begins no number, date or formula ('1e5', '3-4', '00012'), because
     spreadsheets change what looks like one.

@@ -33,7 +33,7 @@ class Notices(Protocol):
 
 @contextlib.contextmanager
 def locked(folder: Path, notices: Notices | None = None) -> Iterator[None]:
-    """Hold a folder's lock in this context; a thread that already holds it continues at once.
+    """Hold a folder's lock inside this context; a thread that already holds it continues at once.
 
     The kernel releases it when its owner dies. Whoever waits is told for whom, once.
     """

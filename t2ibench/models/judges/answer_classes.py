@@ -15,7 +15,7 @@ _MOST_CLASSES = 12  # that a message lists
 
 
 def in_its_classes(answer: Answer, classes: Sequence[str]) -> Answer:
-    """Return an answer in the spelling of its class; a reason in its place if it names none.
+    """Return an answer spelt like the class that it names, or without text, with a reason.
 
     All judges' answers pass through here. 'Male ' and 'man' are the class 'male'. A word that is no
     class counts as no answer, so that the question is asked again later.
