@@ -1,4 +1,4 @@
-"""`python -m t2ibench`."""
+"""Run the command line as `python -m t2ibench`."""
 
 import sys
 

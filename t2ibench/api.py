@@ -53,7 +53,7 @@ def evaluate(
     max_images_per_prompt: int | None = None,
     **settings: Unpack[RunKeywords],
 ) -> Results:
-    """Run tasks on a model, as `t2ibench run` does.
+    """Run tasks on a model, as `t2ibench run` does, and return the results.
 
     Args:
         model: As for --model, or an object with the members of `Generator`; None to score text
@@ -122,7 +122,7 @@ def generate(
     preset: str | None = None,
     **settings: Unpack[RunKeywords],
 ) -> Path:
-    """Generate the images that tasks need, and score nothing.
+    """Generate the images that tasks need, score nothing, and return the run folder.
 
     Args:
         model: As for `evaluate`.
@@ -149,7 +149,7 @@ def generate(
 
 
 def score(run: str | Path) -> Results:
-    """Score a run folder again from its stored evidence, without loading a model.
+    """Score a run folder again from its stored evidence, without a model; return the results.
 
     Args:
         run: The run folder, or the run.db or results.json in it.

@@ -53,7 +53,7 @@ Text = Annotated[str, AfterValidator(_not_blank)]
 def parse_args(
     text: str, flag: str = "--model-args", example: str = "steps=30,guidance=7.5"
 ) -> dict[str, str]:
-    r"""Read arguments from a text such as 'steps=30,guidance=7.5'.
+    r"""Return the arguments in a text such as 'steps=30,guidance=7.5', keyed by name.
 
     A comma inside brackets does not separate arguments. A value that begins with a quote ends with
     the same quote; inside, a backslash protects the next character.
@@ -130,7 +130,7 @@ def _value(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
 
 
 def format_args(args: Mapping[str, str]) -> str:
-    r"""Write arguments as text that `parse_args` reads back unchanged.
+    r"""Return arguments as text that `parse_args` reads back unchanged.
 
     Examples:
         >>> format_args({"steps": "4", "negative_prompt": "blurry, dark"})
@@ -149,7 +149,7 @@ def _quote(value: str) -> str:
 def read_args(
     model: type[_A], args: Mapping[str, Any], name: str, flag: str = "--model-args"
 ) -> _A:
-    """Convert and check the arguments of an adapter.
+    """Return an adapter's arguments, converted to their types and checked.
 
     Args:
         model: The class of the adapter's arguments.
@@ -278,7 +278,7 @@ def _text(value: Any) -> Any:
 
 
 def columns_of(value: Any) -> Any:
-    """Return the headings of a table by role, from a text or a mapping, for pydantic to check.
+    """Return a table's headings keyed by role, from a text or a mapping, for pydantic to check.
 
     A text may be in brackets, so that it can be a value among arguments: columns=[image=Name].
 

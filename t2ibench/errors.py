@@ -27,7 +27,7 @@ _LONGEST_NAME = 200
 
 
 def visible(text: str) -> str:
-    r"""Escape every character of a text that a terminal would obey or not show.
+    r"""Return a text with each character escaped that a terminal would obey or not show.
 
     Examples:
         >>> print(visible("a\nb\u202ec"))
@@ -41,7 +41,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """Escape a text of several lines, such as a table, but keep its line breaks and tabs."""
+    """Return a text of several lines, escaped except for its line breaks and tabs."""
     return "".join(
         part if part in _LAYOUT else visible(part)
         for part in re.split("(\r?\n|\t)", text)
@@ -128,7 +128,7 @@ def nearest(name: str, options: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, options: Iterable[str]) -> str:
-    """Return a suggestion of the most similar option, to append to a message; may be empty."""
+    """Return ' Did you mean …?' with the most similar option; empty if none is similar."""
     suggestion = nearest(name, options)
     return f" Did you mean '{suggestion}'?" if suggestion else ""
 
@@ -144,7 +144,7 @@ def first_line(error: BaseException) -> str:
 
 @contextmanager
 def failing(what: str) -> Iterator[None]:
-    """Turn exceptions in the code of an adapter or a plug-in into a T2IBenchError of one line."""
+    """Turn an exception of an adapter or plug-in in this context into a one-line T2IBenchError."""
     try:
         yield
     except T2IBenchError:
@@ -157,7 +157,7 @@ def failing(what: str) -> Iterator[None]:
 
 
 def check_installed(module: str, extra: str) -> None:
-    """Check that a package of one of t2ibench's extras is installed, without importing it."""
+    """Raise an error if the package of an extra is not installed, without importing it."""
     package = find_spec(module)
     # wandb writes its files to a folder named wandb, which looks like a package.
     if package is None or package.origin is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 @lru_cache(maxsize=2**18)
 def content_id(*parts: str) -> int:
-    """Return an identifier of content: the first 63 bits of its SHA-256.
+    """Return an identifier of texts: the first 63 bits of their SHA-256.
 
     Examples:
         >>> content_id("A photo of a nurse")
@@ -54,7 +54,7 @@ class ImageKey:
 
     @classmethod
     def of(cls, prompt: str, index: int, source: str | None = None) -> ImageKey:
-        """Return the key of an image.
+        """Return the key of a prompt's image `index`, made from the image `source` if it is given.
 
         Examples:
             >>> key = ImageKey.of("a nurse", 0)

@@ -17,7 +17,7 @@ from typing import Any
 
 
 def _homes() -> dict[str, str]:
-    """Return the module of each public name, as the stub beside this file lists them."""
+    """Return the modules of the public names, keyed by name, as plugins.pyi lists them."""
     stub = ast.parse((files("t2ibench") / "plugins.pyi").read_text(encoding="utf-8"))
     return {
         alias.name: str(node.module)

@@ -114,7 +114,7 @@ class Redaction:
         return _KEY_FORMS.sub(HIDDEN, self.values(text))
 
     def of_json(self, value: Any, depth: int = 0) -> Any:
-        """Return a JSON value with the given secrets hidden."""
+        """Return a JSON value with the given secrets hidden in its texts."""
         if depth > _DEEPEST:
             raise ValueError("nested too deeply")
         if isinstance(value, str):
@@ -152,7 +152,7 @@ def _pattern(values: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _forms(key: str) -> list[str]:
-    """Return patterns of a secret: plain, in JSON, in a URL, and within any text in Base64."""
+    """Return regular expressions of a secret: plain, in JSON, in a URL, and in Base64."""
     plain = {
         key,
         json.dumps(key)[1:-1],

@@ -89,7 +89,7 @@ class LazyModule:
 
 
 class Registry(Generic[T]):
-    """The parts of one kind, by name; each is imported when it is first requested.
+    """The parts of one kind, keyed by name; each is imported when it is first requested.
 
     Examples:
         >>> registry = Registry("joiner", {"path": "posixpath:join"})
@@ -115,7 +115,7 @@ class Registry(Generic[T]):
 
     @cached_property
     def _plugins(self) -> dict[str, EntryPoint]:
-        """Return the entries of installed packages; the first package with a name counts."""
+        """Entries of installed packages, keyed by name; the first package with a name counts."""
         plugins: dict[str, EntryPoint] = {}
         for point in sorted(
             entry_points(group=self.group), key=lambda p: (p.name, p.value)
@@ -135,11 +135,11 @@ class Registry(Generic[T]):
         return iter(self.names())
 
     def origin(self, name: str) -> str:
-        """Return the package that an entry comes from."""
+        """Return the name of the package that an entry comes from."""
         return _OWN if name in self._entries else _distribution(self._plugins[name])
 
     def get(self, name: str) -> T:
-        """Import an entry and return it; raise T2IBenchError if it is unknown or broken."""
+        """Return an entry, imported; raise T2IBenchError if it is unknown or broken."""
         if name not in self._loaded:
             if name not in self:
                 raise self.unknown(name)
@@ -176,12 +176,12 @@ class Registry(Generic[T]):
         )
 
     def items(self) -> Iterator[tuple[str, T]]:
-        """Yield every entry, imported."""
+        """Yield the name and the imported object of every entry."""
         for name in self.names():
             yield name, self.get(name)
 
     def add(self, name: str, target: str) -> None:
-        """Add an entry for this process, for notebooks and tests."""
+        """Add an entry with its target for this process, for notebooks and tests."""
         if name in self:
             raise ValueError(f"the {self.kind} '{name}' exists already")
         if not is_target(target):

@@ -124,7 +124,7 @@ class Measurement(BaseModel):
 
     @classmethod
     def of(cls, measurement: Measurement) -> Self:
-        """Return the fields of this class, from the settings of a stored result or of a run."""
+        """Return an object of this class with the settings of a stored result or of a run."""
         names = cls.model_fields.keys() & type(measurement).model_fields.keys()
         return cls(**{name: getattr(measurement, name) for name in names})
 
@@ -139,7 +139,7 @@ class Settings(Measurement):
     max_exact: Positive = 200_000
 
     def limited(self, items: Sequence[_T]) -> Sequence[_T]:
-        """Return the first `limit` items.
+        """Return the first `limit` items; all of them without a limit.
 
         Args:
             items: Stimuli of one concept.
@@ -150,7 +150,7 @@ class Settings(Measurement):
         return items if self.limit is None else items[: self.limit]
 
     def images(self, of_task: int) -> int:
-        """Return the number of images for each prompt.
+        """Return how many images each prompt gets.
 
         Args:
             of_task: Number that the task asks for.
@@ -161,7 +161,7 @@ class Settings(Measurement):
         return self._multiplied(self.images_per_prompt or of_task)
 
     def guided_images(self, of_task: int) -> int:
-        """Return the number of images for each prompt that names an attribute.
+        """Return how many images each prompt that names an attribute gets.
 
         Args:
             of_task: Number that the task asks for.
@@ -454,7 +454,7 @@ class RunSettings(Measurement):
     ] = _NO_ARGS
 
     def command(self) -> list[str]:
-        """Return a command that gives the same results, with the settings that decide them.
+        """Return the words of a command that gives the same results, with all deciding settings.
 
         Parsing it gives the same settings back.
 
@@ -500,12 +500,12 @@ def flags() -> list[tuple[str, Any, Flag]]:
 
 
 def flag_name(name: str) -> str:
-    """Return a setting's flag, such as --seed."""
+    """Return the flag of a setting, such as '--seed' for 'seed'."""
     return "--" + name.removeprefix("n_").replace("_", "-")
 
 
 def by_setting(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by setting name; keys may also be written like flags."""
+    """Return values keyed by setting; the given keys may also be written like flags."""
     setting_of = {
         word: name for name, _, _ in flags() for word in (name.removeprefix("n_"), name)
     }
@@ -516,7 +516,7 @@ def by_setting(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
-    """Check settings from any source, and return them."""
+    """Return settings from any source, checked; raise T2IBenchError if one is invalid."""
     try:
         return RunSettings(**by_setting(values))
     except ValidationError as error:

@@ -46,7 +46,7 @@ _work: Callable[[int], Any]
 
 
 def cores() -> int:
-    """Return the processor cores that this process may use."""
+    """Return how many processor cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -163,7 +163,7 @@ def _in_processes(
 
 @contextmanager
 def new_processes(environment: Mapping[str, str]) -> Iterator[None]:
-    """Set what processes that are started meanwhile inherit: an environment, and no Ctrl-C.
+    """Set what processes started inside this context inherit: an environment, and no Ctrl-C.
 
     They also do not import the user's script, which may have no `if __name__ == "__main__"`.
     """

@@ -19,7 +19,7 @@ VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
 
 
 def _normalise(argv: Sequence[str]) -> list[str]:
-    """Return the arguments with `run` inserted if they name no command; exit if it is unknown."""
+    """Return the arguments, with `run` first if they name no command; exit for an unknown one."""
     words = list(argv)
     if (
         words

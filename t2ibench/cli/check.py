@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(verbs: Any) -> None:
-    """Add the command `check`."""
+    """Add the command `check` and its flags to the command line."""
     check = verbs.add_parser(
         "check",
         help="test an adapter of your own, how often a judge is right, or whether methods agree",
@@ -121,7 +121,7 @@ def add(verbs: Any) -> None:
 
 
 def run_agreement(arguments: argparse.Namespace) -> int:
-    """Print how far methods, encoders, judges or people agree on the same items."""
+    """Print how far methods, encoders, judges or people agree on the same items; return 0."""
     from t2ibench.reports.files import task_files
     from t2ibench.reports.method_agreement import agreement_table
     from t2ibench.reports.writers import WRITERS, render

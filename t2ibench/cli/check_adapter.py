@@ -14,7 +14,7 @@ _ODD_PROMPTS = ("truncated because", "sequence length is longer")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print each part of the contract that an adapter breaks, one line each."""
+    """Print each way in which an adapter breaks its contract; return 1 if there is any."""
     from t2ibench.models.library_messages import collect_messages
 
     kind = arguments.kind or _kind_of(arguments.spec)
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _kind_of(spec: str) -> str:
-    """Return the kind of adapter whose registry has the name; a generator by default."""
+    """Return the kind of adapter whose registry has the name `spec`; 'generator' by default."""
     from t2ibench.models.generators import GENERATORS
     from t2ibench.models.resolution import find_registered
     from t2ibench.registry import is_target, load_target
@@ -56,7 +56,7 @@ def _kind_of(spec: str) -> str:
 
 
 def _problems(kind: str, arguments: argparse.Namespace) -> list[str]:
-    """Return the violations of the contract of an adapter's kind, a line each."""
+    """Return one line for each way in which an adapter breaks the contract of its kind."""
     from t2ibench.models import contract
     from t2ibench.models.encoders import create_encoder
     from t2ibench.models.generators import create_generator, libraries_of

@@ -27,7 +27,7 @@ _CAVEAT = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask a judge about labelled images, and print its errors."""
+    """Ask a judge about labelled images, print its errors, and return the exit status."""
     from t2ibench.apps.labelling.trial import try_judge
     from t2ibench.arguments import parse_args
     from t2ibench.models.encoders import DEFAULT_ENCODER
@@ -88,7 +88,7 @@ def _labelled_questions(
 
 
 def _progress(done: int, total: int) -> None:
-    """Show the number of answers so far on a terminal."""
+    """Show on a terminal how many of all answers there are so far."""
     if sys.stderr.isatty():
         print(
             f"\r{done} of {total} answers",
@@ -98,7 +98,7 @@ def _progress(done: int, total: int) -> None:
 
 
 def check_lines(check: JudgeCheck) -> list[str]:
-    """Return a judge's validation as lines of at most 80 columns."""
+    """Return a judge check as lines of at most 80 columns."""
     source = ", ".join(check.source)
     lines = textwrap.wrap(
         f"{check.judge} on {check.images} labelled images of {source}", _WIDTH

@@ -23,7 +23,7 @@ _NOT_MEASURED = (
 
 
 def add(verbs: Any) -> None:
-    """Add the command `compare`."""
+    """Add the command `compare` and its flags to the command line."""
     verb = verbs.add_parser(
         "compare",
         help="compare two runs: how much more the second leans",
@@ -48,7 +48,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the differences of two runs."""
+    """Print the differences of two runs, and return the exit status."""
     from t2ibench.reports.cells import level_of
     from t2ibench.reports.comparison_tables import comparison_table, prompts_table
     from t2ibench.reports.writers import WRITERS, render
@@ -112,7 +112,7 @@ def _warn_of_unfinished(paths: Sequence[Path], runs: Sequence[Results]) -> None:
 def _names(
     paths: Sequence[Path], runs: Sequence[Results], given: Sequence[str]
 ) -> Sequence[str]:
-    """Return distinct names of the runs: titles, folder names or paths."""
+    """Return distinct names for the runs: their titles, else folder names, else the given paths."""
     titles = [results.title for results in runs]
     folders = [path.resolve().name for path in paths]
     for names in (titles, folders):
@@ -122,5 +122,5 @@ def _names(
 
 
 def _measures_agreement(results: Results) -> bool:
-    """Return whether a run measured agreement of images with their prompts."""
+    """Return whether a run measured how well images agree with their prompts."""
     return any(task.text_image_alignment for task in results.tasks.values())

@@ -33,7 +33,7 @@ _LONG = 7200.0  # seconds, above which smaller runs are suggested
 
 
 def show(context: RunContext, models: Models, verbose: bool = False) -> None:
-    """Print the plan and the remaining work, ending with the totals."""
+    """Print the plan of a run and its remaining work, ending with the totals."""
     plan = context.plan
     left: list[ImageRequest] = []
     removed, images = 0, context.images
@@ -73,7 +73,7 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
 
 
 def _answers(context: RunContext) -> str:
-    """How many answers the judges give, in words."""
+    """Return in words how many answers the judges give."""
     count = context.plan.n_questions
     if count and not context.settings.judge:
         return f"no judge (--judge would check guided images: {count:,} answers)"
@@ -147,7 +147,7 @@ def _heading(context: RunContext, models: Models) -> list[str]:
 
 
 def _not_here(context: RunContext, models: Models) -> str:
-    """Return the hub repositories that are missing on this machine, as text; empty if none."""
+    """Return the names of hub repositories that are missing on this machine; '' if none are."""
     generate_only = context.settings.generate_only
     needed = needed_models(context, models, generate_only=generate_only)
     states = [local_state(state) for model in needed for state in model.states()]

@@ -14,7 +14,7 @@ from t2ibench.errors import T2IBenchError, check_installed
 
 
 def add(verbs: Any) -> None:
-    """Add the command `explore`."""
+    """Add the command `explore` and its flags to the command line."""
     verb = verbs.add_parser(
         "explore",
         help="type a word in the browser and see which images it is nearest to",
@@ -56,7 +56,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve the explorer until Ctrl-C."""
+    """Serve the explorer until Ctrl-C, and return the exit status."""
     for module in ("starlette", "uvicorn"):
         check_installed(module, "explore")
     import uvicorn
@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _listener(port: int) -> socket.socket:
-    """Return a listening socket that only this machine can reach; an error if the port is taken."""
+    """Return a listening socket that only this machine can reach; raise an error if that fails."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

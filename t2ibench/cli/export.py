@@ -20,7 +20,7 @@ _SHOWN = 3  # damaged images that a message names
 
 
 def add(verbs: Any) -> None:
-    """Add the command `export`."""
+    """Add the command `export` and its flags to the command line."""
     verb = verbs.add_parser(
         "export",
         help="export a run's images as a data set, or its results to a tracker or hub",
@@ -48,7 +48,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the images of a run, or send its results."""
+    """Write the images of a run, or send its results; return the exit status."""
     if arguments.log_args and not arguments.destinations:
         raise T2IBenchError("--log-args needs --to.", "Name a destination: --to wandb")
     return (

@@ -42,7 +42,7 @@ def usable_streams() -> None:
 
 
 def flush_output(last: str = "") -> OSError | None:
-    """Flush standard output after a last text; return the error if that fails."""
+    """Write `last` to standard output and flush it; return the error if that fails."""
     try:
         sys.stdout.write(last)
         sys.stdout.flush()
@@ -75,7 +75,7 @@ class Outcome:
 
 @contextlib.contextmanager
 def explained() -> Iterator[Outcome]:
-    """Context that turns every error into one line and an exit status."""
+    """Turn every error inside this context into one line and an exit status."""
     import warnings
 
     outcome = Outcome()

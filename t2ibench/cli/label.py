@@ -27,7 +27,7 @@ examples:
 
 
 def add(verbs: Any) -> None:
-    """Add the command `label`."""
+    """Add the command `label` and its flags to the command line."""
     label = verbs.add_parser(
         "label",
         help="collect human labels: export a sample, import labels, measure agreement",
@@ -113,7 +113,7 @@ def add(verbs: Any) -> None:
 
 
 def run_export(arguments: argparse.Namespace) -> int:
-    """Draw a sample of images for every question, and write a sheet and a page to label them."""
+    """Write a sheet and a page for labelling a sample of images; return the exit status."""
     from t2ibench.apps.labelling.sample import draw_sample
     from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
     from t2ibench.pipeline.rescoring import stored_plan
@@ -158,7 +158,7 @@ def run_export(arguments: argparse.Namespace) -> int:
 
 
 def run_import(arguments: argparse.Namespace) -> int:
-    """Store the answers of a completed sheet with the run."""
+    """Store the answers of a filled sheet with the run, and return the exit status."""
     from t2ibench.apps.labelling.sample import asked_images
     from t2ibench.apps.labelling.sheet_reader import read_sheet
     from t2ibench.arguments import columns_of
@@ -201,7 +201,7 @@ def run_import(arguments: argparse.Namespace) -> int:
 
 
 def run_agree(arguments: argparse.Namespace) -> int:
-    """Print the agreement of people with each other, and of each judge with people."""
+    """Print how far people agree, and each judge with people; return the exit status."""
     from t2ibench.apps.labelling.agreement import agreement_of_run
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.stores import open_stores
@@ -248,7 +248,7 @@ def _as_json(agreement: RunAgreement) -> str:
 
 
 def _of_judges(judges: Sequence[JudgeAgreement]) -> Table:
-    """Return a table of the agreement of judges with people."""
+    """Return a table of how far judges agree with people."""
     from t2ibench.reports.cells import number
     from t2ibench.reports.writers import Table
 

@@ -25,7 +25,7 @@ _HOME = "leaderboard/submissions"
 
 
 def add(verbs: Any) -> None:
-    """Add the command `leaderboard`."""
+    """Add the command `leaderboard` and its flags to the command line."""
     board = verbs.add_parser(
         "leaderboard",
         help="submit a run (add), recompute submissions (verify), build the site",
@@ -124,7 +124,7 @@ def add(verbs: Any) -> None:
 
 
 def _add_checks(action: Any) -> None:
-    """Add the flags of verification."""
+    """Add the flags of verification to a command."""
     draw = (
         "regenerate N images of each submission, embed them and all "
         "texts, and ask the judges (default: 0)"
@@ -146,7 +146,7 @@ def _add_checks(action: Any) -> None:
 
 
 def submit(arguments: argparse.Namespace) -> int:
-    """Pack a run as a submission and check it."""
+    """Pack a run as a submission, check it, and return the exit status."""
     from t2ibench.apps.leaderboard.board import lookalike_problem, submissions
     from t2ibench.apps.leaderboard.packing import pack
     from t2ibench.apps.leaderboard.submission import read_manifest
@@ -184,7 +184,7 @@ def submit(arguments: argparse.Namespace) -> int:
 
 
 def _card(arguments: argparse.Namespace) -> Card:
-    """Return the submitter's statements about the model."""
+    """Return the submitter's statements about the model as a card."""
     from pydantic import ValidationError
 
     from t2ibench.apps.leaderboard.submission import Card
@@ -201,7 +201,7 @@ def _card(arguments: argparse.Namespace) -> Card:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Verify submissions, and print the verdicts."""
+    """Verify submissions, print the verdicts, and return the exit status."""
     from t2ibench.apps.leaderboard.board import folder_problems
     from t2ibench.apps.leaderboard.names import visible
 
@@ -225,7 +225,7 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def _verdict_notes(verdict: Verdict) -> list[str]:
-    """Return a verdict's notes, without its problems."""
+    """Return a verdict's notes as lines, without its problems."""
     from t2ibench.apps.leaderboard.table import departures
 
     tasks = verdict.results.tasks if verdict.results else {}
@@ -243,7 +243,7 @@ def _verifier(arguments: argparse.Namespace, roots: Iterable[Path]) -> Verifier:
 
 
 def build(arguments: argparse.Namespace) -> int:
-    """Write the leaderboard's site."""
+    """Verify all submissions, write the leaderboard's site, and return the exit status."""
     from t2ibench.apps.leaderboard import site
     from t2ibench.apps.leaderboard.board import read_board
     from t2ibench.store.file_errors import disk_errors

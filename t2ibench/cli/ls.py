@@ -29,7 +29,7 @@ _NARROWEST = 20  # width of the longest column on a narrow terminal
 def _adapters(
     word: str, registry: Registry[Any], aliases: str | None = None, behind: str = ""
 ) -> list[Row]:
-    """Return rows for adapters, with the aliases below the adapter that they belong to."""
+    """Return a row for each adapter in a registry, and for `aliases` below adapter `behind`."""
     from t2ibench.models.resolution import listed
 
     rows = list(listed(registry, load_target(aliases) if aliases else None, behind))
@@ -43,7 +43,7 @@ def _adapters(
 
 
 def _described(word: str, registry: Registry[Any]) -> list[Row]:
-    """Return rows for registry entries that have their own descriptions."""
+    """Return a row for each entry of a registry whose entries describe themselves."""
     rows = []
     for name in registry:
         row = {word: name, "what it is": ""}
@@ -99,7 +99,7 @@ _DESCRIPTION = """List tasks, groups of tasks, or the parts that a run is made o
 
 
 def add(verbs: Any) -> None:
-    """Add the command `ls`."""
+    """Add the command `ls` and its flags to the command line."""
     verb = verbs.add_parser(
         "ls",
         help="list tasks, methods, models, encoders, judges, writers, …; print one task",
@@ -124,7 +124,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List tasks, groups or the entries of a registry, or print one task."""
+    """List tasks, groups or registry entries, or print one task; return the exit status."""
     what = arguments.what
     if what in KINDS:
         target, rows_of = KINDS[what]
@@ -147,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _selected(index: TaskIndex, what: str) -> list[LoadedTask]:
-    """Return the tasks that a word names; an error suggests the nearest spelling."""
+    """Return the tasks that a word names; raise an error with the most similar name if none."""
     from t2ibench.cli.ls_tasks import select
 
     if what == "tasks":
@@ -175,7 +175,7 @@ def _selected(index: TaskIndex, what: str) -> list[LoadedTask]:
 
 
 def _print_tasks(tasks: Sequence[LoadedTask], as_json: bool) -> None:
-    """Print tasks as a table of 100 columns, or all their columns as JSON."""
+    """Print tasks as a table as wide as the terminal, or all their cells as JSON."""
     from t2ibench.cli.ls_tasks import row_of, shown_row
 
     rows = [row_of(task) for task in tasks]
@@ -237,7 +237,7 @@ def _print_rows(rows: list[Row], as_json: bool) -> None:
 
 
 def _widths(rows: list[Row], columns: int | None) -> list[int | None]:
-    """Return the widths of columns, the longest of which gets the remaining space."""
+    """Return a limit for the width of the longest column, and None for each other one."""
     if not rows or columns is None:
         return []
     widths = {  # tabulate gives a heading two columns more

@@ -34,7 +34,7 @@ def select(index: TaskIndex, pattern: str) -> list[LoadedTask]:
 
 
 def row_of(task: LoadedTask) -> Row:
-    """Return the row of a task in a list of tasks."""
+    """Return the cells of a task in a list of tasks, keyed by column."""
     spec = task.spec
     pool = spec.awaits
     asked = _needs(task)
@@ -51,7 +51,7 @@ def row_of(task: LoadedTask) -> Row:
 
 
 def shown_row(row: Row) -> Row:
-    """Return the columns of a row that fit into a table."""
+    """Return those cells of a row that fit into a table, keyed by column."""
     waits = f" [needs {row['needs'].partition(' ')[0]}]" if row["needs"] else ""
     images = "?" if row["images"] is None else f"{row['images']:,}"
     return {
@@ -70,7 +70,7 @@ def suite_of(task: LoadedTask) -> str:
 
 
 def _needs(task: LoadedTask) -> Needs | None:
-    """Return the needs of a task at its own number of images; None if captions decide them."""
+    """Return what a task needs at its own number of images; None if captions decide it."""
     if task.spec.awaits is not None:
         return None
     try:
@@ -80,7 +80,7 @@ def _needs(task: LoadedTask) -> Needs | None:
 
 
 def record_of(task: LoadedTask) -> Row:
-    """Return the full record of a task for `--json`."""
+    """Return everything about a task for `--json`, keyed by field."""
     spec = task.spec
     sets = [asdict(named) for named in _sets(spec)]
     published = [value.model_dump() for value in spec.published]
@@ -135,7 +135,7 @@ def page_of(task: LoadedTask, width: int, verbose: bool) -> str:
 
 
 def _entries(task: LoadedTask, most: int | None) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a page as label and text; the label is empty on continued lines."""
+    """Yield label and text of each line on a task's page; '' is the label of a continued line."""
     spec = task.spec
     method = METHODS.get(spec.method)
     asked = _needs(task)
@@ -206,7 +206,7 @@ def _images_text(task: LoadedTask, asked: Needs | None) -> str:
 def _labelled(
     label: str, lines: Sequence[str], most: int | None, what: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield lines, the first with a label, and a last line with the number of omitted ones."""
+    """Yield the first `most` lines, labelled, and a line on how many are omitted."""
     shown_lines = lines[:most]
     for number, line in enumerate(shown_lines):
         yield ("" if number else label), line

@@ -23,7 +23,7 @@ Errors are one line; with T2IBENCH_TRACEBACK=1 in the environment, also where th
 
 
 def build_parser() -> Parser:
-    """Build the parser of the whole command line."""
+    """Return the parser of the whole command line."""
     parser = Parser(
         prog="t2ibench",
         usage="t2ibench [COMMAND] FLAGS, or t2ibench COMMAND --help",

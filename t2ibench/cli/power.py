@@ -30,7 +30,7 @@ _WORDS = {"fixed_prompts": "these prompts", "prompt_population": "prompts like t
 
 
 def add(verbs: Any) -> None:
-    """Add the command `power`."""
+    """Add the command `power` and its flags to the command line."""
     verb = verbs.add_parser(
         "power",
         help="plan how many images and prompts a run needs to be precise enough",
@@ -79,7 +79,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print how many images and prompts are required."""
+    """Print how many images and prompts a run needs, and return the exit status."""
     from t2ibench.power.designs import Goal, plan
     from t2ibench.power.pilots import run_pilots
 
@@ -145,7 +145,7 @@ def _print(pilot: Pilot, question: str, effect: float, planned: Plan) -> None:
 
 
 def _rule_lines(rule: ClearRule) -> list[str]:
-    """Return what "clear" takes, in sentences."""
+    """Return sentences that say what it takes for an effect to be clear."""
     tests = f"{rule.n_tests} tests" if rule.n_tests > 1 else "one test"
     lines = [
         f"'Clear' is after Holm's correction over {tests}; 'p < .05' is this test alone, "

@@ -48,7 +48,7 @@ _STEP = 1000
 
 
 def add(verbs: Any) -> None:
-    """Add the command `prefetch`."""
+    """Add the command `prefetch` and its flags to the command line."""
     verb = verbs.add_parser(
         "prefetch",
         help="list and download every weight that a run will need",
@@ -73,14 +73,14 @@ def add(verbs: Any) -> None:
 
 
 def _purpose(setting: str, line: str) -> str:
-    """Return what the flag of a setting does here; flags that decide nothing are hidden."""
+    """Return the help of a setting's flag here; flags that decide no download are hidden."""
     if setting in _ALIKE:
         return line
     return _DECIDES.get(setting, argparse.SUPPRESS)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the model files that a run needs, and download the missing ones."""
+    """List the model files that a run needs, download missing ones, and return the exit status."""
     from t2ibench.pipeline.downloads import needed_models
     from t2ibench.pipeline.preparation import prepare
     from t2ibench.pipeline.progress import ConsoleReporter
@@ -233,7 +233,7 @@ def _say_next(missing: Sequence[DownloadState], unreachable: str) -> None:
 
 
 def size_text(size: float) -> str:
-    """Format a number of bytes with a unit.
+    """Return a number of bytes as text with a unit, such as '1.7 GB'.
 
     Examples:
         >>> size_text(812), size_text(1_710_000_000)

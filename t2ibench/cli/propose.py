@@ -48,7 +48,7 @@ _MOST_PROBLEMS = 10
 
 
 def add(verbs: Any) -> None:
-    """Add the command `propose`."""
+    """Add the command `propose` and its flags to the command line."""
     verb = verbs.add_parser(
         "propose",
         help="have a language model propose biases, and write a task file",
@@ -151,7 +151,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask a proposer and write a task file."""
+    """Ask a proposer for biases, write a task file, and return the exit status."""
     from t2ibench.models.proposers import create_proposer
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.pipeline.progress import ConsoleReporter
@@ -237,7 +237,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _layout_flags(arguments: argparse.Namespace) -> str:
-    """Return the flags with which a run reads the same folder."""
+    """Return, as text, the flags with which a run reads the same folder of images."""
     flags = (("--columns", arguments.columns), ("--pattern", arguments.pattern))
     return "".join(f" {flag} {shlex.quote(text)}" for flag, text in flags if text)
 
@@ -252,11 +252,11 @@ class _Sheet:
 
     @property
     def judge(self) -> str:
-        """Return the name of the judge that looks the human labels up."""
+        """The name of the judge that looks the human labels up."""
         return "answers:FILE" if self.path is None else f"answers:{self.path},by=NAME"
 
     def proposer(self, spec: str) -> str:
-        """Return the proposer, limited to the requested attributes if it uses word lists."""
+        """Return a proposer's name, limited to the requested attributes if it uses word lists."""
         from t2ibench.models.proposers.word_lists import ATTRIBUTES
         from t2ibench.proposals.attributes import plain
 
@@ -318,7 +318,7 @@ def _sheet(arguments: argparse.Namespace, proposal: Proposal[Any]) -> _Sheet:
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """Return the command line of this proposal, without its attributes."""
+    """Return the command line of this proposal, without --attributes."""
     words = ["t2ibench", "propose", arguments.method, "--captions", arguments.captions]
     return shlex.join([*words, "--output", arguments.output]) + _layout_flags(arguments)
 
@@ -366,7 +366,7 @@ def _head(
     proposer: Proposer,
     proposal: Proposal[Any],
 ) -> dict[str, Any]:
-    """Return the first fields of the task file: id, title, description, citation, …."""
+    """Return the first fields of the task file, such as id and title, keyed by name."""
     name = re.sub(r"[^a-z0-9]+", "_", output.stem.lower()).strip("_")[:80] or "proposed"
     source = arguments.captions or "prompts given on the command line"
     proposed = {"proposer": proposer.name, "fingerprint": proposer.fingerprint}
@@ -383,7 +383,7 @@ def _head(
 
 
 def _write(output: Path, task: dict[str, Any]) -> None:
-    """Write the task file, and validate it."""
+    """Write the task file and validate it; raise an error if it has problems."""
     import yaml
 
     from t2ibench.store.files import write_text

@@ -10,7 +10,7 @@ from t2ibench.cli.usage import add_flag
 
 
 def add(verbs: Any) -> None:
-    """Add the command `report`."""
+    """Add the command `report` and its flags to the command line."""
     verb = verbs.add_parser(
         "report",
         help="write report.html; with --format, the results as csv, md, latex, card, …",
@@ -29,7 +29,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write report.html, or a run's results in another format."""
+    """Write report.html, or a run's results in another format; return the exit status."""
     from t2ibench.reports.files import task_files, write_page
     from t2ibench.reports.view import run_view
     from t2ibench.reports.writers import render

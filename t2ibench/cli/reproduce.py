@@ -30,7 +30,7 @@ exit status: 0 done; 1 wrong input; 3 finished, but an exhibit lacks numbers; 13
 
 
 def add(verbs: Any) -> None:
-    """Add the command `reproduce`."""
+    """Add the command `reproduce` and its flags to the command line."""
     verb = verbs.add_parser(
         "reproduce",
         help="reproduce a paper's tables and figures, its numbers beside yours",
@@ -66,7 +66,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Reproduce one paper, or all."""
+    """Reproduce one paper, or all of them, and return the exit status."""
     from t2ibench.apps.papers.paper import PAPERS
 
     if arguments.paper != "all":
@@ -125,7 +125,7 @@ def _measured(
 
 
 def _show(reproduction: Reproduction) -> int:
-    """Print the exhibits, and return the exit status."""
+    """Print the tables and figures of a reproduction, and return the exit status."""
     from t2ibench.apps.papers.pages import exhibit_text
 
     print(

@@ -69,7 +69,7 @@ _TYPES: dict[str, Any] = {
 
 
 def add(verbs: Any) -> None:
-    """Add the command `run`."""
+    """Add the command `run` and its flags to the command line."""
     verb = verbs.add_parser(
         "run",
         help="generate, embed and score (the default command)",
@@ -214,7 +214,7 @@ def finish(
 def _until_precise(
     arguments: argparse.Namespace, context: RunContext, models: Models, reporter: Any
 ) -> Precision | None:
-    """Execute the rounds of a run if the user requested them; return None otherwise."""
+    """Return the outcome of a run in rounds if the user asked for them; None otherwise."""
     from t2ibench.pipeline.rounds import until_precise
 
     if arguments.until_precise is None:
@@ -261,14 +261,14 @@ def settings_of(arguments: argparse.Namespace) -> RunSettings:
 
 
 def settings_given(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the explicit settings of a command line and its --config."""
+    """Return the settings that a command line and its --config name, keyed by setting."""
     values = _read_config(Path(arguments.config)) if arguments.config else {}
     given = {name: getattr(arguments, name, None) for name, _, _ in flags()}
     return values | {name: value for name, value in given.items() if value is not None}
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    """Return the settings in a YAML file."""
+    """Return the settings that a YAML file names, checked and keyed by setting."""
     from t2ibench.tasks.source import read_yaml
 
     document = read_yaml(path)
@@ -342,7 +342,7 @@ def _next(outcome: Outcome, context: RunContext) -> str:
 
 
 def _counted(outcome: Outcome, reads_images: bool, total: int) -> str:
-    """Return a line with the outcomes of this call's images."""
+    """Return a line that says how many of this call's images had which outcome."""
     tried = sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
     counts = ", ".join(f"{n} {status}" for status, n in tried)
     done = "Read" if reads_images else "Generated"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(verbs: Any) -> None:
-    """Add the commands `score` and `merge`."""
+    """Add the commands `score` and `merge` and their flags to the command line."""
     verb = verbs.add_parser(
         "score",
         help="score a run again from stored evidence; generates nothing",

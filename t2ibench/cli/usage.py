@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(
         self, args: Any = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Parse arguments, and report unknown ones with the subparser's own flags."""
+        """Return the parsed arguments; exit for an unknown flag, suggesting a similar one."""
         parsed, left = super().parse_known_args(args, namespace)
         if left:
             self.error(self._unknown(left))
@@ -76,7 +76,7 @@ class Listed(argparse.Action):
     def __call__(
         self, parser: Any, namespace: Any, values: Any, option_string: Any = None
     ) -> None:
-        """Add the values to those of earlier flags."""
+        """Add `values` to those of earlier flags of the same name."""
         before = getattr(namespace, self.dest)
         setattr(namespace, self.dest, f"{before},{values}" if before else values)
 
@@ -110,7 +110,7 @@ def add_device(parser: Any, model: str = "the model") -> None:
 def tell_some(
     lines: Sequence[str], tell: Callable[[str], Any], most: int, and_more: str
 ) -> None:
-    """Print the first lines, and how many others there are."""
+    """Pass the first `most` lines to `tell`, and a line on how many others there are."""
     for line in lines[:most]:
         tell(line)
     if len(lines) > most:
@@ -127,12 +127,12 @@ class Commands:
         self._lines: dict[str, str] = {}
 
     def add_parser(self, name: str, *, help: str, **options: Any) -> Any:
-        """Add a command."""
+        """Add a command, and return its parser."""
         self._lines[name] = help
         return self._verbs.add_parser(name, **options)
 
     def listed(self, groups: Mapping[str, Sequence[str]]) -> str:
-        """Return the commands in groups, one line each."""
+        """Return the commands with their help, one line each, below the titles of their groups."""
         width = max(map(len, self._lines))
         return "\n\n".join(
             "\n".join(
@@ -162,12 +162,12 @@ positive, not_negative = _whole(1), _whole(0)
 
 
 def day(text: str) -> str:
-    """Check that a text is a date such as 2026-05-01, and return it."""
+    """Return a date such as 2026-05-01 in this form; raise an error if the text is none."""
     return date.fromisoformat(text).isoformat()
 
 
 def share(text: str) -> float:
-    """Return the number between 0 and 1 in a text; an error if it is none."""
+    """Return the number between 0 and 1 that a text gives; raise an error if it is none."""
     try:
         value = float(text)
     except ValueError:

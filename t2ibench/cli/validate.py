@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add(verbs: Any) -> None:
-    """Add the command `validate`."""
+    """Add the command `validate` and its flags to the command line."""
     verb = verbs.add_parser(
         "validate",
         help="check task files; prints every problem with its line",
@@ -34,7 +34,7 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Validate task files, and print every problem."""
+    """Validate task files, print every problem, and return the exit status."""
     from t2ibench.tasks.loader import bundled_tasks, library_for, load_file, task_files
     from t2ibench.tasks.source import Problem
 
@@ -85,7 +85,7 @@ def _print_summary(count: int, problems: Sequence[Problem], *, strict: bool) -> 
 
 
 def _clashes(ids: dict[str, LoadedTask]) -> list[Problem]:
-    """Return problems for ids that a bundled task has already."""
+    """Return a problem for each id that a bundled task has already."""
     from t2ibench.tasks.index import build_index
     from t2ibench.tasks.loader import shipped_tasks
     from t2ibench.tasks.source import Problem

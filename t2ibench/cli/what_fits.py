@@ -42,7 +42,7 @@ def smaller_runs(context: RunContext, most: int) -> list[Smaller]:
 
 
 def smallest_run(context: RunContext) -> int:
-    """Return the number of missing images for a run with one image of each prompt."""
+    """Return how many images are missing for a run with one image of each prompt."""
     return _to_make(context, dict.fromkeys(context.plan.prompts, 1))
 
 
@@ -61,7 +61,7 @@ def _fewer_images(context: RunContext, most: int) -> Smaller | None:
 
 
 def _fewer_tasks(context: RunContext, most: int) -> Smaller | None:
-    """Return a run of as many whole tasks as fit, the cheapest first; None if none fits."""
+    """Return a run of as many tasks as fit, the cheapest first; None if none or all fit."""
     wanted_by = {
         task.id: Counter(context.plan.needs[task.id].images_by_prompt)
         for task in context.plan.tasks
@@ -87,7 +87,7 @@ def _fewer_tasks(context: RunContext, most: int) -> Smaller | None:
 
 
 def _to_make(context: RunContext, wanted: Mapping[str, int]) -> int:
-    """Return how many of these images are not stored yet."""
+    """Return how many of the `wanted` numbers of images of each prompt are not stored yet."""
     images = context.images
     if images is None:
         return 0

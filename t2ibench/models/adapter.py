@@ -1,4 +1,4 @@
-"""Adapters: the entries of the registries of generators, encoders, judges and proposers.
+"""Adapters, which say how a generator, encoder, judge or proposer is named and created.
 
 A plug-in gives an `Adapter` to the entry-point group of its kind, such as `t2ibench.encoders`.
 This module and every adapter's module are imported to list what there is, so they import model
@@ -90,7 +90,7 @@ class Adapter(Generic[T]):
     downloads: Callable[[Request[Any]], Sequence[Download]] | None = None
 
     def takes(self, source: str | None) -> bool:
-        """Return whether a user's name for a model has the parts that this adapter needs.
+        """Return whether a name with this `source` after its colon fits the adapter's form.
 
         Args:
             source: The part after the colon; None where there is no colon.
@@ -141,7 +141,7 @@ class Alias:
         return None if self.billions is None else _BYTES * self.billions
 
     def facts(self) -> dict[str, str]:
-        """Return image side, size of weights and licence of an alias, for `t2ibench ls`."""
+        """Return image side, size of weights and licence as texts for columns of `t2ibench ls`."""
         weights = "" if self.gigabytes is None else f"{self.gigabytes:.0f} GB"
         pixels = {} if self.side is None else {"pixels": str(self.side)}
         return {**pixels, "weights": weights, "licence": self.licence or "see its card"}
@@ -154,7 +154,7 @@ class Alias:
 
 
 def read_aliases(path: Path) -> dict[str, Alias]:
-    """Return the short names of models that a YAML file defines."""
+    """Return the aliases that a YAML file defines, keyed by short name."""
     rows = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return {name: Alias(**row) for name, row in rows.items()}
 

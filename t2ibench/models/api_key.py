@@ -14,7 +14,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ApiKey:
-    """An API key, which is hidden in everything that a server returns.
+    """An API key, read from an environment variable and masked in what a server returns.
 
     Args:
         variable: The environment variable that has the key.
@@ -53,13 +53,13 @@ class ApiKey:
         return bool(self.value)
 
     def headers(self) -> dict[str, str]:
-        """Return the headers that authenticate a request."""
+        """Return the HTTP headers that send the key; empty if there is no key."""
         return {"Authorization": f"Bearer {self.value}"} if self.value else {}
 
     def hide(self, text: str) -> str:
-        """Return a text of a server with the key hidden."""
+        """Return a text from a server with the key masked."""
         return self._secrets.values(text)
 
     def hide_all(self, value: Any) -> Any:
-        """Return a JSON value from the server with the key hidden."""
+        """Return a JSON value from a server with the key masked in its texts."""
         return self._secrets.of_json(value)

@@ -6,5 +6,5 @@ from pathlib import Path
 
 
 def bundled_model(name: str) -> Path:
-    """Return the folder of a bundled model, in the form its library's save_pretrained writes."""
+    """Return the folder of a bundled model, as its library's save_pretrained wrote it."""
     return Path(__file__).resolve().parents[1] / "bundled" / "models" / name

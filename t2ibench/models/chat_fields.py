@@ -51,7 +51,7 @@ class ChatFields:
         self.room: int | None = None
 
     def of(self, fields: Mapping[str, Any], room: int | None = None) -> dict[str, Any]:
-        """Return the fields of a request as this server accepts them, its token limit renamed.
+        """Return the fields as this server accepts them: no rejected ones, the token limit renamed.
 
         `room` is a higher token limit, for a reply that was cut off.
         """
@@ -66,11 +66,11 @@ class ChatFields:
         }
 
     def wider(self, fields: Mapping[str, Any]) -> int:
-        """Return the higher token limit for a request whose reply was cut off."""
+        """Return the higher token limit with which to repeat a request whose reply was cut off."""
         return max(_ROOM * int(fields[_LIMIT]), _LEAST_ROOM)
 
     def note(self, sent: Mapping[str, Any]) -> None:
-        """Record the fields of a request that was answered."""
+        """Record the fields `sent` with a request that was answered."""
         for name, value in sent.items():
             if name == _OF_THE_CALLER and isinstance(value, Mapping):
                 self._sent[name] = value.get("type")
@@ -82,7 +82,7 @@ class ChatFields:
                 self._sent[name] = value
 
     def effective(self) -> dict[str, Any]:
-        """Return the fields of requests that were answered; empty before the first answer."""
+        """Return the fields that answered requests had, by name; empty before the first answer."""
         if not self._sent:
             return {}
         left_out = sorted(self._left_out - {_OF_THE_CALLER})
@@ -95,7 +95,7 @@ class ChatFields:
         texts: Iterable[str],
         asked_for: Collection[str] = (),
     ) -> bool:
-        """Remove or rename a field that a reply rejects; return whether the request changed.
+        """Remove or rename a field that a server's reply rejects; return whether anything changed.
 
         `texts` are those of the request, and `asked_for` the fields that the user gave.
         """
@@ -126,7 +126,7 @@ class ChatFields:
         return True
 
     def _rename_limit(self) -> bool:
-        """Use the newer name of the token limit, or leave it out if that name is rejected too."""
+        """Rename the token limit, or leave it out if the new name was rejected too; return True."""
         if self._limit_name == _LIMIT:
             self._limit_name = _NEWER_LIMIT
             return True
@@ -138,7 +138,7 @@ class ChatFields:
 
 
 def _listed_field(text: str, sent: Mapping[str, Any]) -> str | None:
-    """Return the first sent field that an error lists as unknown; later replies name the others."""
+    """Return the first of the `sent` fields that an error lists as unknown; None if none is."""
     if not _UNKNOWN.search(text):
         return None
     names = set(re.findall(r"\w+", text))
@@ -148,14 +148,14 @@ def _listed_field(text: str, sent: Mapping[str, Any]) -> str | None:
 
 
 def _names_limit(text: str) -> bool:
-    """Return whether a message names the old and the new token limit, as OpenAI's does."""
+    """Return whether an error says to use the token limit's new name instead of the old one."""
     return _LIMIT in text and _NEWER_LIMIT in text and "instead" in text
 
 
 def limit_advice(
     message: ServerMessage, sent: Mapping[str, Any], flag: str
 ) -> str | None:
-    """Return advice if a server rejects the value of a token limit; None otherwise."""
+    """Return advice on another token limit if a server rejects its value; None otherwise."""
     names = [name for name in (_LIMIT, _NEWER_LIMIT) if name in sent]
     named = any(name in message.text or name in message.fields for name in names)
     if not named or not is_out_of_bounds(message):

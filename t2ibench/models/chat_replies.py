@@ -69,7 +69,7 @@ def read_completion(reply: Reply) -> ChatReply:
 
 
 def _completion(reply: Reply) -> _Completion:
-    """Return the first choice of a chat completion, with its content and finish reason.
+    """Return content, refusal, reasoning and finish reason of a completion's first choice.
 
     Raises:
         NoCompletionError: the reply is something else.
@@ -112,7 +112,7 @@ def _no_completion(reply: Reply) -> NoCompletionError:
 
 
 def _response(body: Mapping[str, Any]) -> _Completion:
-    """Return the content of a reply in the form of OpenAI's Responses, as some gateways send."""
+    """Return the completion in a reply of OpenAI's Responses API, which some gateways send."""
     content: list[Any] = []
     for item in body["output"]:
         if isinstance(item, Mapping) and isinstance(item.get("content"), list):
@@ -129,12 +129,12 @@ def _response(body: Mapping[str, Any]) -> _Completion:
 
 
 def _joined(parts: Iterable[tuple[str, str]], wanted: str) -> str:
-    """Return the joined texts of all parts of one kind in a message."""
+    """Return the texts of all parts of the `wanted` kind, joined."""
     return "".join(text for kind, text in parts if kind == wanted)
 
 
 def _parts(content: list[Any]) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of each part of a message: 'text', 'thoughts' or 'refusal'."""
+    """Yield the kind ('text', 'thoughts' or 'refusal') and the text of each part of a message."""
     for part in content:
         if isinstance(part, str):
             yield "text", part

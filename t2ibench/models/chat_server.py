@@ -69,7 +69,7 @@ class ChatServer:
         self._answered = False
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Set the function that reports waiting and rejected settings."""
+        """Set the function that is called with messages about waits and rejected fields."""
         self._fields.tell = self._server.tell = tell
 
     def check_access(self) -> None:
@@ -78,7 +78,7 @@ class ChatServer:
             self._server.check_access()
 
     def effective_settings(self) -> dict[str, Any]:
-        """Return the settings that were sent (see models.protocols.ReportsSettings)."""
+        """Return the fields of answered requests (see models.protocols.ReportsSettings)."""
         return self._fields.effective()
 
     def room(self, workers: int) -> int:
@@ -89,7 +89,7 @@ class ChatServer:
         return workers if self._answered else 1
 
     def chat(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """Return a chat model's reply to a conversation, greedily decoded.
+        """Return the model's reply to a conversation, asked for at temperature 0.
 
         Several threads may call it.
         """
@@ -105,7 +105,7 @@ class ChatServer:
         extra: Mapping[str, Any] | None = None,
         asked_for: Collection[str] = (),
     ) -> Future[ChatReply]:
-        """Send a conversation, and return a future of its reply or of an error of `server_errors`.
+        """Send a conversation; return a future that gives the reply or raises why there is none.
 
         `extra` are further fields of the request.
 
@@ -132,7 +132,7 @@ class ChatServer:
     async def _retry_with_more_tokens(
         self, question: _Question, error: IncompleteReplyError
     ) -> ChatReply:
-        """Repeat a request once with a larger limit, and return the reply."""
+        """Repeat a request that was cut off, with a larger token limit, and return its reply."""
         limit = max(int(question.fields["max_tokens"]), self._fields.room or 0)
         room = self._fields.wider(question.fields)
         tried = f"max_tokens={limit}"
@@ -175,7 +175,7 @@ class ChatServer:
     def _declined(
         self, reply: Reply, question: _Question, sent: Mapping[str, Any]
     ) -> BadReplyError | UnusableServerError:
-        """Return the error for a rejected request; raise one if no request can succeed."""
+        """Return the error for a rejected request; raise it if no request can succeed."""
         words = f"the server replied {reply.words()}"
         names = [self.settings["model"], *self._server.names(), *question.texts()]
         message = reply.message().without(names, sent)
@@ -200,7 +200,7 @@ class ChatServer:
         return DeclinedError(f"{words.rstrip('.')}." if advice else words, advice)
 
     def _where_completions_are(self, reply: Reply) -> str | None:
-        """Return advice for a reply that is not a chat completion; None where there is none."""
+        """Return advice on the address if a reply is no chat completion; None for LiteLLM."""
         if not isinstance(self._server, OpenAiServer):
             return None
         if b'"candidates"' in reply.body:
@@ -247,7 +247,7 @@ class _Question:
 
     @property
     def has_image(self) -> bool:
-        """Return whether the request contains an image."""
+        """Whether the request contains an image."""
         contents = [message.get("content") for message in self.messages]
         return any(isinstance(content, list) for content in contents)
 
@@ -258,7 +258,7 @@ def chat_adapter(
     Args: type[ChatArguments],
     takes: str,
 ) -> Adapter[T]:
-    """Create the adapter `openai:MODEL` or `litellm:MODEL` of a judge, rewriter or proposer.
+    """Return the adapter `openai:MODEL` or `litellm:MODEL` of a judge, rewriter or proposer.
 
     `takes` is what a user has to give, such as '--judge-args base_url=…'.
     """

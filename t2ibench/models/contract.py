@@ -69,7 +69,7 @@ _Call = Callable[[list[Any], str], list[Any]]
 
 
 class _BrokenError(Exception):
-    """A violation was recorded without which the remaining checks make no sense."""
+    """A recorded violation that makes the remaining checks pointless."""
 
 
 def check_generator(
@@ -79,7 +79,7 @@ def check_generator(
     prompts: Sequence[str] = PROMPTS,
     pixel_tolerance: int = 0,
 ) -> list[str]:
-    """Return the violations of a generator's contract, a line each.
+    """Return one line for each way in which a generator breaks its contract.
 
     `make_other` creates a generator that gives other images.
 
@@ -125,7 +125,10 @@ def check_generator(
 def check_encoder(
     make: _Make, *, make_other: _Make | None = None, texts: Sequence[str] = TEXTS
 ) -> list[str]:
-    """Return the violations of an encoder's contract; embeddings may differ by 1e-5."""
+    """Return one line for each way in which an encoder breaks its contract.
+
+    Embeddings of the same item may differ by 1e-5.
+    """
     trial = _Trial()
     with suppress(_BrokenError):
         encoder, _ = trial.made(Encoder, make, make_other)
@@ -156,7 +159,10 @@ def check_encoder(
 def check_judge(
     make: _Make, *, make_other: _Make | None = None, free_text: bool = True
 ) -> list[str]:
-    """Return the violations of a judge's contract; `free_text` says whether it answers in words."""
+    """Return one line for each way in which a judge breaks its contract.
+
+    `free_text` says whether the judge answers questions that have no classes.
+    """
     trial = _Trial()
     queries = []
     for number, image in enumerate(sample_images(_MOST)):
@@ -205,18 +211,18 @@ class _Trial:
         self.lines: list[str] = []
 
     def require(self, fulfilled: bool, line: str) -> None:
-        """Record a line, once, if a condition does not hold."""
+        """Record `line` as a violation, once, unless the condition is `fulfilled`."""
         if not fulfilled and line not in self.lines:
             self.lines.append(line)
 
     def insist(self, fulfilled: bool, line: str) -> None:
-        """Record a line and end the checks if a condition does not hold."""
+        """Record `line` as a violation and end the checks unless the condition is `fulfilled`."""
         self.require(fulfilled, line)
         if not fulfilled:
             raise _BrokenError
 
     def attempt(self, what: str, call: Callable[[], Any]) -> Any:
-        """Return the result of a call; an exception is recorded and ends the checks."""
+        """Return what `call` returns; record an exception as a violation and end the checks."""
         try:
             return call()
         except Exception as error:
@@ -227,7 +233,7 @@ class _Trial:
     def made(
         self, protocol: type, make: _Make, make_other: _Make | None
     ) -> tuple[Any, Any]:
-        """Return a model and a second one made in the same way, or None if that fails."""
+        """Return a checked model and a second made in the same way, None if making that failed."""
         model = self.attempt("making it", make)
         second = None
         self.check_members(model, protocol)
@@ -241,7 +247,7 @@ class _Trial:
         return model, second
 
     def check_members(self, model: Any, protocol: type) -> None:
-        """Record missing members and members of a wrong type."""
+        """Record missing members, and a name, fingerprint or batch size of the wrong kind."""
         missing = missing_members(model, protocol)
         for name in missing:
             where = f"see {protocol.__module__}.{protocol.__name__}"
@@ -260,7 +266,7 @@ class _Trial:
         self.require(is_size, f"batch_size is {size!r}; expected 1 or more")
 
     def require_json(self, what: str, read: Callable[[], Any]) -> None:
-        """Record an error unless settings are a mapping of JSON values that can be read back."""
+        """Record a violation unless `read` gives a mapping of JSON values that can be read back."""
         value = self.attempt(what, lambda: dict(read()))
         try:
             fits = json.loads(json.dumps(value, allow_nan=False)) == value
@@ -276,7 +282,7 @@ class _Trial:
         how: str,
         kind: type,
     ) -> list[Any]:
-        """Return a model's results, after checking that each item has one of the right type."""
+        """Return a model's results for `items`, after checking their number and type."""
         results = self.attempt(
             f"{name}() of {len(items)} requests {how}", lambda: call(items)
         )
@@ -291,7 +297,7 @@ class _Trial:
     def in_batches(
         self, items: list[Any], call: _Call, given: str, tolerance: float = 0
     ) -> list[Any]:
-        """Return a model's result of each item alone, after comparing it with those in batches."""
+        """Return the result of each item alone, after comparing it with the results of batches."""
 
         def divided(size: int, how: str) -> list[Any]:
             parts = (items[at : at + size] for at in range(0, len(items), size))
@@ -329,7 +335,7 @@ class _Trial:
         )
 
     def available(self, generator: Generator, prompt: str, most: int) -> int:
-        """Return how many images a prompt can have, up to a limit."""
+        """Return how many images of a prompt a generator offers, but at most `most`."""
         number = self.attempt(
             f"available({prompt[:40]!r})", lambda: generator.available(prompt)
         )
@@ -407,7 +413,7 @@ def _largest_difference(first: Any, second: Any) -> float:
 
 
 def sample_images(count: int) -> list[Image]:
-    """Return RGB test images of several sizes: one plain, one of noise, the others smooth."""
+    """Return `count` RGB test images of several sizes: one plain, one of noise, the rest smooth."""
     from PIL import Image
 
     rng = np.random.default_rng(0)

@@ -16,7 +16,7 @@ _BOUNDS = re.compile(
 
 
 def declined_field(message: ServerMessage, sent: Collection[str]) -> str | None:
-    """Return the request field that a server rejects by name, or None.
+    """Return the `sent` field that a server's error names as rejected; None if none is certain.
 
     The message has to be without the names of model and prompt, in which words like 'seed' occur.
     """

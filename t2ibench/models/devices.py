@@ -16,7 +16,7 @@ _SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "half": "flo
 
 
 def dtype_name(name: str | None) -> str | None:
-    """Return a dtype's full name; None for no dtype or 'auto'.
+    """Return the full name of a dtype that may be abbreviated; None for None or 'auto'.
 
     Examples:
         >>> dtype_name("bf16")
@@ -39,7 +39,7 @@ def model_dtype(name: str | None, device: str) -> str:
 
 
 def check_device(device: str | None) -> None:
-    """Raise an error if a device's name is not of a known form."""
+    """Raise an error unless a device is None, 'auto', cpu, cuda, mps or one with a number."""
     if device is None or device == "auto":
         return
     kind, colon, number = device.partition(":")
@@ -54,7 +54,7 @@ def check_device(device: str | None) -> None:
 
 
 def choose_device(device: str | None) -> str:
-    """Return the given device if torch can use it, or the best available one."""
+    """Return the given device if torch can use it; for None or 'auto', the best available one."""
     check_device(device)
     if device == "cpu":
         return device  # without loading torch
@@ -85,7 +85,7 @@ def choose_device(device: str | None) -> str:
 
 
 def torch_dtype(name: str) -> torch.dtype:
-    """Return torch's dtype of a name."""
+    """Return the torch dtype that has a full name, such as 'bfloat16'."""
     import torch
 
     dtype: torch.dtype = getattr(torch, name)
@@ -93,7 +93,7 @@ def torch_dtype(name: str) -> torch.dtype:
 
 
 def free_memory() -> None:
-    """Free the memory of models to which there are no references."""
+    """Free the memory of models that nothing refers to any more."""
     import gc
 
     import torch

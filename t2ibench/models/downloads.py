@@ -84,26 +84,26 @@ class Files(Protocol):
 
     @property
     def patterns(self) -> Sequence[str]:
-        """Return the patterns of files to download (see the attributes)."""
+        """Glob patterns of files to download (see the attributes)."""
         ...
 
     @property
     def excluded(self) -> Sequence[str]:
-        """Return the patterns of files to skip (see the attributes)."""
+        """Glob patterns of files not to download (see the attributes)."""
         ...
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """Return the files of a repository to download; raise T2IBenchError if none is usable."""
+        """Return which files in `listing` to download; raise T2IBenchError if none is usable."""
         ...
 
     def missing(self, folder: Path) -> list[str]:
-        """Return the files that a downloaded folder does not have, as far as its own files tell."""
+        """Return the needed files that a folder does not have, judging by the files it has."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A repository of the hub, and the files of it that are read.
+    """A hub repository, and which of its files are read.
 
     Attributes:
         repository: Its id, ORG/NAME.
@@ -137,12 +137,12 @@ class Download:
 
 
 def model_downloads(source: str) -> list[Download]:
-    """Return the files that a model of transformers reads from the hub; none for a path."""
+    """Return the download of a transformers model from the hub; empty for a local path."""
     return [] if is_path(source) else [Download(source, ModelFiles())]
 
 
 def snapshot_of(repository: str, revision: str | None = None) -> Path | None:
-    """Return the folder of this machine's download of a repository; None if there is none."""
+    """Return the folder of this machine's copy of a hub repository; None if there is none."""
     from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name
 
@@ -165,23 +165,23 @@ class NamedFiles:
 
     @property
     def patterns(self) -> Sequence[str]:
-        """Return the first name as the only pattern."""
+        """The first name, as the only pattern."""
         return self.names[:1]
 
     @property
     def excluded(self) -> Sequence[str]:
-        """Return no patterns, because nothing is excluded."""
+        """No patterns, because nothing is excluded."""
         return ()
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """Return the first of the names that the repository has; raise T2IBenchError if none."""
+        """Return the first of the names that is in `listing`; raise an error if none is."""
         there = [name for name in self.names if name in listing]
         if not there:
             raise T2IBenchError(f"it has no {' or '.join(self.names)}")
         return there[:1]
 
     def missing(self, folder: Path) -> list[str]:
-        """Return the first name if the folder has a file of none of the names."""
+        """Return the first of the names if the folder has a file of none of them; else nothing."""
         return (
             []
             if any((folder / name).is_file() for name in self.names)
@@ -197,7 +197,7 @@ class LoraFiles:
     excluded: Sequence[str] = ()
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """Return diffusers' default LoRA file, or the first other safetensors file."""
+        """Return diffusers' default LoRA file in `listing`, or else the first safetensors file."""
         files = [name for name in listing if name.endswith(".safetensors")]
         files = [name for name in files if not any(word in name for word in _NO_LORA)]
         usual = [name for name in files if name.endswith(_LORA)]
@@ -222,12 +222,12 @@ class ModelFiles:
 
     @property
     def patterns(self) -> Sequence[str]:
-        """Return the patterns of text files and, unless excluded, of weights as safetensors."""
+        """The patterns of text files and, if `with_weights`, of weights as safetensors."""
         return (*_TEXT_FILES, *(("model*.safetensors",) if self.with_weights else ()))
 
     @property
     def excluded(self) -> Sequence[str]:
-        """Return the pattern of weight indexes in another format."""
+        """The pattern of weight indexes in another format."""
         return ("*.bin.index.json",)
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
@@ -269,14 +269,14 @@ class PipelineFiles:
 
     @property
     def patterns(self) -> Sequence[str]:
-        """Return the patterns of the index and of the files that parts are read from."""
+        """The patterns of the pipeline's index and of the files of the parts that are loaded."""
         if self.only:
             return (INDEX, *(f"{name}/*" for name in sorted(self.only)))
         return ("*.json", "*/*")
 
     @property
     def excluded(self) -> Sequence[str]:
-        """Return the patterns of other formats and variants, and of parts that are not loaded."""
+        """The patterns of other weight formats and variants, and of parts that are not loaded."""
         variants = () if self.variant else ("*.fp16*", "*.non_ema*")
         return (
             *_OTHER_FORMATS,
@@ -285,7 +285,7 @@ class PipelineFiles:
         )
 
     def _parts(self, index: str) -> list[str]:
-        """Return the names of the pipeline's parts that are loaded."""
+        """Return the names of the loaded parts that a pipeline's JSON index lists."""
         try:
             parts = json.loads(index)
         except ValueError:
@@ -302,7 +302,10 @@ class PipelineFiles:
         ]
 
     def wanted(self, listing: Sequence[str], read: Read) -> list[str]:
-        """Return the files that diffusers would download (see DiffusionPipeline.download)."""
+        """Return the files in `listing` that diffusers would download.
+
+        See DiffusionPipeline.download.
+        """
         if INDEX not in listing:
             raise T2IBenchError(f"it has no {INDEX}, so it is no pipeline of diffusers")
         parts = self._parts(read(INDEX))
@@ -325,7 +328,7 @@ class PipelineFiles:
         return list(dict.fromkeys(files))
 
     def missing(self, folder: Path) -> list[str]:
-        """Return the parts, or files of parts, that a folder does not have."""
+        """Return the parts, or files of parts, that a downloaded folder does not have."""
         index = folder / INDEX
         if not index.is_file():
             return [INDEX]
@@ -372,7 +375,7 @@ def _matching(listing: Sequence[str], folder: str, pattern: str) -> list[str]:
 
 
 def _folders_with_weights(listing: Sequence[str]) -> list[str]:
-    """Return the folders that contain weights in any format, in alphabetical order."""
+    """Return the folders of a repository that contain weights, in alphabetical order."""
     ends = (".safetensors", ".bin", ".msgpack", ".onnx", ".h5")
     weights = [name for name in listing if name.count("/") == 1 and name.endswith(ends)]
     return sorted({name.partition("/")[0] for name in weights})
@@ -395,7 +398,7 @@ def _texts_of(listing: Sequence[str], folder: str) -> list[str]:
 
 
 def _plain(listing: Sequence[str], folder: str) -> list[str]:
-    """Return a folder's weight files without a variant, and their index."""
+    """Return a folder's safetensors weights that have no variant, and their index."""
     weights = _matching(listing, folder, rf"({_SHARD})?\.safetensors")
     return weights and [
         *weights,
@@ -406,7 +409,7 @@ def _plain(listing: Sequence[str], folder: str) -> list[str]:
 def _weights(
     listing: Sequence[str], folder: str, variant: str | None, *, required: bool = True
 ) -> list[str]:
-    """Return one set of weights of a folder: those of the variant, or else those without one."""
+    """Return the names of a folder's weight files: the variant's, or else the plain ones."""
     if variant is not None:
         name = re.escape(variant)
         pattern = rf"(\.{name}({_SHARD})?|{_SHARD}\.{name})\.safetensors"
@@ -456,12 +459,12 @@ class DownloadState:
 
     @property
     def here(self) -> bool:
-        """Return whether this machine has every file of the download."""
+        """Whether this machine has every file of the download."""
         return not self.missing and not self.problem
 
 
 def local_state(state: DownloadState) -> DownloadState:
-    """Fill in the state of a download from this machine alone, without asking the hub."""
+    """Fill in and return a download's state, as far as this machine alone can tell."""
     download = state.download
     folder = snapshot_of(download.repository, download.revision)
     if folder is None:
@@ -476,7 +479,7 @@ def local_state(state: DownloadState) -> DownloadState:
 
 
 def hub_state(state: DownloadState) -> DownloadState:
-    """Fill in the state of a download by asking the hub; OSError if the hub does not answer."""
+    """Fill in and return a download's state by asking the hub; raise OSError without an answer."""
     from huggingface_hub import HfApi, hf_hub_download, try_to_load_from_cache
 
     download = state.download
@@ -509,7 +512,7 @@ def hub_state(state: DownloadState) -> DownloadState:
 
 
 def fetch(state: DownloadState) -> None:
-    """Download missing files, and have the branch refer to the downloaded commit."""
+    """Download the missing files of a state, and point its branch to the downloaded commit."""
     from huggingface_hub import snapshot_download
 
     download = state.download

@@ -35,7 +35,7 @@ _Candidate = TypeVar("_Candidate")
 
 
 class FaceMeshes:
-    """Finds the faces of an image.
+    """Finds the faces in an image, and 468 points of each.
 
     The detector sees a lighter copy of the image: the whole, padded to a square, and squares of
     the shorter side that overlap by half. A detection counts as a face if the mesh network, applied
@@ -51,7 +51,7 @@ class FaceMeshes:
         self.version = [*hashes, _LIGHTER, _SCORE, _SAME, _FLAG, _MARGIN]
 
     def __call__(self, image: Image) -> list[Float64Array]:
-        """Return the points of each face in pixels, shape (468, 2), the tallest face first."""
+        """Return the points of each face in pixels, shape (468, 2), the largest face first."""
         levels = np.round(255 * (np.arange(256) / 255) ** _LIGHTER).astype(int).tolist()
         lighter = image.point(levels * 3)
         boxes = [
@@ -72,7 +72,7 @@ class FaceMeshes:
     def _detected(
         self, image: Image, square: _BOX
     ) -> Iterator[tuple[float, _BOX, float]]:
-        """Yield the score, box and rotation of each face in a square of the image."""
+        """Yield score, box and rotation (radians) of each face found in a square of an image."""
         pixels = _crop(image, square, 0.0) / 127.5 - 1.0
         regressors, scores = _run(self._detector, pixels)
         probabilities = 1 / (1 + np.exp(-np.clip(scores[0, :, 0], -80, 80)))
@@ -91,7 +91,7 @@ class FaceMeshes:
             )
 
     def _laid(self, image: Image, box: _BOX, angle: float) -> Float64Array | None:
-        """Return the mesh of a face in a box, refined once; None if there is no face."""
+        """Return the mesh of the face in a box, refined once; None if the network sees no face."""
         for _ in range(2):
             x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
             half = _MARGIN * max(box[2] - box[0], box[3] - box[1]) / 2
@@ -112,7 +112,7 @@ class FaceMeshes:
 
 
 def box_of(mesh: Float64Array) -> _BOX:
-    """Return the left, top, right and bottom of a face's mesh."""
+    """Return the left, top, right and bottom of the points of a face."""
     (left, top), (right, bottom) = mesh.min(axis=0).tolist(), mesh.max(axis=0).tolist()
     return left, top, right, bottom
 
@@ -158,7 +158,7 @@ def _crop(image: Image, square: _BOX, angle: float) -> npt.NDArray[np.float32]:
 def _distinct(
     candidates: list[_Candidate], box: Callable[[_Candidate], _BOX]
 ) -> list[_Candidate]:
-    """Return the candidates except those whose boxes overlap that of an earlier one."""
+    """Return the candidates without those whose box overlaps the box of an earlier one."""
     distinct: list[_Candidate] = []
     for candidate in candidates:
         if not any(_overlap(box(candidate), box(other)) > _SAME for other in distinct):
@@ -167,7 +167,7 @@ def _distinct(
 
 
 def _overlap(first: _BOX, second: _BOX) -> float:
-    """Return the intersection over union of the boxes of two faces."""
+    """Return the intersection over union of two boxes, from 0 to 1."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
     both = max(width, 0.0) * max(height, 0.0)

@@ -37,7 +37,7 @@ def file_hash(path: Path) -> str:
 
 
 def folder_hash(folder: Path) -> str:
-    """Return the SHA-256 over names and contents of a model folder, without images and readmes."""
+    """Return the SHA-256 over a model folder's names and contents, except images and readmes."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
@@ -48,7 +48,7 @@ def folder_hash(folder: Path) -> str:
 
 
 def fingerprint(parts: Mapping[str, Any] | None = None, /, **more: Any) -> str:
-    """Return the SHA-256 over JSON values, whatever the order of their keys.
+    """Return the SHA-256 over named JSON values, which does not depend on their order.
 
     Examples:
         >>> fingerprint({"a": 1, "b": 2}) == fingerprint(b=2, a=1)
@@ -64,7 +64,7 @@ def fingerprint(parts: Mapping[str, Any] | None = None, /, **more: Any) -> str:
 
 
 def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
-    """Return where a model's weights are, folder or hub id, and a function that identifies them."""
+    """Return a model's folder or hub id, and a function that identifies its weights."""
     if is_path(source):
         folder = Path(source).expanduser() if exists(source) else Path()
         if not exists(source) or not folder.is_dir():
@@ -74,7 +74,10 @@ def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
 
 
 def hub_revision(repo_id: str, revision: str | None) -> str:
-    """Return the commit of a hub repository, by the hub, the local cache or the given revision."""
+    """Return the commit of a hub repository, from the hub or else from the local cache.
+
+    Where neither knows it, return the given revision, or 'main'.
+    """
     from huggingface_hub import HfApi
     from huggingface_hub.constants import HF_HUB_OFFLINE
 

@@ -61,7 +61,7 @@ class BoundedClient(httpx.AsyncClient):
         self._key = key
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        """Send a request and read the reply; an error's body is read only in part."""
+        """Send a request and return the reply, read in full; an error's body only in part."""
         sent = request
         if self._key is not None:
             ours = {

@@ -50,7 +50,7 @@ def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, An
 
 
 def offline_folder(source: str, *, away: bool = False) -> Path | None:
-    """Return the local folder of a repository if the hub is unavailable; else None."""
+    """Return a repository's folder on this machine if the hub is unavailable; else None."""
     from huggingface_hub import constants
 
     if exists(source) or not (away or constants.HF_HUB_OFFLINE):
@@ -59,7 +59,7 @@ def offline_folder(source: str, *, away: bool = False) -> Path | None:
 
 
 def load_part(kind: Any, source: str, **options: Any) -> Any:
-    """Load a part of a transformers model; code in the repository is never executed.
+    """Return a loaded part of a transformers model; code in the repository is never executed.
 
     If the hub is unavailable, the downloaded folder is read instead: otherwise transformers would
     ask the hub for optional files that the repository does not have.
@@ -70,7 +70,7 @@ def load_part(kind: Any, source: str, **options: Any) -> Any:
 
 
 def is_downloaded(source: str, file: str, revision: str | None = None) -> bool:
-    """Return whether a file of the hub exists on this machine."""
+    """Return whether this machine has a downloaded copy of a file of the hub."""
     from huggingface_hub import try_to_load_from_cache
 
     return isinstance(try_to_load_from_cache(source, file, revision=revision), str)
@@ -128,7 +128,7 @@ def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
 
 
 def refusal_of(source: str, revision: str | None, error: Exception) -> str:
-    """Return in words why the hub refuses a repository."""
+    """Return a text that says why the hub refuses a repository, judging by `error`."""
     if not isinstance(error, OSError):
         return f"{type(error).__name__}: {first_line(error)}"
     return str(_refused(source, ".gitattributes", revision, error))

@@ -24,7 +24,7 @@ _PORTS = {"http": 80, "https": 443}
 async def fetch_image(
     url: str, base_url: str, key: ApiKey, largest: int, timeout: float
 ) -> bytes:
-    """Download an image file from the address in a server's reply.
+    """Return an image file, downloaded from the address in a server's reply.
 
     The key goes to the server's own address alone. An address inside of a private network is
     asked only if the server is in one itself, so that no server can reach into the network that
@@ -55,7 +55,7 @@ class _BusyAddressError(BadReplyError):
 async def _with_retries(
     client: BoundedClient, url: str, base_url: str, key: ApiKey
 ) -> bytes:
-    """Download an image, and try again if its address is busy, as it has been paid for."""
+    """Return a downloaded image; retry if its address is busy, because it has been paid for."""
     for wait in _WAITS:
         try:
             return await _followed(client, url, base_url, key)
@@ -115,7 +115,7 @@ def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
 
 
 async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
-    """Return the IP address to connect to; None if the server itself is in a private network."""
+    """Return the public IP address to connect to; None if the server is in a private network."""
     if not all(map(is_public, await _addresses(base))):
         return None
     addresses = await _addresses(parts)
@@ -127,7 +127,7 @@ async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
 
 
 async def _addresses(parts: SplitResult) -> list[str]:
-    """Return the IP addresses to which a host name currently resolves."""
+    """Return the IP addresses to which the host in an address currently resolves."""
     host, port = parts.hostname or "", _origin(parts)[2]
     ask = asyncio.get_running_loop().getaddrinfo
     results = await ask(host, port, type=socket.SOCK_STREAM)

@@ -114,7 +114,7 @@ class RewritesInParts(Protocol):
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
     ) -> Iterator[list[tuple[int, Rewriting]]]:
-        """Rewrite prompts; see `Rewriter.rewrite`.
+        """Yield rewritings, each with its request's index, as soon as they are ready.
 
         Args:
             requests: What to rewrite.
@@ -126,10 +126,10 @@ class RewritesInParts(Protocol):
 
 @runtime_checkable
 class ChecksPrompts(Protocol):
-    """A rewriter that knows beforehand what it can rewrite (optional)."""
+    """A rewriter that knows before a run which prompts it can rewrite (optional)."""
 
     def check(self, requests: Sequence[RewriteRequest]) -> None:
-        """Check the prompts of a run before anything is generated.
+        """Raise an error, before anything is generated, if a prompt of a run cannot be rewritten.
 
         Args:
             requests: All prompts that the run will rewrite.

@@ -41,7 +41,7 @@ class LibraryMessage:
 
     @property
     def line(self) -> str:
-        """Return the library's message as a line for users."""
+        """The library's message as a line for users."""
         about = f", while {shown(self.about)} was loaded" if self.about else ""
         return f"{self.library}{about}: {self.text}"
 
@@ -59,7 +59,7 @@ class Rule:
     )
 
     def matches(self, text: str) -> bool:
-        """Return whether a library's message is of the kind that this rule is for."""
+        """Return whether a library's message matches this rule's pattern."""
         return re.search(self.pattern, text, re.IGNORECASE | re.DOTALL) is not None
 
 
@@ -231,7 +231,7 @@ _WORDS = {
 
 
 def treatment_of(text: str) -> Treatment | None:
-    """Return a message's kind, 'wrong', 'recorded' or 'harmless'; None if no rule matches.
+    """Return a message's treatment: 'wrong', 'recorded' or 'harmless'; None if no rule matches.
 
     Examples:
         >>> treatment_of("`torch_dtype` is deprecated! Use `dtype` instead!")
@@ -242,13 +242,13 @@ def treatment_of(text: str) -> Treatment | None:
 
 
 def _rule_for(text: str) -> Rule | None:
-    """Return the first rule that matches a library's message."""
+    """Return the first rule that matches a library's message; None if none does."""
     plain = _plain(text)
     return next((rule for rule in RULES if rule.matches(plain)), None)
 
 
 def _plain(text: str) -> str:
-    """Return a library's message without colours, and without weights that are not stored."""
+    """Return a library's message without colours and without rows of weights that are computed."""
     return _POOLER.sub(r"\1UNUSED", _COMPUTED.sub("", _COLOURS.sub("", text)))
 
 
@@ -282,7 +282,7 @@ class Journal:
 
     @contextmanager
     def listening(self, tell: Callable[[LibraryMessage], None]) -> Iterator[None]:
-        """Context that shows messages by `tell` and clears them at the end."""
+        """Show messages with `tell` inside this context, and clear them at its end."""
         before = self._tell
         self._tell = tell
         try:
@@ -304,7 +304,7 @@ JOURNAL = Journal()
 def collect_messages(
     about: str = "", *, expected: Sequence[str] = ()
 ) -> Iterator[None]:
-    """Context that treats library warnings as errors, records them or drops them.
+    """Turn library warnings inside this context into errors, record them, or ignore them.
 
     Args:
         about: What is loaded, as the user named it.
@@ -398,7 +398,7 @@ def _collected_into(collected: list[tuple[str, str]]) -> Iterator[None]:
 
 
 def _library_of(path: str) -> str:
-    """Return the package that a Python file belongs to."""
+    """Return the name of the package to which a Python file belongs."""
     parts = Path(path).parts
     for folder in ("site-packages", "dist-packages"):
         if folder in parts[:-1]:

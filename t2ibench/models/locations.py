@@ -31,7 +31,7 @@ def exists(text: str) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a path is an existing file; a broken link is none."""
+    """Return whether a path is that of an existing file; a broken link is none."""
     return os.path.isfile(path)  # noqa: PTH113  pathlib's raises
 
 
@@ -51,7 +51,7 @@ def is_path(text: str) -> bool:
 
 
 def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
-    """Return the error for a folder that does not exist, with the nearest name."""
+    """Return the error for a folder that does not exist, with the most similar existing name."""
     message = f"No such folder: '{shown(text, _WIDTH)}'."
     try:
         path = Path(text).expanduser()
@@ -70,7 +70,7 @@ def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
 def loading(
     source: str, hint: str, *, what: str | None = None, library: str = "transformers"
 ) -> Iterator[None]:
-    """Context for loading a model: an error of the library becomes one line with its cause."""
+    """Turn a model library's error inside this context into one line with its cause."""
     try:
         with collect_messages(what or source):
             yield
@@ -88,7 +88,7 @@ def cannot_load(
     what: str | None = None,
     library: str,
 ) -> T2IBenchError:
-    """Return the error of a model that cannot be loaded: a damaged file, or the library's words."""
+    """Return the error for a model that cannot be loaded: a damaged file, or the library's text."""
     model = what or repr(source)
     defect = find_file_defect(Path(source).expanduser()) if exists(source) else None
     if defect is not None:

@@ -39,13 +39,13 @@ class ImageRequest:
 
     @property
     def key(self) -> ImageKey:
-        """Return the identity of the image within its run."""
+        """The key that identifies the image within its run, from its prompt and index."""
         return ImageKey.of(self.prompt, self.index)
 
 
 @dataclass(frozen=True, slots=True)
 class TowerReading:
-    """The part of a prompt that one text encoder (tower) of a model read.
+    """The part of a prompt that one text encoder of a model read.
 
     Attributes:
         tower: Its name, such as 'CLIP' or 'T5'.
@@ -116,7 +116,7 @@ class Generator(Protocol):
         """
 
     def available(self, prompt: str) -> int | None:
-        """Return how many images of a prompt can exist; None for any number."""
+        """Return how many images of a prompt the generator can give; None for any number."""
 
 
 @runtime_checkable
@@ -130,7 +130,7 @@ class GeneratesInParts(Protocol):
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
     ) -> Iterator[list[tuple[int, GeneratedImage]]]:
-        """Generate images; see `Generator.generate`.
+        """Yield images, each with its request's index, as soon as they are ready.
 
         Args:
             requests: What to generate.
@@ -152,7 +152,7 @@ class Charges(Protocol):
     cost: float | None
 
     def limit_cost(self, most: float, before: float = 0.0) -> None:
-        """Send no request that would raise the total cost above a limit.
+        """Send no request that would raise the total cost above `most`.
 
         Args:
             most: The limit.
@@ -163,7 +163,7 @@ class Charges(Protocol):
         """
 
     def forecast(self, requests: Sequence[ImageRequest]) -> str:
-        """Return the number of requests to the server for some images, and their cost.
+        """Return a sentence that says how many requests there are and what they will cost.
 
         Args:
             requests: The images.
@@ -208,7 +208,7 @@ class Encoder(Protocol):
         """
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
-        """Return the embeddings of prepared images.
+        """Return the embeddings of prepared images, as rows of unit length.
 
         Args:
             prepared: What `prepare` returned, one for each image.
@@ -219,7 +219,7 @@ class Encoder(Protocol):
         """
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Return the embeddings of texts.
+        """Return the embeddings of texts, as rows of unit length.
 
         Args:
             texts: Any texts.
@@ -232,7 +232,7 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class HasUntrained(Protocol):
-    """An encoder that is available with random weights, as a control (optional)."""
+    """An encoder that is also available with random weights, as a control (optional)."""
 
     def untrained(self) -> Encoder:
         """Return an encoder of the same architecture and preprocessing with random weights.
@@ -308,7 +308,7 @@ class Judge(Protocol):
     batch_size: int
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """Answer questions about images.
+        """Return an answer to each query, or why there is none.
 
         An answer depends on its own query only. A query that fails alone comes back without an
         answer and with a reason; an exception means that the judge cannot go on.
@@ -332,7 +332,7 @@ class AnswersInParts(Protocol):
     def answer_in_parts(
         self, queries: Sequence[Query]
     ) -> Iterator[list[tuple[int, Answer]]]:
-        """Answer questions about images; see `Judge.answer`.
+        """Yield answers, each with its query's index, as soon as they are ready.
 
         Args:
             queries: What to answer.
@@ -347,7 +347,7 @@ class ReportsWaits(Protocol):
     """A model that may have to be waited for, or that works in a slower way (optional)."""
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Set the function that reports waiting and slower work.
+        """Set the function that is called with messages about waits and slower work.
 
         Args:
             tell: Gets a sentence each time; called from any thread.
@@ -359,7 +359,7 @@ class ChecksAccess(Protocol):
     """A judge that can check its access before it is asked (optional)."""
 
     def check_access(self) -> None:
-        """Raise an error for missing access, such as a key, before images are generated.
+        """Raise an error, before images are generated, if access such as a key is missing.
 
         Raises:
             T2IBenchError: it cannot be asked.
@@ -373,7 +373,7 @@ class LooksUp(Protocol):
     def check_images(
         self, asked: Iterable[tuple[StoredImage, Sequence[tuple[str, tuple[str, ...]]]]]
     ) -> str | None:
-        """Compare the recorded answers with the images of a run before it starts.
+        """Check recorded answers against a run's images; return a note if some match none.
 
         Args:
             asked: Every image with its questions and their classes.
@@ -410,7 +410,7 @@ class ReportsSettings(Protocol):
     """A model that reports the settings that were effective (optional)."""
 
     def effective_settings(self) -> Mapping[str, Any]:
-        """Return the settings that applied, with the defaults of the model's library.
+        """Return the settings that were in effect, including the library's defaults.
 
         Returns:
             JSON values; empty where the model is not loaded yet.
@@ -422,8 +422,8 @@ class ReportsUnread(Protocol):
     """A generator that knows which words of a prompt its text encoders do not read (optional)."""
 
     def unread_prompts(self) -> Mapping[str, Sequence[TowerReading]]:
-        """Return the prompts so far that some text encoder truncated.
+        """Return what the text encoders read of each prompt that one of them truncated so far.
 
         Returns:
-            By prompt, as the generator got it, what every tower read of it.
+            Keyed by prompt, as the generator got it: what every text encoder read of it.
         """

@@ -13,7 +13,7 @@ _VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 
 def ask_loopback_directly(address: str | None) -> None:
-    """Exempt a local address from the proxies of all libraries.
+    """Exempt an address of this machine from the proxies that libraries use.
 
     Libraries read NO_PROXY themselves, each in its own way; so the variable is completed, where a
     proxy is set and the address is one of this machine.
@@ -45,7 +45,10 @@ def is_loopback(host: str) -> bool:
 
 
 def proxy_of(address: str | None) -> tuple[str, str] | None:
-    """Return the proxy for an address, by its variable and location without credentials."""
+    """Return the variable that sets an address's proxy, and the proxy without credentials.
+
+    None if there is no proxy for it.
+    """
     parts = urlsplit(address or "")
     if not parts.hostname or _is_excluded(parts.hostname):
         return None
@@ -58,7 +61,7 @@ def proxy_of(address: str | None) -> tuple[str, str] | None:
 
 
 def proxy_variables() -> Iterable[str]:
-    """Yield the names of environment variables that set proxies."""
+    """Yield the names of the environment variables that set proxies now."""
     for variable in (*_VARIABLES, "NO_PROXY"):
         for name in (variable, variable.lower()):
             if os.environ.get(name):
@@ -66,7 +69,7 @@ def proxy_variables() -> Iterable[str]:
 
 
 def through_proxy(address: str | None) -> str:
-    """Return a clause about the proxy of an address, to append to a message; '' without a proxy."""
+    """Return a clause that names the proxy of an address, for a message; '' without a proxy."""
     proxy = proxy_of(address)
     if proxy is None:
         return ""

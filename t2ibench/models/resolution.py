@@ -25,7 +25,7 @@ _PLAIN = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 class ResolvedAdapter(NamedTuple):
-    """An adapter, and the part of the name after the scheme."""
+    """An adapter, and what follows the colon in the user's name for it."""
 
     adapter: Adapter[Any]
     source: str
@@ -68,7 +68,7 @@ def find_target(
 
 
 def as_adapter(value: Any, form: str) -> Adapter[Any]:
-    """Return an adapter as it is, or one that creates models with a given factory."""
+    """Return an adapter as it is; for a factory, an adapter that creates models with it."""
     if isinstance(value, Adapter):
         return value
     if not callable(value):
@@ -105,7 +105,7 @@ def as_adapter(value: Any, form: str) -> Adapter[Any]:
 def _arguments_of(
     factory: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], form: str
 ) -> type[Arguments]:
-    """Return the model of arguments that a factory's signature describes."""
+    """Return the class of arguments that a factory's signature describes."""
     annotated = factory.__init__ if inspect.isclass(factory) else factory
     try:
         hints = typing.get_type_hints(annotated, include_extras=True)
@@ -149,7 +149,7 @@ def listed(
     aliases: Mapping[str, Alias] | None = None,
     behind: str = "",
 ) -> Iterator[Listed]:
-    """Yield a row for every adapter of a registry, with the aliases of one of them.
+    """Yield a row for every adapter in a registry, and for the aliases of adapter `behind`.
 
     An adapter that cannot be imported has a row with the error.
     """
@@ -176,7 +176,7 @@ def members_of(protocol: type) -> list[str]:
 
 
 def missing_members(value: object, protocol: type) -> list[str]:
-    """Return the members of a Protocol that an object does not have."""
+    """Return the names of a Protocol's members that an object does not have."""
     return [name for name in members_of(protocol) if not hasattr(value, name)]
 
 
@@ -187,7 +187,7 @@ def resolve(
     recorded: bool = False,
     others: Iterable[str] = (),
 ) -> ResolvedAdapter:
-    """Return the adapter that a name refers to; T2IBenchError if there is none."""
+    """Return the adapter that a name refers to; raise T2IBenchError if there is none."""
     resolved = find_registered(registry, spec) or find_target(
         registry, spec, recorded=recorded
     )
@@ -231,7 +231,7 @@ def create(
 def downloads_of(
     registry: Registry[Any], spec: str, args: Mapping[str, Any] | None = None
 ) -> Sequence[Download] | None:
-    """Return the files that a model reads from the hub; None if its adapter declares none."""
+    """Return what a model downloads from the hub; None if its adapter does not declare it."""
     resolved = resolve(registry, spec)
     if resolved.adapter.downloads is None:
         return None
@@ -245,7 +245,7 @@ def downloads_of(
 
 
 def given_object(value: T, protocol: Any, kind: str, args: object = None) -> T:
-    """Return a given model object, after checking its members and that it has no arguments."""
+    """Return a model given as an object, after checking its members; it takes no arguments."""
     name = getattr(value, "name", type(value).__name__)
     if args:
         raise T2IBenchError(
@@ -297,7 +297,7 @@ def _origin(value: Any, spec: str) -> str:
 
 
 def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> str:
-    """Return ' Did you mean …?' with the nearest known name; empty if none is near."""
+    """Return ' Did you mean …?' with the most similar known name; empty if none is similar."""
     scheme, colon, _ = spec.partition(":")
     suggestion = nearest(spec, [*registry.names(), *others]) or (
         nearest(scheme, registry.names()) if colon else None

@@ -51,12 +51,12 @@ class RewriterInfo(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class FoundRewritings:
-    """The rewritings of the prompts of a few images."""
+    """The rewritings of the prompts of a few images, keyed by image."""
 
     rows: Mapping[ImageKey, StoredRewriting]
 
     def find(self, image: ImageKey) -> StoredRewriting | None:
-        """Return the rewriting from which an image is generated; None if there is none."""
+        """Return the rewriting from which `image` is generated; None if there is none."""
         return self.rows.get(image)
 
 
@@ -96,7 +96,7 @@ class Rewritten:
 
     @property
     def batch_size(self) -> int:
-        """Return the batch size of the generator, which may grow during a run."""
+        """The batch size of the generator, which may grow during a run."""
         return self.inner.batch_size
 
     def available(self, prompt: str) -> int | None:
@@ -104,7 +104,7 @@ class Rewritten:
         return self.inner.available(prompt)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Generate images of the rewritten prompts, with the original prompts' seeds."""
+        """Return images of the rewritten prompts, generated with the original prompts' seeds."""
         results, asked = self._rewritten(requests)
         outcomes = (
             self.inner.generate([request for _, request in asked]) if asked else []
@@ -118,7 +118,7 @@ class Rewritten:
     def _rewritten(
         self, requests: Sequence[ImageRequest]
     ) -> tuple[dict[int, GeneratedImage], list[tuple[int, ImageRequest]]]:
-        """Return the outcomes of requests that have no rewriting, and the rewritten requests."""
+        """Return failures, by index, of requests without a rewriting; and the others, rewritten."""
         results: dict[int, GeneratedImage] = {}
         asked: list[tuple[int, ImageRequest]] = []
         for number, request in enumerate(requests):
@@ -140,7 +140,7 @@ class Rewritten:
         return results, asked
 
     def rewriting(self, image: ImageKey) -> StoredRewriting | None:
-        """Return the rewriting from which an image is generated; None if there is none."""
+        """Return the rewriting from which `image` is generated; None if there is none."""
         return None if self.rewritings is None else self.rewritings.find(image)
 
 
@@ -160,7 +160,10 @@ class _InParts(Rewritten):
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
     ) -> Iterator[list[tuple[int, GeneratedImage]]]:
-        """Generate images, each yielded when ready (see models.protocols.GeneratesInParts)."""
+        """Yield images, with the indexes of their requests, as soon as they are ready.
+
+        See models.protocols.GeneratesInParts.
+        """
         results, asked = self._rewritten(requests)
         if results:
             yield list(results.items())
@@ -188,7 +191,7 @@ def _of_inner(name: str) -> property:
 
 
 def rewritten(generator: Generator, info: RewriterInfo) -> Generator:
-    """Put a rewriter before a generator; the result has the generator's optional members."""
+    """Return a generator that gets rewritten prompts and has `generator`'s optional members."""
     has = [protocol for protocol in _PASSED_ON if isinstance(generator, protocol)]
     members = {
         name: _of_inner(name) for protocol in has for name in members_of(protocol)

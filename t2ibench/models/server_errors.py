@@ -86,7 +86,7 @@ class DeclinedError(BadReplyError):
 
 
 class RefusedError(BadReplyError):
-    """Raised if the model, or a filter of its server, refuses."""
+    """Raised if the model, or a filter of its server, refuses to answer."""
 
 
 class IncompleteReplyError(BadReplyError):
@@ -94,7 +94,7 @@ class IncompleteReplyError(BadReplyError):
 
 
 def one_line(text: str, length: int = 200) -> str:
-    """Return a server's text for a message: one line, shortened and without control characters."""
+    """Return a server's text as one line, shortened and without control characters."""
     line = " ".join(text[: 8 * length].split())[:length]
     return "".join(char if char.isprintable() else "\ufffd" for char in line)
 
@@ -120,13 +120,13 @@ class ServerMessage:
     def without(
         self, names: Iterable[str], fields: Iterable[str] = ()
     ) -> ServerMessage:
-        """Return the message without the names of model and prompt, and of request fields."""
+        """Return the message without names of models and prompts, and without request fields."""
         text = without_fields(without_names(self.text, names), fields)
         return replace(self, text=text)
 
     @property
     def blocked(self) -> Status | None:
-        """Return 'refused' or 'filtered' if a filter of the server blocked the request; else None.
+        """'refused' or 'filtered' if a filter of the server blocked the request; else None.
 
         A blocked account or resource is not a filter's decision about a prompt.
         """
@@ -140,7 +140,7 @@ class ServerMessage:
 
     @property
     def no_model(self) -> bool:
-        """Return whether the requested model is missing, retired or of another kind."""
+        """Whether the requested model is missing, retired or of another kind."""
         return has_no_model(self.codes, self.text)
 
 
@@ -153,7 +153,7 @@ class Reply:
     key: ApiKey
 
     def json(self) -> Any:
-        """Return a reply's body as JSON with the key hidden; BadReplyError if it is not JSON."""
+        """Return the body as JSON with the key masked; raise BadReplyError if it is not JSON."""
         try:
             return self.key.hide_all(json.loads(self.body))
         except (ValueError, RecursionError):
@@ -165,7 +165,7 @@ class Reply:
         return f"{self.status}: {words}" if words else f"{self.status} without a word"
 
     def beginning(self) -> str:
-        """Return the first characters of a reply's body for a message; '' if it is empty."""
+        """Return the first characters of the body, for a message; '' if it is empty."""
         text = self.key.hide(self.body[:_BEGINNING].decode("utf-8", errors="replace"))
         return one_line(text, _SHOWN)
 
@@ -222,7 +222,7 @@ class Reply:
         return _RATE_LIMITED if is_rate_limit(message.text) else self.status
 
     def check_access(self, where: str, names: Iterable[str] = ()) -> None:
-        """Raise an error if no request to this server can succeed.
+        """Raise an error if this reply shows that no request to the server can succeed.
 
         `names` are those of the model and the prompt, which are ignored in the server's message.
         """
@@ -243,7 +243,7 @@ class Reply:
 
 
 def _state_of(status: int, message: ServerMessage) -> tuple[str, str]:
-    """Return what is wrong with a server or account, and the next step; '' if nothing is."""
+    """Return what is wrong with a server or account, and the next step; two '' if nothing is."""
     if status < 400:
         return "", ""
     if unpaid_code(message.codes):
@@ -265,7 +265,7 @@ def _codes_of(*parts: Mapping[str, Any]) -> frozenset[str]:
 def _message_of_list(
     body: Mapping[str, Any], errors: list[Any], status: int
 ) -> ServerMessage:
-    """Return the message of FastAPI's errors: [{"type": …, "loc": ["body", "seed"], "msg": …}]."""
+    """Return the message in FastAPI's list: [{"type": …, "loc": ["body", "seed"], "msg": …}]."""
     items = [item for item in errors if isinstance(item, Mapping)]
     texts = [str(item.get("msg") or item.get("message") or item) for item in items]
     fields = tuple(str(item["loc"][-1]) for item in items if item.get("loc"))
@@ -303,7 +303,7 @@ def _codes_in(error: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _has_category(error: Mapping[str, Any]) -> bool:
-    """Return whether an error has a filter's categories: Azure's, OpenAI's or OpenRouter's."""
+    """Return whether an error lists what a filter found, as Azure, OpenAI or OpenRouter do."""
     details, metadata = (error.get(name) for name in ("moderation_details", "metadata"))
     if isinstance(details, Mapping) and details.get("categories"):
         return True

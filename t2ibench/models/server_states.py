@@ -203,13 +203,13 @@ def _plain(codes: Iterable[str]) -> set[str]:
 
 
 def filter_took(codes: Collection[str]) -> bool:
-    """Return whether a code says that a filter blocked a prompt or an image."""
+    """Return whether an error code says that a filter blocked a prompt or an image."""
     plain = _plain(codes)
     return bool(plain & _FILTER) or any(_SENSITIVE in code for code in plain)
 
 
 def filter_words(status: int, codes: Collection[str], text: str) -> bool:
-    """Return whether words say that a filter blocked a prompt or an image, without any code."""
+    """Return whether a message without such a code says that a filter blocked a prompt or image."""
     if status not in _OF_ONE_REQUEST:
         return False
     if _plain(codes) & (_UNPAID | _NO_ACCESS | _NO_MODEL | _BUSY | _OF_THE_REQUEST):
@@ -244,12 +244,15 @@ def is_unpaid(codes: Collection[str], text: str) -> bool:
 
 
 def unpaid_code(codes: Collection[str]) -> bool:
-    """Return whether a code says that credits are missing, so that waiting would not help."""
+    """Return whether an error code says that credits are missing, so that waiting is no use."""
     return bool(_plain(codes) & _UNPAID)
 
 
 def is_unpaid_in_words(text: str) -> bool:
-    """Return whether phrases that no prompt is likely to have say that credits are missing."""
+    """Return whether a message says in clear phrases that credits are missing.
+
+    No prompt is likely to have such a phrase.
+    """
     return _UNPAID_PHRASES.search(text) is not None
 
 
@@ -283,7 +286,7 @@ def has_no_access(codes: Collection[str], text: str) -> bool:
 
 
 def has_no_model(codes: Collection[str], text: str) -> bool:
-    """Return whether the requested model is missing, retired or of another kind."""
+    """Return whether codes or words say that a model is missing, retired or of another kind."""
     return bool(_plain(codes) & _NO_MODEL) or _NO_MODEL_WORDS.search(text) is not None
 
 
@@ -324,7 +327,7 @@ def without_names(text: str, names: Iterable[str]) -> str:
 
 
 def _forms(names: Iterable[str]) -> set[str]:
-    """Return names to ignore in messages; of models also without organization or provider."""
+    """Return all forms of names, those of models also without organization or provider."""
     forms: set[str] = set()
     for name in names:
         forms.add(name)

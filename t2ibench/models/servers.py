@@ -96,7 +96,7 @@ class ServerArguments(Arguments):
 
 
 def checked_address(base_url: str) -> str:
-    """Return the address of a server without a final slash; an error if it is invalid."""
+    """Return a server's address without a final slash; raise an error if it is invalid."""
     import httpx
 
     try:
@@ -196,7 +196,7 @@ class Server:
         self._announced_until = 0.0
 
     def names(self) -> list[str]:
-        """Return the server's host name in a list, which is ignored in its messages."""
+        """Return the server's host name in a list, to ignore it in messages; empty if unknown."""
         host = urlsplit(self.address or "").hostname
         return [host] if host else []
 
@@ -391,7 +391,7 @@ class Server:
 
 
 def _response_of(chain: Sequence[BaseException]) -> tuple[Any, int | None]:
-    """Return the response and the status behind an exception or its causes, if there are any."""
+    """Return the HTTP response and status behind a chain of exceptions; None where missing."""
     for cause in chain:
         response = getattr(cause, "response", None)
         for source in (cause, response):
@@ -452,7 +452,7 @@ class OpenAiServer(Server):
             )
 
     async def ask(self, call: Callable[[], Awaitable[T]]) -> T | Reply:
-        """Create the client if necessary, and ask the server (see `Server.ask`)."""
+        """Ask the server, after creating the client if necessary (see `Server.ask`)."""
         self.check_access()
         if self.client is None:
             from openai import AsyncOpenAI
@@ -476,7 +476,7 @@ class OpenAiServer(Server):
 
 
 def _load_litellm() -> Any:
-    """Import and return LiteLLM; raise T2IBenchError if it is not installed."""
+    """Return LiteLLM, imported; raise T2IBenchError if it is not installed."""
     # LiteLLM has a table of prices; without this, its import downloads another.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
@@ -493,7 +493,7 @@ def _load_litellm() -> Any:
 
 
 class LitellmServer(Server):
-    """A model that LiteLLM reaches, by LiteLLM's own name for it, such as bedrock/…."""
+    """A model that LiteLLM reaches under LiteLLM's own name for it, such as bedrock/…."""
 
     def __init__(self, model: str, args: ServerArguments) -> None:
         self.library = _load_litellm()
@@ -527,7 +527,7 @@ class LitellmServer(Server):
 
 
 class StopHeard(BaseException):
-    """Raised if a run was asked to stop while it waited for a server; no answer is lost.
+    """Raised if a run was asked to stop while it waited for a server; no answer is discarded.
 
     It is not an `Exception`, so that no handler takes it for the failure of an image or an answer.
     """
@@ -545,13 +545,13 @@ _waits_end = threading.Event()  # once set, no request waits for its next attemp
 
 
 def heed(stopping: Callable[[], bool]) -> None:
-    """Set the function that says whether this process is asked to stop."""
+    """Set the function that returns whether this process was asked to stop."""
     global _stop_asked  # noqa: PLW0603
     _stop_asked = stopping
 
 
 async def pause(seconds: float) -> None:
-    """Wait between two attempts, until the run is asked to stop."""
+    """Wait some seconds between two attempts, or until the run is asked to stop."""
     until = monotonic() + seconds
     while (left := until - monotonic()) > 0:
         if _waits_end.is_set():
@@ -629,7 +629,7 @@ def as_they_end(
 
 
 def _chain_of(error: BaseException) -> list[BaseException]:
-    """Return an exception and its causes, up to the first of t2ibench itself."""
+    """Return an exception and its chain of causes, up to the first that is t2ibench's own."""
     chain = [error]
     while not isinstance(chain[-1], T2IBenchError):
         cause = chain[-1].__cause__ or chain[-1].__context__

@@ -29,7 +29,7 @@ _PLAIN_FINAL = "assistantfinal"
 
 
 def without_thinking(text: str) -> str | None:
-    """Return the answer in a reply; None if the reply ends within its reasoning.
+    """Return a reply's answer without its reasoning; None if it ends within the reasoning.
 
     Examples:
         >>> without_thinking("<think>male? or female?</think>female")

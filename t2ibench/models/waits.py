@@ -75,13 +75,16 @@ def seconds_in_words(text: str) -> float | None:
 
 
 def names_day_quota(body: Any) -> bool:
-    """Return whether a body names one of Google's quotas for a day, whatever delay it gives."""
+    """Return whether an error names one of Google's daily quotas, whatever delay it asks for."""
     details = _error_in(body).get("details")
     return "PerDay" in str(details) if isinstance(details, list) else False
 
 
 def seconds_asked(retry_after: str | None) -> float | None:
-    """Return the seconds in a Retry-After header: a number, or the time until a date."""
+    """Return the seconds that a Retry-After header asks to wait; None if it is unreadable.
+
+    The header has a number of seconds, or a date until which to wait.
+    """
     text = (retry_after or "").strip()
     seconds = _number(text)
     if seconds is not None:
@@ -95,7 +98,7 @@ def seconds_asked(retry_after: str | None) -> float | None:
 
 
 def _date(text: str) -> datetime | None:
-    """Return the time in a text in the form of HTTP or ISO 8601; None if there is none."""
+    """Return the time that a text gives, in HTTP's form or ISO 8601; None if in neither."""
     try:
         return parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):
@@ -108,7 +111,7 @@ def _date(text: str) -> datetime | None:
 
 
 def in_words(seconds: float) -> str:
-    """Return a duration in words.
+    """Return a duration in words, such as '10 min'.
 
     Examples:
         >>> in_words(45), in_words(600), in_words(86400), in_words(40 * 3600)
@@ -132,7 +135,10 @@ def _number(text: str | None, unit: float = 1.0) -> float | None:
 
 
 def _until(text: str | None) -> float | None:
-    """Return the seconds until a reset: a time since 1970, a number of seconds, or '6m0s'."""
+    """Return the seconds until a limit's reset; None if the text is unreadable.
+
+    The text is a time since 1970, a number of seconds, or a duration such as '6m0s'.
+    """
     value = _number(text)
     if value is None:
         return _duration(text)

@@ -50,7 +50,7 @@ def warn_of(
     reporter: ConsoleReporter | SilentReporter,
     further: Sequence[str] = (),
 ) -> None:
-    """Give the caller warnings that a console reporter has not already shown."""
+    """Issue a Python warning for each line that a console reporter has not already shown."""
     unseen = reporter.warnings if isinstance(reporter, SilentReporter) else []
     lines = [*models.notes, *context.notices, *unseen, *further]
     for line in dict.fromkeys(lines):
@@ -58,14 +58,14 @@ def warn_of(
 
 
 def _one(value: Any, protocol: Any, kind: str) -> tuple[Any, str | None]:
-    """Return a model given as a Python object, or else None, and a model given by name, or None."""
+    """Return the object if one is given, and the name if a name is; None for the other."""
     if value is None or isinstance(value, (str, Path)):
         return None, None if value is None else str(value)
     return checked(value, protocol, kind, type(value).__name__), None
 
 
 def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the encoders or judges given as objects, by name, and the names of all in order."""
+    """Return encoders or judges given as objects, keyed by name, and the names of all in order."""
     several = (
         [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
     )

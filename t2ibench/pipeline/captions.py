@@ -21,7 +21,7 @@ from t2ibench.tasks.run_tasks import stored_file, stored_task
 def with_captions(
     tasks: Sequence[LoadedTask], settings: RunSettings, run: Path
 ) -> tuple[list[LoadedTask], list[str]]:
-    """Return tasks with captions, either given now or stored in the run."""
+    """Return tasks filled with given captions or those stored in the run, and lines for users."""
     given = {
         pool: Source(place, settings.columns)
         for pool, place in settings.captions.items()
@@ -51,7 +51,7 @@ def with_captions(
 
 
 def _left_out_line(tasks: Sequence[LoadedTask]) -> str:
-    """Return a line on tasks that were excluded because they lack captions."""
+    """Return a line on tasks that are left out because they have no captions."""
     verb, needs = ("is", "it needs") if len(tasks) == 1 else ("are", "they need")
     names = ", ".join(task.id for task in tasks)
     flags = _flags(tasks)
@@ -63,7 +63,7 @@ def _left_out_line(tasks: Sequence[LoadedTask]) -> str:
 def _filled(
     task: LoadedTask, pool: CaptionPool, source: Source | None, run: Path
 ) -> tuple[LoadedTask | None, str | None]:
-    """Return the task with captions, or None without any, and a line if they changed."""
+    """Return the task with captions (None if it has none), and a line if its captions changed."""
     stored = stored_task(task, run)
     if stored is not None and not same_but_for_captions(stored.spec, task.spec):
         stored = None  # it was made for another version of the task
@@ -81,7 +81,7 @@ def _filled(
 
 
 def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:
-    """Return whether a source of captions is the one that the stored captions came from."""
+    """Return whether a source of captions is the one from which the stored ones were drawn."""
     split = None if before.of == "file" else pool.split
     if (before.split, before.column) != (split, None):
         return False
@@ -91,7 +91,7 @@ def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:
 
 
 def _without(tasks: Sequence[LoadedTask]) -> T2IBenchError:
-    """Return the error for tasks without captions, with where to get them."""
+    """Return the error for tasks without captions, which says where to get them."""
     task = tasks[0]
     pool = task.spec.awaits
     assert pool is not None

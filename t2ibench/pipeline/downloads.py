@@ -44,7 +44,7 @@ class ModelNeeds:
     downloads: Sequence[Download] | None = field(default_factory=tuple)
 
     def states(self) -> list[DownloadState]:
-        """Return the model's downloads, whose state has not been checked yet."""
+        """Return a state for each of the model's downloads, which has not been checked yet."""
         return [
             DownloadState(download, self.role, self.name)
             for download in self.downloads or ()
@@ -54,7 +54,7 @@ class ModelNeeds:
 def needed_models(
     context: RunContext, models: Models, *, generate_only: bool = False
 ) -> Iterator[ModelNeeds]:
-    """Return every model that the whole run needs, in the order of use."""
+    """Yield every model that a run needs, in the order of use."""
     settings = context.settings
     adapters = models.adapters
     plan = context.plan
@@ -133,7 +133,7 @@ def check_downloads(context: RunContext, models: Models, observing: bool) -> Non
 def _pending_states(
     context: RunContext, models: Models, observing: bool
 ) -> Iterator[DownloadState]:
-    """Return the local state of every download that is still needed."""
+    """Yield this machine's state of every download that the remaining work needs."""
     images = context.images
     to_generate = (
         images is not None
@@ -152,7 +152,7 @@ def _pending_states(
 
 
 def _missing_line(state: DownloadState) -> str:
-    """Return a line such as 'judge Qwen/Qwen3-VL-4B-Instruct', with any missing files."""
+    """Return role and repository of a download as text, with its problem or missing files."""
     repository = shown(state.download.repository)
     part = f" ({state.download.part})" if state.download.part else ""
     if state.problem:

@@ -37,7 +37,7 @@ PART = 256
 def missing_embeddings(
     images: Iterable[StoredImage], stores: Sequence[EvidenceStore]
 ) -> list[ImageToEmbed]:
-    """Return images that some encoder has not embedded, without duplicates, with those encoders."""
+    """Return each image that some encoder has not embedded, once, with these encoders."""
     seen: set[str] = set()
     missing: list[ImageToEmbed] = []
     for image in images:
@@ -87,14 +87,14 @@ class _Reading:
         self.errors = 0
 
     def cannot_read(self, key: str, reason: str, *, raised: bool) -> None:
-        """Record an image that could not be embedded; a long series of errors raises an error."""
+        """Record an image that could not be embedded; too many in a row make the encoder fail."""
         self.unread[key] = reason
         self.errors += raised
         if self.errors >= ABORT_AFTER_ERRORS:
             self.failed = reason
 
     def flush(self, name: str, part: EmbeddingBatch, *, last: bool) -> None:
-        """Add failed images to a batch as rows of NaN, once any image was embedded."""
+        """Add images without embedding to `part` as NaN rows, once the encoder is known to work."""
         if self.failed is not None or not self.unread:
             return
         works = self.worked or self.embedded > 0
@@ -117,7 +117,7 @@ def embedded_images(
     stopping: Callable[[], bool] = never,
     worked: Collection[str] = (),
 ) -> Iterator[EmbeddingBatch]:
-    """Embed images with all encoders; each file is decoded once.
+    """Yield batches of images embedded by all encoders; each file is decoded once.
 
     Threads decode and prepare images ahead of the encoders, once these are loaded. An image that
     an encoder cannot embed has a row of NaN; where that is so of every image, or of many in a row
@@ -160,7 +160,7 @@ def embedded_texts(
     width: int | None,
     stopping: Callable[[], bool] = never,
 ) -> Iterator[EmbeddingBatch]:
-    """Embed texts in batches; batches before a failure are still returned."""
+    """Yield batches of embedded texts; if one fails, the last batch says why."""
     for start in range(0, len(texts), PART):
         part = texts[start : start + PART]
         try:
@@ -179,14 +179,14 @@ def embedded_texts(
 
 
 def naming(name: str) -> AbstractContextManager[None]:
-    """Context that converts an encoder's exceptions into one line with its name."""
+    """Return a context that turns an encoder's exceptions into one line with its name."""
     return failing(f"The encoder '{name}' failed with")
 
 
 def checked_rows(
     encoder: Encoder, values: Any, count: int, width: int | None
 ) -> Float32Array:
-    """Return an encoder's embeddings after checking their shape."""
+    """Return an encoder's embeddings, after checking their shape and unit length."""
     rows = np.asarray(values)
     if (
         rows.ndim != 2
@@ -267,7 +267,7 @@ def _prepare(
     readings: Mapping[str, _Reading],
     wanted: ImageToEmbed,
 ) -> dict[str, Any] | str:
-    """Return an image prepared for each encoder, or why it cannot be read."""
+    """Return an image prepared for each of its encoders, or why it cannot be read."""
     image, names = wanted
     try:
         pixels = image.read()
@@ -287,7 +287,7 @@ def _prepare(
 def _encode(
     encoder: Encoder, waiting: dict[str, Any], part: EmbeddingBatch, reading: _Reading
 ) -> None:
-    """Embed a batch of images by hash; results before a failure are retained."""
+    """Embed waiting images into `part`; where a batch fails, embed its images one by one."""
     batch = dict(waiting)
     waiting.clear()
     readable = {
@@ -331,7 +331,7 @@ def _encode(
 def _by_key(
     encoder: Encoder, prepared: Mapping[str, Any], width: int | None
 ) -> dict[str, Float32Array]:
-    """Return the embeddings of prepared images by hash."""
+    """Return the embeddings of prepared images, keyed by file hash."""
     if not prepared:
         return {}
     rows = encode(encoder, list(prepared.values()), width)

@@ -20,7 +20,7 @@ from t2ibench.worker_pool import cores
 
 
 def check_engine(settings: RunSettings) -> None:
-    """Check --engine and --engine-args before any work."""
+    """Raise an error for an unusable --engine or --engine-args, before any work."""
     if settings.engine == "local":
         if settings.engine_args:
             raise T2IBenchError("--engine-args go to --engine ray; local takes none.")
@@ -35,7 +35,7 @@ def check_engine(settings: RunSettings) -> None:
 def executor_of(
     context: RunContext, models: Models, reporter: Reporter, observing: bool
 ) -> Iterator[Executor]:
-    """Context that provides the executor of a run's work items, and ends its workers."""
+    """Provide, inside this context, the executor of a run's work items, and end its workers."""
     check_engine(context.settings)
     workers = _workers(context, models, reporter, observing)
     if workers is None:
@@ -66,7 +66,10 @@ def _in_this_process(
 def generating_executor(
     executor: Executor, context: RunContext, models: Models, reporter: Reporter
 ) -> Executor:
-    """Return the executor for generation; hosted models run here so that one cost limit applies."""
+    """Return the executor for generation: for a model on a server, always this process.
+
+    There, one limit of cost applies to all images.
+    """
     if isinstance(executor, WorkerPool) and isinstance(
         models.generator, GeneratesInParts
     ):
@@ -75,7 +78,7 @@ def generating_executor(
 
 
 def check_adapters(settings: RunSettings, adapters: PythonAdapters) -> None:
-    """Reject Python objects if worker processes have to create the models."""
+    """Raise an error for Python objects if worker processes have to create the models."""
     if not adapters:
         return
     if settings.engine != "local" or _worker_count(settings, _gpus(settings)) != 1:
@@ -86,7 +89,7 @@ def check_adapters(settings: RunSettings, adapters: PythonAdapters) -> None:
 
 
 def _gpus(settings: RunSettings) -> list[str]:
-    """Return the GPUs of this machine that workers may use, one for each worker."""
+    """Return the names of this machine's GPUs that workers may use, one for each worker."""
     if settings.engine == "local" and settings.device in {None, "auto", "cuda"}:
         return visible_gpus()
     return []
@@ -99,7 +102,7 @@ def _worker_count(settings: RunSettings, gpus: Sequence[str]) -> int:
 def _workers(
     context: RunContext, models: Models, reporter: Reporter, observing: bool
 ) -> Workers | None:
-    """Return the requested workers; None if this process works alone."""
+    """Return the workers that the settings request; None if this process works alone."""
     settings = context.settings
     local = settings.engine == "local"
     gpus = _gpus(settings)

@@ -72,7 +72,7 @@ def feasible(
 def _short_of_images(
     plan: Plan, generator: Generator | None
 ) -> dict[str, tuple[int, int]]:
-    """Return prompts with too few available images: the available and the required numbers."""
+    """Return how many images are available and needed, for each prompt that has too few."""
     short_of_images: dict[str, tuple[int, int]] = {}
     if generator is None:
         return short_of_images
@@ -108,7 +108,7 @@ def without_images(
 
 
 def exclusions(plan: Plan, skipped: Mapping[str, str]) -> list[str]:
-    """Return lines on the tasks that are not run, with reasons."""
+    """Return lines that say which tasks are not run, and why."""
     none = [task for task, why in skipped.items() if why == _NONE]
     if len(none) < _FEW:
         none = []

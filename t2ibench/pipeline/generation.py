@@ -74,7 +74,7 @@ def generated(
     batch_size: int | None = None,
     stopping: Callable[[], bool] = never,
 ) -> Yields[list[GeneratedFile], None, None]:
-    """Generate images, batch by batch; files are encoded while the next batch is generated.
+    """Yield batches of generated image files, encoded while the next batch is generated.
 
     What was generated before a failure or a request to stop still comes.
     """
@@ -122,7 +122,7 @@ class _EncodingQueue:
         self._batches.append(batch)
 
     def finished(self, waiting: int) -> Iterator[list[GeneratedFile]]:
-        """Yield encoded batches of images, and wait for the oldest if too many are pending."""
+        """Yield encoded batches; wait for the oldest while more than `waiting` are pending."""
         while self._batches and (
             len(self._batches) > waiting or self._first_is_encoded()
         ):
@@ -143,7 +143,7 @@ class _EncodingQueue:
 def generate_batch(
     generator: Generator, batch: Sequence[ImageRequest]
 ) -> list[GeneratedImage]:
-    """Generate a batch; if it fails as a whole, generate its images one by one."""
+    """Return the images of a batch; if it fails as a whole, generate them one by one."""
     try:
         return _complete(generator.generate(batch), len(batch))
     except T2IBenchError:
@@ -170,7 +170,7 @@ def _complete(drawn: Sequence[GeneratedImage], count: int) -> list[GeneratedImag
 def _one_by_one(
     generator: Generator, batch: Sequence[ImageRequest], error: BaseException
 ) -> list[GeneratedImage]:
-    """Generate the remaining images of a failed batch one by one, so that none is lost."""
+    """Return the images of a failed batch, generated one by one; of one image, the failure."""
     if len(batch) > 1:
         return [
             outcome
@@ -184,7 +184,7 @@ def _one_by_one(
 def _in_parts(
     generator: Generator, batch: Sequence[ImageRequest]
 ) -> Iterator[list[tuple[ImageRequest, GeneratedImage]]]:
-    """Generate a batch in parts as the model yields them, and after a failure one by one."""
+    """Yield images in parts as the generator yields them, and after a failure one by one."""
     assert isinstance(generator, GeneratesInParts)
     waiting = dict(enumerate(batch))
     try:
@@ -234,7 +234,7 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
 
 
 def _encoded(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
-    """Encode a generated image as a file; an all-black image counts as filtered."""
+    """Return the file of a generated image; an all-black image counts as filtered."""
     if outcome.image is not None:
         pixels = outcome.image
         suffix = ".png"

@@ -17,7 +17,7 @@ _FIX = "Fix the cause and re-run the same command."
 
 @dataclass(frozen=True, slots=True)
 class GenerationFailures:
-    """Numbers of images that a call generated, or did not, by status and reason.
+    """How many images a call generated or failed to generate, by status and reason.
 
     Attributes:
         attempts: Images by status.
@@ -64,11 +64,11 @@ class GenerationFailures:
         raise T2IBenchError(f"{subject} failed: {reason.rstrip('.')}.", _FIX)
 
     def _failed(self) -> int:
-        """Return the number of images whose generation failed."""
+        """Return how many attempted images failed."""
         return self.attempts["failed"] - self._untried()
 
     def _untried(self) -> int:
-        """Return the number of images that were skipped because their prompt was not rewritten."""
+        """Return how many images were not attempted, because their prompt was not rewritten."""
         return sum(
             count
             for (status, reason), count in self.not_generated.items()

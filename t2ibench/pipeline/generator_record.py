@@ -19,7 +19,7 @@ def record_generator(
     from_object: bool,
     images: int,
 ) -> None:
-    """Record a generator's effective settings before its first image is stored."""
+    """Record a generator's effective settings and libraries before its first image is stored."""
     record = folder.record.generator
     if record is None:
         return
@@ -42,7 +42,7 @@ def record_generator(
 def record_unread(
     folder: RunFolder, unread: Mapping[str, Sequence[TowerReading]]
 ) -> None:
-    """Record the prompts that a generator truncated, in addition to earlier ones."""
+    """Record what was read of prompts that a generator truncated, beside earlier ones."""
     record = folder.record.generator
     if record is None or not unread:
         return
@@ -76,7 +76,7 @@ def spent(folder: RunFolder) -> float:
 
 
 def settle(folder: RunFolder, generator: Generator | None, most: float | None) -> None:
-    """Record the cost of images since the last call, and limit the generator to what is left.
+    """Record what images cost since the last call, and limit the generator to what remains.
 
     It is done with everything that is stored, so that a process that is killed has spent nothing
     that the next one does not know of.
@@ -93,7 +93,7 @@ def settle(folder: RunFolder, generator: Generator | None, most: float | None) -
 def tell_cost(
     folder: RunFolder, before: float, what: str, say: Callable[[str], None]
 ) -> None:
-    """Print the cost, if there was any."""
+    """Report what images cost since `before` and in total, unless they cost nothing."""
     total = spent(folder)
     if total > before:
         say(

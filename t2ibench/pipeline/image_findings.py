@@ -98,7 +98,7 @@ def observe_images(
 
 
 def _answers_of(judges: Collection[str], stores: Stores) -> dict[str, AnswerStore]:
-    """Return the stored answers of the named judges and people."""
+    """Return the answer stores of the named judges and people, keyed by name."""
     answers = {**stores.judges, **stores.people}
     return {name: answers[name] for name in judges if name in answers}
 
@@ -122,7 +122,7 @@ def _missing_prompts(counts: Mapping[str, int], images: DistinctImages) -> list[
 def _excluded_because(
     counts: Mapping[str, int], images: DistinctImages
 ) -> dict[str, dict[str, int]]:
-    """Return the most frequent reasons for excluded images, with counts, by status."""
+    """Return the most frequent reasons for excluded images and how many, keyed by status."""
     reasons: dict[str, Counter[str]] = {}
     for prompt, count in counts.items():
         for attempt in images.first(prompt, count):
@@ -146,7 +146,7 @@ def _most_frequent(reasons: Counter[str]) -> dict[str, int]:
 
 
 def _unknown_to_encoders(scored: ScoredTask) -> dict[str, dict[str, int]]:
-    """Return a count of images that each encoder could not embed, under the status 'unknown'."""
+    """Return how many images each encoder could not embed, under the status 'unknown'."""
     counts = {
         f"{name} cannot embed it": result.excluded[UNKNOWN]
         for name, result in scored.by_encoder.items()
@@ -157,7 +157,7 @@ def _unknown_to_encoders(scored: ScoredTask) -> dict[str, dict[str, int]]:
 
 @dataclass(slots=True)
 class _Alikeness:
-    """Agreement of a task's images with their prompts and their diversity, by encoder."""
+    """How well a task's images agree with their prompts, and how diverse they are, by encoder."""
 
     alignment: dict[str, list[TextImageAlignment]] = field(default_factory=dict)
     diversity: dict[str, list[Diversity]] = field(default_factory=dict)
@@ -170,7 +170,7 @@ def _alikeness(
     encoders: Mapping[str, EvidenceStore],
     level: float,
 ) -> _Alikeness:
-    """Return how far images agree with their prompts and differ, over a task and by group."""
+    """Return how well images agree with their prompts and how diverse they are, by encoder."""
     alikeness = _Alikeness()
     for name, encoder in encoders.items():
         if not encoder.embeds_images:

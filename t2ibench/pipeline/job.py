@@ -37,7 +37,7 @@ from t2ibench.store.images import Attempt, ImageStore
 
 
 class Job:
-    """A run in progress.
+    """A run in progress, which hands out missing work and stores the results.
 
     Attributes:
         missing: What the run still lacks.
@@ -73,22 +73,22 @@ class Job:
 
     @property
     def stopped(self) -> dict[str, str]:
-        """Return the reason for each encoder or judge that was stopped during this run."""
+        """Why each encoder or judge was stopped during this run, keyed by name."""
         return self.missing.stopped
 
     @property
     def failures(self) -> GenerationFailures:
-        """Return the number and the reasons of failed images in this call."""
+        """How many images failed in this call, and why."""
         return GenerationFailures(
             self.attempts, self.not_generated, self._black_prompts
         )
 
     def item(self, stage: Stage, number: int) -> WorkItem | None:
-        """Return a work item with the missing work of one part of a stage; None if complete."""
+        """Return the missing work of part `number` of a stage as a work item; None if complete."""
         return self.missing.item(stage, number)
 
     def store(self, result: WorkResult) -> int:
-        """Store the result of a work item; return its number of images, texts or questions."""
+        """Store a work item's result; return how many images, texts or questions it covers."""
         if isinstance(result, GeneratedBatch):
             return self._store_images(result)
         if isinstance(result, AskReport):
@@ -166,22 +166,22 @@ class Job:
         self.damaged += damaged
 
     def settle(self) -> None:
-        """Record the cost since the last call, and limit the generator to what is left."""
+        """Record what images cost since the last call, and limit the generator to what remains."""
         context = self.context
         settle(context.folder, self.models.generator, context.settings.max_cost)
 
     def check_generated(self) -> None:
-        """Raise an error if a short run had only failures, as a longer run does earlier."""
+        """Raise an error if every attempted image failed, unless the run tolerates failures."""
         if not self._is_lenient() and not self.has_images():
             self.failures.check_all_images()
 
     def _is_lenient(self) -> bool:
-        """Return whether the run tolerates failures: by user setting, or for a folder of files."""
+        """Return whether failures are tolerated: with --allow-missing, or for existing images."""
         settings = self.context.settings
         return settings.allow_missing or self.models.reads_existing_images(settings)
 
     def is_unfinished(self) -> bool:
-        """Return whether an image of the plan lacks an outcome or its file."""
+        """Return whether any image of the plan has no outcome or no file."""
         images = self.images
         return images is not None and not all(
             images.is_done(request.key) for request in self.context.plan.requests
@@ -206,7 +206,7 @@ def _differ(before: Attempt, now: Attempt) -> bool:
 
 
 def store_images(files: Sequence[GeneratedFile], store: ImageStore) -> list[Attempt]:
-    """Write the files of images, then their rows: a row without its file never exists."""
+    """Write image files, then their rows, and return these; no row is without its file."""
     attempts: list[Attempt] = []
     hashes: dict[str, Float32Array] = {}
     failure: T2IBenchError | None = None

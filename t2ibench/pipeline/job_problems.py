@@ -45,7 +45,7 @@ def check_looked_up(job: Job, warn: Callable[[str], None]) -> None:
 
 
 def _unanswered_lines(job: Job) -> Iterator[str]:
-    """Return lines on questions without an answer, and on answers that are no class.
+    """Yield lines on questions without an answer, and on answers that are no class.
 
     Results say what a file of answers answers, question by question.
     """
@@ -60,7 +60,7 @@ def _unanswered_lines(job: Job) -> Iterator[str]:
 
 
 def _unclassified_lines(judge: str, unread: Mapping[str, int]) -> Iterator[str]:
-    """Return lines on free-text answers that match no class and count as unknown."""
+    """Yield lines on free-text answers that match no class and count as unknown."""
     most_frequent = sorted(unread.items(), key=lambda item: (-item[1], item[0]))
     for words, count in most_frequent[:_EXAMPLES]:
         verb = "answer counts" if count == 1 else "answers count"
@@ -68,7 +68,7 @@ def _unclassified_lines(judge: str, unread: Mapping[str, int]) -> Iterator[str]:
 
 
 def _not_embedded_lines(job: Job) -> Iterator[str]:
-    """Return lines on images that an encoder could not embed."""
+    """Yield lines on images that an encoder could not embed."""
     controls = {store.name for store in job.stores.controls.values()}
     for name, reasons in job.unread.items():
         if name in controls:
@@ -83,7 +83,7 @@ def _not_embedded_lines(job: Job) -> Iterator[str]:
 
 
 def _unread_prompts_line(job: Job) -> str | None:
-    """Return a line on prompts that the model truncated, or None."""
+    """Return a line on prompts that the model truncated; None if there are none."""
     images = job.images
     generator = job.context.record.generator
     if images is None or generator is None:

@@ -29,7 +29,7 @@ _Part = list[tuple[Query, Answer]]
 def unanswered(
     questions: Iterable[ImageQuestions], store: AnswerStore
 ) -> list[tuple[StoredImage, list[Question]]]:
-    """Return each distinct image with its unanswered questions."""
+    """Return each distinct image that has unanswered questions, with these questions."""
     seen: set[tuple[str, Question]] = set()
     waiting = []
     for image, asked in questions:
@@ -52,7 +52,7 @@ def answered(
     streak: int = 0,
     stopping: Callable[[], bool] = never,
 ) -> Generator[AskReport, None, None]:
-    """Ask a judge about images, and yield each part of its answers as soon as it is available."""
+    """Ask a judge about images, and yield a report on each part of its answers as it comes."""
     unread = AskReport()
     # A file without an answer to an image has not failed.
     gaps = isinstance(judge, LooksUp)
@@ -79,7 +79,7 @@ def answered(
 
 
 def _report(part: _Part, streak: int) -> AskReport:
-    """Return a report on a judge's answers: those to store, and reasons for missing ones."""
+    """Return a report on a judge's answers: those to store, and why others are missing."""
     report = AskReport(questions=len(part), streak=streak)
     for query, given in part:
         answer = in_its_classes(given, query.classes)
@@ -101,7 +101,7 @@ def _report(part: _Part, streak: int) -> AskReport:
 
 
 def _parts(judge: Judge, queries: Sequence[Query]) -> Generator[_Part, None, None]:
-    """Yield a judge's answers, one by one or as a whole batch."""
+    """Yield queries with a judge's answers, in parts as they come, or as a whole batch."""
     left = dict(enumerate(queries))
     with failing("it failed with"):
         if isinstance(judge, AnswersInParts):
@@ -118,7 +118,7 @@ def _parts(judge: Judge, queries: Sequence[Query]) -> Generator[_Part, None, Non
 
 
 def _taken(left: dict[int, Query], pairs: Iterable[tuple[int, Answer]]) -> _Part:
-    """Return queries with their answers; a query is taken off the list once it is answered."""
+    """Return queries with their answers, and remove these queries from `left`."""
     return [
         (left.pop(number), _checked(answer))
         for number, answer in pairs

@@ -121,7 +121,7 @@ def _opened(
 def _merged_parts(
     sources: Sequence[RunFolder], target: RunRecord, missing: MissingParts
 ) -> MergedParts | None:
-    """Return the record of the parts that the folder was merged from."""
+    """Return the record of the parts from which a folder is merged; None if there are none."""
     if not missing.count:
         return target.merged
     merged = MergedParts(count=missing.count, missing=missing.not_given)
@@ -147,7 +147,7 @@ def _history(folders: Sequence[RunFolder]) -> list[HistoryEntry]:
 
 
 def _copy(part: RunFolder, folder: RunFolder) -> None:
-    """Copy the content of a part that the target run lacks."""
+    """Copy the content of a part that the target folder does not have yet."""
     for table in _ROWS:
         folder.database.write(table, part.database.read_checked(table), keep=True)
     _copy_attempts(part, folder)
@@ -196,7 +196,7 @@ def _copy_attempts(part: RunFolder, folder: RunFolder) -> None:
 def _by_image(
     rows: Iterable[tuple[Any, ...]],
 ) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
-    """Group rows of attempts by generator, prompt and image number."""
+    """Return rows of attempts, grouped by generator, prompt and image index."""
     images: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
     for row in rows:
         images.setdefault(row[:_TRY], []).append(row)
@@ -204,7 +204,7 @@ def _by_image(
 
 
 def _best(attempts: Iterable[tuple[Any, ...]]) -> int:
-    """Return the rank of the best status among the attempts at one image."""
+    """Return the rank of the best status among the attempts at one image; higher is better."""
     return max(RANK.get(row[_STATUS], -1) for row in attempts)
 
 

@@ -17,7 +17,7 @@ from t2ibench.pipeline.stored_evidence import StoredEvidence
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """The result of one task by each encoder or judge.
+    """The results of one task, keyed by encoder or judge, and who has no evidence about it.
 
     Attributes:
         results: Name to result; one that lacks evidence gives that as the reason.
@@ -61,7 +61,7 @@ class Readers:
 
     @property
     def present(self) -> dict[str, MethodResult]:
-        """Return the results of the encoders or judges that have evidence, which enter the mean."""
+        """The results of the encoders or judges that have evidence, which enter the mean."""
         return {
             name: result
             for name, result in self.results.items()

@@ -35,7 +35,7 @@ Stage = Literal["generate", "texts", "embed", "ask"]
 
 @dataclass(frozen=True, slots=True)
 class ObservationStores:
-    """The stores of embeddings and answers.
+    """The stores of a run's embeddings and answers.
 
     Attributes:
         encoders: The embeddings of each encoder.
@@ -71,7 +71,7 @@ class ObservationStores:
 
     @property
     def embeddings(self) -> list[EvidenceStore]:
-        """Return the embedding stores of encoders and controls."""
+        """The embedding stores of encoders and controls."""
         return [*self.encoders, *self.controls.values()]
 
 
@@ -98,7 +98,7 @@ class MissingWork:
     streaks: dict[str, int] = field(default_factory=dict)
 
     def item(self, stage: Stage, number: int) -> WorkItem | None:
-        """Return the missing work of one part of a stage; None if the part is complete.
+        """Return the missing work of part `number` of a stage; None if the part is complete.
 
         Parts are shards of the plan, one for each judge where judges are asked; or encoders, where
         texts are embedded.
@@ -114,7 +114,7 @@ class MissingWork:
         return self._images_to_generate(number)
 
     def left(self, stage: Stage) -> dict[int, int]:
-        """Return the number of missing images, texts or questions by incomplete part of a stage."""
+        """Return how many items each incomplete part of a stage still needs, keyed by part."""
         if stage == "texts":
             count = len(self._texts_by_store())
         elif stage == "ask":
@@ -125,18 +125,18 @@ class MissingWork:
         return {number: size for number, size in sizes.items() if size}
 
     def pending(self, stage: Stage) -> int:
-        """Return the number of missing images, texts or questions in a stage."""
+        """Return how many images, texts or questions are missing in a stage."""
         return sum(self.left(stage).values())
 
     def questions(self, shard: int) -> Iterator[tuple[StoredImage, list[Question]]]:
-        """Return the questions for judges about the images of a shard."""
+        """Yield each image of a shard with the questions that judges are asked about it."""
         for image in self._stored_images(shard):
             wanted = self.plan.questions_about(image.key)
             if wanted:
                 yield image, wanted
 
     def all_questions(self) -> Iterator[tuple[StoredImage, list[Question]]]:
-        """Return the questions for judges about all images."""
+        """Yield each image with the questions that judges are asked about it."""
         for shard in range(self.plan.n_shards):
             yield from self.questions(shard)
 
@@ -150,7 +150,7 @@ class MissingWork:
         )
 
     def _texts_by_store(self) -> list[tuple[EvidenceStore, Sequence[str]]]:
-        """Return the texts of the plan that each encoder and each control embeds."""
+        """Return the store of each encoder and each control with the texts that it embeds."""
         texts: list[tuple[EvidenceStore, Sequence[str]]] = []
         for store in self.stores.encoders:
             texts.append((store, self.plan.texts_for(store.embeds_images)))
@@ -208,7 +208,7 @@ class MissingWork:
         ]
 
     def _stored_images(self, shard: int) -> Iterator[StoredImage]:
-        """Return the images of a shard that exist and are readable.
+        """Yield the images of a shard that exist and are readable.
 
         One file may belong to several prompts: each asks its own questions.
         """
@@ -229,7 +229,7 @@ class MissingWork:
         return ImagesToGenerate(tuple(requests)) if requests else None
 
     def _not_generated(self, shard: int) -> list[ImageRequest]:
-        """Return a shard's images without an outcome, and images whose deleted file is needed.
+        """Return a shard's requests for images without an outcome, or whose file is needed again.
 
         Scores need the hash of an image alone. Its pixels are needed by an encoder or a judge that
         has not seen them yet, and by a run that only generates.
@@ -256,7 +256,7 @@ class MissingWork:
 
 
 def _size(item: WorkItem | None) -> int:
-    """Return the number of images, texts or questions in a work item."""
+    """Return how many images, texts or questions a work item has."""
     if isinstance(item, ImagesToGenerate):
         return len(item.requests)
     if isinstance(item, ImagesToEmbed):

@@ -91,7 +91,7 @@ def check_split(sources: Sequence[RunFolder], target: RunFolder | None) -> None:
 def missing_parts(
     sources: Sequence[RunFolder], target: RunFolder | None
 ) -> MissingParts:
-    """Return the parts of the whole run that neither the sources nor the target contain."""
+    """Return which parts and images of a run neither the sources nor the target contain."""
     folders = [*sources, *([target] if target else [])]
     plan = stored_plan(folders[0])
     counts = [_count(folder.record) for folder in folders]
@@ -121,7 +121,7 @@ def missing_parts(
 
 
 def _parts_by_number(sources: Sequence[RunFolder]) -> dict[int, RunFolder]:
-    """Return the folders of parts by their number I in I/N."""
+    """Return the folders of parts, keyed by their number I in --shard I/N."""
     by_number: dict[int, RunFolder] = {}
     for source in sources:
         if source.record.part is not None:
@@ -140,7 +140,7 @@ def _stores_of(
 
 
 def _may_have(folders: Sequence[RunFolder], number: int) -> bool:
-    """Return whether a whole or merged run may contain the images of a part."""
+    """Return whether a run that is not split, or a merged one, may have the images of a part."""
     records = [folder.record for folder in folders]
     return any(_is_whole(record) or _covers(record, number) for record in records)
 
@@ -173,7 +173,7 @@ def refusal(missing: MissingParts, first: RunFolder) -> T2IBenchError:
 
 
 def _command(record: RunRecord, number: int | None, count: int) -> str:
-    """Return the command that creates a part or the whole run; "" if there is none."""
+    """Return the command that creates a part or the whole run; "" if it used Python objects."""
     if record.from_objects:
         return ""
     words = record.settings.model_copy(update={"shard": None}).command()
@@ -207,7 +207,7 @@ def _covers(record: RunRecord, number: int) -> bool:
 
 
 def _failures_are_accepted(folders: Sequence[RunFolder]) -> bool:
-    """Return whether all finished runs were allowed to continue without failing images."""
+    """Return whether all runs are complete and were allowed to go on without failed images."""
     records = [folder.record for folder in folders]
     return all(
         record.settings.allow_missing and record.status == "complete"
@@ -216,7 +216,7 @@ def _failures_are_accepted(folders: Sequence[RunFolder]) -> bool:
 
 
 def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
-    """Return what an existing part still lacks, as text; "" if it is finished."""
+    """Return a text on what an existing part still misses; "" if it is finished."""
     if folder is not None and _failures_are_accepted([folder]):
         return ""
     if images:
@@ -233,7 +233,7 @@ def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
 def _images_missing(
     requests: Sequence[ImageRequest], stores: Sequence[ImageStore]
 ) -> int:
-    """Return the number of images without an outcome in any store; failures do not count."""
+    """Return how many requested images have no outcome in any store, or only a failure."""
     return sum(
         not any(_has_outcome(store, request) for store in stores)
         for request in requests

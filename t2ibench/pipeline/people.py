@@ -72,7 +72,10 @@ def asked_questions(
     judges: Mapping[str, AnswerStore],
     labels: Votes | None,
 ) -> list[AskedQuestion]:
-    """Return which of a task's questions people answered, by files of answers or labels."""
+    """Return about how many images people answered each question of a task.
+
+    Their answers are in files of answers, or are labels.
+    """
     files = {
         person_of(name): store
         for name, store in judges.items()
@@ -102,7 +105,7 @@ def asked_questions(
 def _who_answered(
     files: Mapping[str, AnswerStore], image: str, question: str, classes: Sequence[str]
 ) -> list[str]:
-    """Return the people whose file of answers answers a question about an image."""
+    """Return the names of people whose file answers a question about an image."""
     return [
         name
         for name, answers in files.items()
@@ -111,7 +114,7 @@ def _who_answered(
 
 
 def _count(question: AskedQuestion, people: Sequence[str]) -> None:
-    """Count an image of a question, and the people who answered about it."""
+    """Add one image to a question's counts, and the people who answered about it."""
     question.images += 1
     question.answered += bool(people)
     for name in people:

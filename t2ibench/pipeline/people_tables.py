@@ -36,7 +36,7 @@ def rewriter_arguments(settings: RunSettings) -> dict[str, str]:
 
 
 def check_used(settings: RunSettings) -> None:
-    """Raise an error if nothing in a run uses --columns and --pattern."""
+    """Raise an error if --columns or --pattern is given and nothing in the run uses it."""
     if settings.pattern is not None and not (settings.model or "").startswith(_FOLDER):
         raise T2IBenchError(
             "--pattern is how names of files give prompts, and goes with --model folder:DIR.",

@@ -38,12 +38,12 @@ class Plan:
 
     @cached_property
     def prompts(self) -> dict[str, int]:
-        """Return how many images of each prompt the plan requires."""
+        """How many images of each prompt the plan requires."""
         return Counter(request.prompt for request in self.requests)
 
     @cached_property
     def controlled(self) -> dict[str, int]:
-        """Return how many images of each prompt an untrained control embeds.
+        """How many images of each prompt an untrained control embeds.
 
         Those of tasks that judges answer for are not among them.
         """
@@ -55,7 +55,7 @@ class Plan:
 
     @cached_property
     def controlled_texts(self) -> tuple[str, ...]:
-        """Return the texts that an untrained control also embeds, sorted."""
+        """The texts that an untrained control also embeds, sorted."""
         read = [
             required.texts for required in self.needs.values() if not required.questions
         ]
@@ -63,7 +63,7 @@ class Plan:
 
     @cached_property
     def prompt_texts(self) -> tuple[str, ...]:
-        """Return prompts that are embedded only to measure agreement with their images, sorted.
+        """The prompts that are embedded only to compare them with their images, sorted.
 
         A run embeds them with its texts, but no score needs them, so that runs made before are
         complete without.
@@ -71,7 +71,7 @@ class Plan:
         return tuple(sorted(self.embedded.keys() - set(self.texts)))
 
     def texts_for(self, embeds_images: bool) -> tuple[str, ...]:
-        """Return the texts that an encoder embeds; with prompts if it embeds images, too."""
+        """Return the texts that an encoder embeds; with prompts, too, if it embeds images."""
         return (*self.texts, *self.prompt_texts) if embeds_images else self.texts
 
     def questions_about(self, image: ImageKey) -> list[Question]:
@@ -80,22 +80,22 @@ class Plan:
         return [question for question, count in counts.items() if image.index < count]
 
     def image_of_each_prompt(self) -> Iterator[ImageKey]:
-        """Return an image of each prompt, such as for storing the prompts."""
+        """Return an iterator of one image's key for each prompt, for storing the prompts."""
         return (key for prompt in self.prompts for key in first_images(prompt, 1))
 
     @property
     def needs_encoder(self) -> bool:
-        """Return whether any task of the plan needs an embedding."""
+        """Whether any task of the plan needs an embedding."""
         return bool(self.texts or self.embedded)
 
     @property
     def is_judged(self) -> bool:
-        """Return whether answers decide the score of any task, not only what enters it."""
+        """Whether answers decide the score of any task, not only which images enter it."""
         return any(required.questions for required in self.needs.values())
 
     @property
     def n_questions(self) -> int:
-        """Return the number of answers required from each judge."""
+        """The number of answers required from each judge."""
         return sum(
             min(images, count)
             for prompt, images in self.prompts.items()
@@ -104,13 +104,13 @@ class Plan:
 
     @property
     def shard_size(self) -> int:
-        """Return the number of images in a shard, which depends only on the plan."""
+        """The number of images in a shard, which depends only on the plan."""
         steps = -(-len(self.requests) // (_SHARDS * SMALLEST_SHARD))
         return min(max(steps, 1) * SMALLEST_SHARD, LARGEST_SHARD)
 
     @property
     def n_shards(self) -> int:
-        """Return the number of shards, which depends only on the plan."""
+        """The number of shards, which depends only on the plan."""
         return -(-len(self.requests) // self.shard_size)
 
     def shard(self, number: int) -> Sequence[ImageRequest]:
@@ -119,22 +119,22 @@ class Plan:
 
 
 def first_images(prompt: str, count: int) -> Iterator[ImageKey]:
-    """Return the identities of a prompt's first images, whether or not a plan needs them."""
+    """Return an iterator of the keys of a prompt's first `count` images."""
     return (ImageKey.of(prompt, index) for index in range(count))
 
 
 def is_counted(image: ImageKey, counts: Mapping[str, int]) -> bool:
-    """Return whether an image is among the first of its prompt, given a count for each prompt."""
+    """Return whether an image's index is below the number that `counts` has for its prompt."""
     return image.index < counts.get(image.prompt, 0)
 
 
 def part_of(plan: Plan, number: int, count: int) -> Plan:
-    """Return the images of one of several parts of a plan; a prompt's images stay together."""
+    """Return the plan with the images of part `number` of `count`; no prompt is divided."""
     return replace(plan, requests=tuple(requests_by_part(plan, count).get(number, ())))
 
 
 def requests_by_part(plan: Plan, count: int) -> dict[int, list[ImageRequest]]:
-    """Return the image requests of every non-empty part of a plan, numbered from 1."""
+    """Return the image requests of every non-empty part of a plan, keyed by number from 1."""
     parts: dict[int, list[ImageRequest]] = {}
     numbers: dict[str, int] = {}
     for request in plan.requests:
@@ -160,7 +160,7 @@ def every_prompt_first(plan: Plan) -> Plan:
 
 
 def images_at(plan: Plan, times: Mapping[str, float]) -> int:
-    """Return the number of distinct images if each task gets its own multiple of its images."""
+    """Return how many distinct images are needed if each task has its own multiple of images."""
     most: Counter[str] = Counter()
     for task in plan.tasks:
         settings = plan.settings.model_copy(update={"times": times[task.id]})

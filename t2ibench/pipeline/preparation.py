@@ -135,7 +135,7 @@ def prepare(
 def prepare_round(
     context: RunContext, adapters: PythonAdapters, tasks: tuple[str, ...], times: float
 ) -> tuple[RunContext, Models]:
-    """Plan another round of a run, for some of its tasks with other numbers of images."""
+    """Plan another round of a run for some of its tasks, with `times` the usual images."""
     settings = context.settings.model_copy(update={"tasks": tasks, "times": times})
     later, models = prepare(settings, adapters, context.call)
     all_tasks = [task.id for task in context.plan.tasks]
@@ -143,7 +143,7 @@ def prepare_round(
 
 
 def _create_models(settings: RunSettings, adapters: PythonAdapters) -> Models:
-    """Create the generator and the rewriter of a run; their weights are loaded later."""
+    """Return a run's generator and rewriter, created without loading their weights."""
     generator = create_model(settings, adapters)
     rewriter = create_rewriting(settings, adapters.rewriter, generator)
     if rewriter is not None and generator is not None:
@@ -176,7 +176,7 @@ def _check_feasible(
 def _recover_generator_record(
     folder: RunFolder, generator: Generator | None
 ) -> list[str]:
-    """Recover a lost generator record from results.json; return lines for the user."""
+    """Recover a missing generator record from results.json; return lines for the user."""
     results, lines = stored_results(folder)
     if results is None or folder.record.generator is not None:
         return lines
@@ -189,7 +189,7 @@ def _recover_generator_record(
 
 
 def _read_check(path: Path) -> JudgeCheck:
-    """Return a judge's validation on labelled images, read from its file."""
+    """Return a judge check (how often the judge errs on labelled images), read from a file."""
     with reading(path, _WRITTEN):
         text = path.read_text(encoding="utf-8")
     try:
@@ -240,7 +240,7 @@ def _generator_info(generator: Generator) -> GeneratorInfo:
 def _needs(
     tasks: Sequence[LoadedTask], measurement: Settings
 ) -> tuple[dict[str, Needs], dict[str, str]]:
-    """Return each task's needs, and errors of tasks whose method cannot determine them."""
+    """Return each task's needs, and why the method of others failed to determine them."""
     needs_of: dict[str, Needs] = {}
     defects: dict[str, str] = {}
     for task in tasks:
@@ -256,7 +256,7 @@ def _needs(
 
 
 def create_model(settings: RunSettings, adapters: PythonAdapters) -> Generator | None:
-    """Create the generator of a run; its weights are loaded when it first generates."""
+    """Return a run's generator, created without loading its weights; None if none is named."""
     if adapters.generator is not None:
         if settings.model_args:
             raise T2IBenchError(
@@ -277,7 +277,7 @@ def create_model(settings: RunSettings, adapters: PythonAdapters) -> Generator |
 
 
 def with_default_observers(settings: RunSettings) -> RunSettings:
-    """Return settings with encoders named, and with the judges that were given or that come along.
+    """Return settings with the encoder named, and any judge that comes with the model.
 
     A part of a run has no scores.
     """
@@ -297,7 +297,7 @@ def with_default_observers(settings: RunSettings) -> RunSettings:
 
 
 def with_judge_for(settings: RunSettings, plan: Plan) -> RunSettings:
-    """Return settings with the default judge where a task is scored by answers and none is named.
+    """Return settings with the default judge if answers score a task and no judge is named.
 
     Checks of guided images alone load no judge: it is gigabytes, and the task has a score without.
     """
@@ -307,7 +307,7 @@ def with_judge_for(settings: RunSettings, plan: Plan) -> RunSettings:
 
 
 def _measurement(settings: RunSettings) -> Settings:
-    """Return a run's measurement settings, with the model's own number of images as default."""
+    """Return a run's measurement settings, with the model's own default numbers of images."""
     measurement = Settings.of(settings)
     images, guided = default_images(settings.model)
     if settings.images_per_prompt or not images:

@@ -39,7 +39,7 @@ class Reporter(Notices, Protocol):
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in words.
+    """Return a duration in words, such as '10 minutes'.
 
     Examples:
         >>> duration(1.2), duration(59.6), duration(600), duration(5400)
@@ -102,7 +102,7 @@ class ConsoleReporter:
 
     @contextmanager
     def opening(self, text: str) -> Iterator[None]:
-        """Write a line unless something else is written within two seconds."""
+        """Write `text` unless something else is written within two seconds."""
         self._silence = threading.Timer(_SILENCE, self.say, [text])
         self._silence.daemon = True
         self._silence.start()

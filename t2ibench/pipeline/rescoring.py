@@ -29,7 +29,7 @@ from t2ibench.tasks.run_tasks import with_stored
 
 
 def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
-    """Score the latest run of a folder from stored evidence, and write the results.
+    """Rescore a folder's latest run; return its results, and whether they are complete.
 
     A task whose evidence is gone keeps the better result that results.json has.
     """
@@ -121,7 +121,7 @@ def _stores_of(folder: RunFolder) -> Stores:
 
 
 def _record_people(folder: RunFolder, scored: Iterable[TaskScored]) -> None:
-    """Record people as judges exactly if their labels answered for a task."""
+    """Record people as judges of a run exactly if their labels answered for a task."""
     recorded = folder.record.judges
     judges = {
         name: digest
@@ -137,7 +137,7 @@ def _record_people(folder: RunFolder, scored: Iterable[TaskScored]) -> None:
 
 
 def _people(database: Database) -> dict[str, AnswerStore]:
-    """Return the majority answers of people as stores of judges' answers."""
+    """Return people's majority answers as an answer store, keyed by the people's names."""
     labels = LabelStore(database)
     every = labels.all()
     if not every:

@@ -72,12 +72,12 @@ def create_rewriting(
 
 
 def info_of(generator: object) -> RewriterInfo | None:
-    """Return the description of the rewriter in front of a generator, or None."""
+    """Return the description of the rewriter in front of a generator; None if it has none."""
     return generator.info if isinstance(generator, Rewritten) else None
 
 
 def open_rewritings(generator: object, database: Database) -> None:
-    """Connect a generator behind a rewriter to the stored rewritings."""
+    """Give a generator that is behind a rewriter access to the stored rewritings."""
     if isinstance(generator, Rewritten):
         generator.rewritings = RewriteStore(database, generator.info.fingerprint)
 
@@ -91,7 +91,7 @@ def check_rewriter(rewriter: Rewriter | None, plan: Plan) -> None:
 def to_rewrite(
     plan: Plan, images: ImageStore | None, generator: Generator | None
 ) -> list[RewriteRequest]:
-    """Return requests for the rewritings that missing images need and that are not stored."""
+    """Return requests for rewritings that missing images need and that are not stored yet."""
     if not isinstance(generator, Rewritten) or images is None:
         return []
     store = generator.rewritings
@@ -108,7 +108,7 @@ def to_rewrite(
 def requests_of(
     requests: Sequence[ImageRequest], per: Per, seed: int
 ) -> list[RewriteRequest]:
-    """Return requests for the rewritings that images need: one for each image, or each prompt."""
+    """Return the rewriting requests for images: one for each image, or one for each prompt."""
     if per == "image":
         return [
             RewriteRequest(request.prompt, request.index, request.seed)
@@ -175,7 +175,7 @@ def _rewrite(
 def parts_of(
     todo: Sequence[RewriteRequest], rewriter: Rewriter
 ) -> Iterator[list[tuple[int, Rewriting]]]:
-    """Yield the rewritings of prompts, in parts as they are ready."""
+    """Yield rewritings with the indexes of their requests, in parts as they are ready."""
     waiting = set(range(len(todo)))
     with failing(f"The rewriter '{rewriter.name}' failed with"):
         if isinstance(rewriter, RewritesInParts):

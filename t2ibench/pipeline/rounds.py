@@ -80,7 +80,7 @@ def until_precise(
     *,
     most_images: int | None = None,
 ) -> Precision:
-    """Repeat a run with more images until its intervals are narrow enough."""
+    """Repeat a run with more images until its intervals are at most `width` wide."""
     tasks = _first_rounds(context, most_images)
     first_times = context.settings.times
     precision = Precision(execute(context, models, reporter))
@@ -113,7 +113,7 @@ def until_precise(
 def _conclude(
     precision: Precision, tasks: Mapping[str, _TaskRounds], context: RunContext
 ) -> None:
-    """Add a line for each task on its precision, and the total numbers of images."""
+    """Add a line on the precision of each task, and the total numbers of images."""
     for task in tasks.values():
         task.precise = task.precise and task.end is not None
         precision.lines.append(f"{task.loaded.id}: {task.end or 'no more rounds'}")
@@ -127,7 +127,7 @@ def _conclude(
 def _first_rounds(
     context: RunContext, most_images: int | None
 ) -> dict[str, _TaskRounds]:
-    """Return the initial state of every task before its first round."""
+    """Return the state of every task before its first round, keyed by task."""
     times = context.settings.times
     tasks = {}
     for task in context.plan.tasks:
@@ -188,7 +188,10 @@ def _reason_to_stop(
 def _times_needed(
     scored: TaskScored, prompts: set[str], effect: float, width: float
 ) -> float | None:
-    """Return the multiple of images with which the interval is narrow enough; None if none is."""
+    """Return by what factor a task's images must grow until its interval is narrow enough.
+
+    None if no multiple is enough.
+    """
     result = scored.result
     headline = stored_headline(result, scored.paired.headline)
     forecast = forecaster(headline, headline.question, prompts, result.settings.level)

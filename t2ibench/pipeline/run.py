@@ -77,7 +77,7 @@ _TITLES: dict[Stage, tuple[str, str]] = {
 
 
 def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
-    """Generate, embed, ask and score missing work, and write the results.
+    """Do the missing work of a run (generate, embed, ask, score), and write the results.
 
     With `generate_only` it stops after the images, with `no_score` after the answers.
     """
@@ -172,7 +172,7 @@ def _generation(job: Job, executor: Executor, reporter: Reporter) -> Iterator[Ex
 
 @contextmanager
 def _cost_limit_explained(context: RunContext) -> Iterator[None]:
-    """Add to a --max-cost error how many images exist and how to score them."""
+    """Add to a --max-cost error in this context how many images exist, and how to score them."""
     try:
         yield
     except CostLimitError as error:
@@ -182,7 +182,7 @@ def _cost_limit_explained(context: RunContext) -> Iterator[None]:
 
 
 def _how_to_score(context: RunContext) -> str:
-    """Return the number of existing images, and the command that scores them."""
+    """Return a sentence with the number of existing images and the command that scores them."""
     images, plan = context.images, context.plan
     assert images is not None
     done = [request for request in plan.requests if images.is_done(request.key)]
@@ -242,7 +242,7 @@ def _check_only_generated(job: Job, outcome: Outcome) -> None:
 
 
 def _check_access(job: Job) -> None:
-    """Check access to judges before images are generated for them."""
+    """Raise an error, before images are generated, if a judge that is needed has no access."""
     for judge in job.observers.judges:
         if not isinstance(judge, ChecksAccess):
             continue
@@ -276,7 +276,7 @@ def _check_image_encoders(
 
 
 def _check_names(observers: Observers) -> None:
-    """Check that encoders and judges have unique names, which identify their results."""
+    """Raise an error unless encoders and judges have unique names, which identify results."""
     encoders = [*observers.encoders, *observers.controls.values()]
     for kind, models in (("encoder", encoders), ("judge", observers.judges)):
         for name, count in Counter(model.name for model in models).items():
@@ -288,7 +288,7 @@ def _check_names(observers: Observers) -> None:
 
 
 def mixed_libraries(context: RunContext) -> str | None:
-    """Return a line on images made with other library versions, or None."""
+    """Return a warning if stored images were made with other library versions; else None."""
     record = context.record.generator
     if record is None or not record.libraries:
         return None
@@ -338,7 +338,7 @@ def _score(job: Job, reporter: Reporter, outcome: Outcome) -> None:
 
 
 def _check_judge_checks(context: RunContext, reporter: Reporter) -> None:
-    """Warn of judge validations for judges that this run does not use."""
+    """Warn of judge checks that are about judges that this run does not use."""
     judges = context.record.judges
     for check in context.judge_checks:
         if judges.get(check.judge) == check.fingerprint:

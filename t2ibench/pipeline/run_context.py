@@ -49,22 +49,22 @@ class RunContext:
 
     @property
     def record(self) -> RunRecord:
-        """Return the current record in the run folder."""
+        """The current record in the run folder."""
         return self.folder.record
 
     @property
     def short_of_images(self) -> Mapping[str, tuple[int, int]]:
-        """Return prompts with too few images: available and required numbers."""
+        """How many images are available and needed, for each prompt that has too few."""
         return self.feasibility.short_of_images
 
     @property
     def notices(self) -> list[str]:
-        """Return warnings before the run starts, and the tasks that are not run."""
+        """Warnings before the run starts, and lines on tasks that are not run."""
         return [*self.warnings, *exclusions(self.plan, self.feasibility.skipped)]
 
     @contextmanager
     def exclusive(self, notices: Notices) -> Iterator[None]:
-        """Lock the run folder against other commands; wait if another holds the lock."""
+        """Lock the run folder against other commands inside this context, waiting if necessary."""
         with locked(self.folder.path, notices=notices):
             self.folder.database.begin_run()
             try:
@@ -78,7 +78,7 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class PythonAdapters:
-    """Adapters that were given as Python objects; encoders and judges by name."""
+    """Adapters that were given as Python objects; encoders and judges are keyed by name."""
 
     generator: Generator | None = None
     encoders: Mapping[str, Encoder] = field(default_factory=dict)
@@ -107,12 +107,12 @@ class Models:
 
     @property
     def notes(self) -> Sequence[str]:
-        """Return notes on how the generator's files were read."""
+        """Notes on how the generator's files were read."""
         return self.generator.notes if isinstance(self.generator, HasNotes) else ()
 
     @property
     def is_generator_an_object(self) -> bool:
-        """Return whether the generator was given as a Python object."""
+        """Whether the generator was given as a Python object."""
         return self.adapters.generator is not None
 
     def reads_existing_images(self, settings: RunSettings) -> bool:

@@ -113,14 +113,14 @@ class _Digest:
                 self.add(text, encoder.checksum("texts", text_key(text)))
 
     def add_judges(self, stores: Stores) -> None:
-        """Add the judges and their validations to the digest."""
+        """Add the judges and their judge checks to the digest."""
         for judge in (*stores.judges.values(), *stores.people.values()):
             check = stores.check_of(judge)
             content = None if check is None else check.model_dump(mode="json")
             self.add("judge", judge.name, judge.fingerprint, content)
 
     def add_images(self, needs: Needs, stores: Stores) -> dict[str, list[str]]:
-        """Add images and their embeddings to the digest; return file hashes by prompt."""
+        """Add images and their embeddings to the digest; return file hashes, keyed by prompt."""
         hashes: dict[str, list[str]] = {}
         for prompt, count in needs.images_by_prompt.items():
             attempts: list[Attempt | None] = [None] * count
@@ -138,7 +138,7 @@ class _Digest:
         return hashes
 
     def _add_readings(self, attempts: Iterable[Attempt | None], stores: Stores) -> None:
-        """Add to the digest how much of prompts and texts was read."""
+        """Add to the digest how much of truncated prompts the text encoders read."""
         texts = {
             attempt.revised_prompt or attempt.prompt
             for attempt in attempts
@@ -170,7 +170,7 @@ def _encoders(stores: Stores) -> list[EvidenceStore]:
 
 
 def _state_of(attempt: Attempt | None) -> tuple[str | None, ...] | None:
-    """Return status, hash, file and reason of an image, which scores and results depend on."""
+    """Return an image's status, hash, file and reason, on which scores depend; None if missing."""
     if attempt is None:
         return None
     return attempt.status, attempt.sha256, attempt.file, attempt.reason
@@ -203,7 +203,7 @@ class ScoreCache:
         self._reuse = reuse
 
     def read(self, task: str, inputs: str) -> TaskScored | None:
-        """Return the scores of a task, if they belong to these inputs."""
+        """Return the stored scores of a task if they were computed from `inputs`; else None."""
         try:
             if not self._reuse or not inputs:
                 return None

@@ -52,7 +52,10 @@ def score_plan(
     workers: int | None = None,
     cache: ScoreCache | None = None,
 ) -> dict[str, TaskScored]:
-    """Score every task of a plan in parallel; results do not depend on the number of workers."""
+    """Return the scores of every task of a plan, keyed by task and computed in parallel.
+
+    They do not depend on the number of workers.
+    """
     stores = replace(stores, images=None if images is None else DistinctImages(images))
     # The largest first, so that no core is idle at the end.
     largest_first = sorted(
@@ -77,7 +80,7 @@ def score_plan(
 
 
 def _repeats_of_run(scored: Iterable[TaskScored], plan: Plan) -> str | None:
-    """Return a line on prompts with repeated images, or None."""
+    """Return a line on prompts with repeated images; None if there are none."""
     repeated = [prompt for task in scored for prompt in task.result.repeated_prompts]
     repeated.sort(key=lambda prompt: prompt.n_images)
     by_prompt = {prompt.prompt: prompt for prompt in repeated}
@@ -139,7 +142,7 @@ def score_task(
     *,
     judges: bool,
 ) -> ScoredTask:
-    """Score a task over all encoders or judges, and by each of them.
+    """Return a task's mean score over encoders or judges, and the score from each of them.
 
     The mean is over those that have seen the task: one that was stopped is named instead.
 
@@ -176,7 +179,7 @@ def score_task(
 def _which_are_inconclusive(
     combined: MethodResult, results: Mapping[str, MethodResult]
 ) -> str | None:
-    """Return why a test is inconclusive, for each encoder or judge concerned."""
+    """Return why a test is inconclusive, and for which encoders or judges; None if it is not."""
     reasons = {
         name: result.inconclusive
         for name, result in results.items()
@@ -208,7 +211,7 @@ def _without_too_few(
 
 
 def _without_score(scored: ScoredTask) -> set[str]:
-    """Return the encoders and judges without a score of a task; none where nobody has one."""
+    """Return the encoders and judges that give a task no score; empty if none gives one."""
     if scored.combined.reason:
         return set()
     return {name for name, result in scored.by_encoder.items() if result.reason}

@@ -26,7 +26,7 @@ def asked() -> bool:
 
 @contextmanager
 def between_batches() -> Iterator[None]:
-    """Context in which a stop request waits for workers, and then raises an interruption."""
+    """Let a stop request inside this context wait for workers, then raise KeyboardInterrupt."""
     global _working  # noqa: PLW0603
     _working = True
     try:
@@ -40,7 +40,7 @@ def between_batches() -> Iterator[None]:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Context in which Ctrl-C is delayed until current writes are complete."""
+    """Delay Ctrl-C inside this context until current writes are complete."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -56,7 +56,7 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def on_sigterm() -> Iterator[None]:
-    """Context in which a first SIGTERM stops after the batch, and a second one at once."""
+    """Stop after the batch at a first SIGTERM inside this context, and at once at a second."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may install signal handlers
         return

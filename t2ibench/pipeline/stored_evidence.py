@@ -63,7 +63,7 @@ class StoredEvidence:
         self.lacks_answers = False
 
     def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
-        """Return index, file hash and status of each of a prompt's first images."""
+        """Yield index, file hash and status of each of a prompt's first `n` images."""
         attempts = self._images.first(prompt, n) if self._images else [None] * n
         for index, attempt in enumerate(attempts):
             if attempt is None or attempt.status == "failed":
@@ -74,7 +74,7 @@ class StoredEvidence:
                 yield index, attempt.sha256 or "", attempt.status
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """Return the first n images of a prompt that have an embedding."""
+        """Return the embeddings of a prompt's first `n` images, and how many are excluded."""
         keys, indices, excluded = list[str](), [], Counter[str]()
         for index, sha256, status in (
             self._image_records(prompt, n) if self._store else ()
@@ -117,7 +117,7 @@ class StoredEvidence:
     def answers(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> AnswerEvidence:
-        """Return the judge's answers about the first n images of a prompt."""
+        """Return the judge's answers about a prompt's first `n` images."""
         answers, indices, excluded = [], [], Counter[str]()
         for index, sha256, status in self._image_records(prompt, n):
             answer = (
@@ -139,14 +139,14 @@ class StoredEvidence:
         )
 
     def _leaves_out(self, question: str, classes: Sequence[str]) -> bool:
-        """Return whether the judge is a file of answers without any answer to a question."""
+        """Return whether the judge is a file of answers that has none to this question."""
         judge = self._judged
         if judge is None or not is_file_of_answers(judge.name):
             return False
         return not judge.answers_about(question, classes)
 
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
-        """Return the classes of a question that the judge can never answer with.
+        """Return the classes of a question with which the judge can never answer.
 
         As `openbias.gathering.KnownJudge` declares it.
         """
@@ -164,7 +164,7 @@ class StoredEvidence:
     def votes(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> dict[int, Mapping[str, str]]:
-        """Return each person's answers about the first n images of a prompt, by image index."""
+        """Return each person's answers about a prompt's first `n` images, keyed by image index."""
         if self._votes is None:
             return {}
         by_image = {
@@ -175,13 +175,13 @@ class StoredEvidence:
         return {index: votes for index, votes in by_image.items() if votes}
 
     def judge_check(self) -> JudgeCheck | None:
-        """Return the judge's validation on images that people labelled, or None."""
+        """Return how often the judge errs on images that people labelled; None if unchecked."""
         return self._check
 
     def labels(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> dict[int, str]:
-        """Return people's majority labels about the first n images of a prompt, by image index."""
+        """Return people's majority label of a prompt's first `n` images, keyed by image index."""
         if self._labels is None or not len(self._labels):
             return {}
         answers = {}

@@ -26,7 +26,7 @@ from t2ibench.store.labels import LabelStore
 
 
 class StoredImages:
-    """The images of a run as a generator that makes no new ones."""
+    """A generator that has the images of a stored run and makes no new ones."""
 
     batch_size = 1
 
@@ -47,7 +47,7 @@ class StoredImages:
         return [GeneratedImage("failed", reason=reason) for _ in requests]
 
     def available(self, prompt: str) -> int | None:
-        """Return the number of existing images of a prompt."""
+        """Return how many images of a prompt exist."""
         return self._counts.get(prompt, 0)
 
 

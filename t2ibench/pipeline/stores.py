@@ -19,7 +19,7 @@ from t2ibench.store.people import PeopleStore, Votes, people_among, person_of
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """All observations of a run, by encoder or judge.
+    """All observations of a run, keyed by encoder or judge.
 
     Attributes:
         encoders: Embeddings by encoder.
@@ -43,7 +43,7 @@ class Stores:
 
     @property
     def readers(self) -> dict[str, AnswerStore | PeopleStore]:
-        """Return the answers by judge; several files of human answers count as one judge."""
+        """Answer stores keyed by judge; several files of human answers count as one judge."""
         people = people_among(self.judges)
         others = {
             name: store for name, store in self.judges.items() if name not in people
@@ -55,14 +55,14 @@ class Stores:
 
     @property
     def votes(self) -> Votes | None:
-        """Return people's individual answers, from files of answers or else from labels."""
+        """People's individual answers, from files of answers or else from labels."""
         for reader in self.readers.values():
             if isinstance(reader, PeopleStore):
                 return reader
         return self.labels
 
     def check_of(self, judge: AnswerStore | PeopleStore) -> JudgeCheck | None:
-        """Return people's validation of a judge with this name and fingerprint, or None."""
+        """Return the check of a judge with this name and fingerprint; None if it has none."""
         for check in self.checks:
             if (check.judge, check.fingerprint) == (judge.name, judge.fingerprint):
                 return check

@@ -1,4 +1,4 @@
-"""Selection of the encoders, judges and people by which a task is scored."""
+"""Selection of the encoders, judges and people whose evidence scores a task."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TaskEvidence:
     def settings(
         self, measurement: Measurement, without: Collection[str]
     ) -> TaskSettings:
-        """Return the settings by which a task was measured, with its encoders and judges.
+        """Return the settings with which a task was measured, and its encoders and judges.
 
         Args:
             measurement: How the run measures.
@@ -62,7 +62,7 @@ def _all_but(
 
 
 def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
-    """Return the evidence about a task by encoder or judge."""
+    """Return the evidence about a task from each encoder or judge that scores it."""
     needs = plan.needs[task.id]
     encoders = {
         name: store for name, store in stores.encoders.items() if store.embeds_images
@@ -98,7 +98,7 @@ def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
 def untrained_evidence(
     needs: Needs, stores: Stores, encoders: Iterable[str]
 ) -> dict[str, StoredEvidence]:
-    """Return the evidence of the untrained controls of these encoders."""
+    """Return the evidence of these encoders' untrained controls, keyed by encoder."""
     judge = first_judge(needs, stores)
     return {
         name: StoredEvidence(
@@ -113,7 +113,7 @@ def untrained_evidence(
 
 
 def first_judge(needs: Needs, stores: Stores) -> Judge | None:
-    """Return the first judge of the images, or people if there is none."""
+    """Return the first judge, or else people, that classified an image; None if none did."""
     if not needs.checks:
         return None
     for judge in (*stores.readers.values(), *stores.people.values()):
@@ -146,7 +146,7 @@ def _by_judge(
     judges: Mapping[str, Judge],
     by_people: bool,
 ) -> dict[str, StoredEvidence]:
-    """Return the evidence of each judge, with human labels beside it.
+    """Return the evidence of each judge, with human labels beside it, keyed by judge.
 
     Where people are the judge, their labels are its answers, and the votes of each are beside it.
     """
@@ -161,7 +161,7 @@ def _by_judge(
 
 
 def _fingerprints(judges: Iterable[Judge], stores: Stores) -> dict[str, str]:
-    """Return fingerprints by judge; several people count as one judge with several entries."""
+    """Return fingerprints keyed by judge; people who count as one judge have an entry each."""
     fingerprints: dict[str, str] = {}
     for judge in judges:
         people = people_among(stores.judges) if isinstance(judge, PeopleStore) else {}
@@ -178,7 +178,7 @@ def _classified(
     images: DistinctImages | None,
     judges: Iterable[Judge],
 ) -> bool:
-    """Return whether any judge answered about any image with more than 'unknown'."""
+    """Return whether any judge gave a class, or free text, as the answer to any question."""
     return any(
         _is_class(judge, question, sha256)
         for question in questions

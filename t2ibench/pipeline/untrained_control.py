@@ -34,7 +34,7 @@ def with_untrained_control(
     untrained: Mapping[str, Evidence],
     settings: Settings,
 ) -> ScoredTask:
-    """Return the scores of a task, with those of random weights as a control.
+    """Return a task's scores, with what encoders of random weights read as a control.
 
     Args:
         task: The task.
@@ -80,7 +80,7 @@ def with_untrained_control(
 def _untrained_result(
     task: BaseTask, evidence: Evidence, trained: MethodResult, settings: Settings
 ) -> MethodResult:
-    """Return a task's scores by an untrained encoder; undefined if an embedding is missing."""
+    """Return a task's scores from an untrained encoder; undefined if an embedding is missing."""
     result = score(task, evidence, settings)
     if result.excluded.get("missing", 0) > trained.excluded.get("missing", 0):
         return MethodResult.undefined("it has not embedded all of the images")
@@ -97,7 +97,7 @@ def _with(result: MethodResult, control: Control) -> MethodResult:
 def control_of(
     trained: HeadlineEstimate, untrained: HeadlineEstimate, positive: bool = False
 ) -> Control:
-    """Return the comparison of a headline by an encoder with that by its untrained copy.
+    """Return a control that compares an encoder's headline with its untrained copy's.
 
     Examples:
         >>> from t2ibench.methods.core.inference import HeadlineInference, Inference

@@ -25,7 +25,7 @@ ImageToEmbed = tuple[StoredImage, Collection[str]]
 
 @dataclass(frozen=True, slots=True)
 class ImagesToGenerate:
-    """Missing images to generate."""
+    """Requests for missing images, with the rewritings of their prompts if there are any."""
 
     requests: tuple[ImageRequest, ...]
     rewritings: FoundRewritings | None = None
@@ -33,7 +33,7 @@ class ImagesToGenerate:
 
 @dataclass(frozen=True, slots=True)
 class ImagesToEmbed:
-    """Images that an encoder has not embedded yet."""
+    """Images to embed, each with the encoders that have not embedded it yet."""
 
     images: tuple[ImageToEmbed, ...]
     widths: Mapping[str, int | None]  # of embeddings by each encoder, where known
@@ -97,7 +97,7 @@ class EmbeddingBatch:
 
     @property
     def embedded(self) -> int:
-        """Return the number of images or texts of the batch, without those with damaged files."""
+        """The number of images or texts in the batch, without those with damaged files."""
         return self.tried - len(self.damaged)
 
     def check(self) -> None:
@@ -123,7 +123,7 @@ class AskReport:
 
     @property
     def failed(self) -> int:
-        """Return the number of questions that the judge did not answer."""
+        """The number of questions that the judge did not answer."""
         return sum(self.reasons.values())
 
     def add(self, other: AskReport) -> None:

@@ -114,7 +114,7 @@ class Worker:
             yield from self._ask(item)
 
     def _libraries(self) -> dict[str, str]:
-        """Return the versions of libraries that affect pixels."""
+        """Return the versions of libraries that affect pixels, keyed by library."""
         return {} if self.model is None else versions(libraries_of(self.model))
 
     def _embed_images(self, item: ImagesToEmbed) -> Iterator[WorkResult]:
@@ -215,7 +215,7 @@ class WorkerSpec:
         tell: Callable[[UserLine], None],
         stopping: Callable[[], bool],
     ) -> Worker:
-        """Create a worker with its models."""
+        """Return a worker, created with its models."""
         settings = self.settings
         heed(stopping)
         judges = (
@@ -239,7 +239,7 @@ class WorkerSpec:
     def worker_elsewhere(
         self, tell: Callable[[UserLine], None], stopping: Callable[[], bool]
     ) -> Worker:
-        """Create a worker in another process, including its generator."""
+        """Return a worker, created in another process together with its generator."""
         JOURNAL.tell_by(lambda message: tell(UserLine(message.line, True, message)))
         with suppress(OSError):
             os.chdir(self.cwd)
@@ -251,7 +251,7 @@ class WorkerSpec:
 
 
 def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
-    """Return loaded models; an error names the alternative if a download is missing."""
+    """Return loaded models; if a download is missing, raise an error that adds `otherwise`."""
     try:
         return load()
     except NotDownloadedError as error:
@@ -261,7 +261,7 @@ def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
 def _controls(
     encoders: Sequence[Encoder], tell: Callable[[UserLine], None]
 ) -> dict[str, Encoder]:
-    """Return an untrained copy of each encoder that offers one, by the encoder's name."""
+    """Return an untrained copy of each encoder that offers one, keyed by encoder."""
     controls: dict[str, Encoder] = {}
     for encoder in encoders:
         if not isinstance(encoder, HasUntrained):

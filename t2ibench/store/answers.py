@@ -1,4 +1,4 @@
-"""Storage of a judge's answers by image, question and classes."""
+"""Storage of a judge's answers, keyed by image, question and classes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_file_of_answers(judge: str) -> bool:
 
 
 def who_judged(judges: Mapping[str, str]) -> dict[str, str]:
-    """Return who judged, for comparing runs: people by name, models by fingerprint.
+    """Return judges with their fingerprints, for comparing runs; those of people are empty.
 
     Examples:
         >>> who_judged({"answers by anna": "3f2a", "toyland": "77e1"})
@@ -88,7 +88,7 @@ def add_questions(
 
 
 def read_questions(database: Database) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """Return the stored questions, each with its classes, by identifier."""
+    """Return the stored questions, each with its classes, keyed by identifier."""
     questions = {}
     for number, question, text in database.read_checked("questions"):
         try:
@@ -122,7 +122,7 @@ class AnswerStore:
         return question_id(question, classes) in self._questions
 
     def __iter__(self) -> Iterator[StoredAnswer]:
-        """Iterate over the judge's answers, except those to unknown questions."""
+        """Yield the judge's answers, except those to unknown questions."""
         asked = read_questions(self.database)
         for (number, image), (answer, raw) in self._rows.items():
             if number in asked:

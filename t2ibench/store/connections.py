@@ -33,7 +33,7 @@ _NETWORK = {
 
 
 def connect(path: Path, parameters: str) -> sqlite3.Connection:
-    """Open a database; `parameters` are those of SQLite's URI, such as 'mode=rw'."""
+    """Return a connection to a database; `parameters` are those of SQLite's URI, as 'mode=rw'."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{parameters}",
         uri=True,
@@ -52,7 +52,7 @@ def connect(path: Path, parameters: str) -> sqlite3.Connection:
 
 
 def create_database(path: Path) -> None:
-    """Create an empty database atomically; an existing file is kept."""
+    """Create an empty database atomically; an existing file stays as it is."""
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = temporary_beside(path)
@@ -78,7 +78,7 @@ def create_database(path: Path) -> None:
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Return a file's device and inode number, by which a replaced file is noticed; else None."""
+    """Return a file's device and inode number, which tell if it was replaced; None if missing."""
     try:
         status = os.stat(path)  # noqa: PTH116  # it is asked for with every query
     except (OSError, ValueError):
@@ -97,7 +97,7 @@ def is_on_network(folder: Path) -> bool:
 
 
 def _disk_kind(folder: str) -> str:
-    """Return the file system type of the innermost mount point that contains a folder."""
+    """Return the type of the file system that contains a folder, such as 'nfs'."""
     innermost = ""
     kind = ""
     lines = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()

@@ -48,7 +48,7 @@ _SYNC_EVERY = 1.0
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Context without garbage collection, which is slow while millions of rows are read."""
+    """Suspend garbage collection inside this context: it is slow while many rows are read."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -73,7 +73,7 @@ class BrokenDatabaseError(T2IBenchError):
 
 
 class Database:
-    """The database of a run.
+    """The database of a run, in the file run.db.
 
     Nothing is created before something is written; without a file, nothing is stored. It may be
     used by several threads, and by a process that it is sent to. `damaged` has the keys of rows
@@ -100,7 +100,7 @@ class Database:
         return self.path.is_file()
 
     def read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows that an SQL query finds; none if there is no database."""
+        """Return the rows that an SQL query with `values` finds; none if there is no database."""
         with self.lock, self._errors():
             connection = self._open(create=False)
             return (
@@ -129,7 +129,7 @@ class Database:
         return whole
 
     def texts(self, where: str, *values: Any) -> dict[int, str]:
-        """Return stored texts, such as prompts, by identifier; altered ones are left out."""
+        """Return stored texts, such as prompts, keyed by identifier, without altered ones."""
         texts = {
             row[0]: of_text(row[1])
             for row in self.read_checked("texts", where, *values)
@@ -154,7 +154,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Context of a transaction: all writes inside are stored together or not at all."""
+        """Store all writes inside this context together, as one transaction, or none of them."""
         with self.lock, self._errors():
             connection = self._open(create=True)
             assert connection is not None
@@ -178,7 +178,7 @@ class Database:
     def write(
         self, table: str, rows: Iterable[Sequence[Any]], *, keep: bool = False
     ) -> None:
-        """Store rows with their checksums; an existing row of the same key is replaced or kept."""
+        """Store rows with their checksums; replace a row of the same key, or leave it if `keep`."""
         conflict = "IGNORE" if keep else "REPLACE"
         marks = ", ".join("?" * (len(columns(table)) + 1))
         with self.writing():
@@ -307,7 +307,7 @@ class Database:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Context that converts errors of SQLite into one clear line."""
+        """Turn errors of SQLite inside this context into one clear line."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -319,7 +319,7 @@ class Database:
 
 
 def _error_of_disk(path: Path, error: sqlite3.OperationalError) -> T2IBenchError:
-    """Return an error of the disk or of another process in the form used for all files."""
+    """Return the error for a failure of the disk or another process, worded as for any file."""
     text = str(error)
     try:
         with disk_errors(path):

@@ -37,7 +37,7 @@ class DistinctImages:
         self._prompts: dict[int, _Prompt] = {}
 
     def get(self, key: ImageKey) -> Attempt | None:
-        """Return the record of an image, marked if it repeats an earlier one; None without one."""
+        """Return an image's record, marked if it repeats an earlier one; None if not stored."""
         return self._known(key, key.index + 1)[key.index]
 
     def first(self, prompt: str, n: int) -> list[Attempt | None]:

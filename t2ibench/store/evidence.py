@@ -1,4 +1,4 @@
-"""Storage of the embeddings of one encoder, by the hash of the image or text."""
+"""Storage of the embeddings of one encoder, keyed by the hash of the image or text."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _Rows = npt.NDArray[np.floating[Any]]
 
 
 def slug(name: str) -> str:
-    """Return a name with the characters that file names should not have replaced by hyphens."""
+    """Return a name in which hyphens replace the characters that file names should not have."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:80] or "unnamed"
 
 
 def text_key(text: str) -> str:
-    """Return the SHA-256 of a text in hexadecimal, by which its embedding is stored."""
+    """Return the SHA-256 of a text in hexadecimal, under which its embedding is stored."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def off_length(rows: _Rows, *, may_lack: bool) -> npt.NDArray[np.bool_]:
-    """Return which embeddings do not have unit length; optionally all-NaN rows are accepted."""
+    """Return which embeddings do not have unit length; if `may_lack`, rows of NaN are accepted."""
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float32))
         # A comparison with NaN is False.
@@ -145,7 +145,7 @@ class EvidenceStore:
         return list(self._places[kind])
 
     def has_any(self, kind: Kind) -> bool:
-        """Return whether any embedding is stored."""
+        """Return whether any image, or any text, has a stored embedding."""
         return bool(self._places[kind])
 
     def has(self, kind: Kind, key: str) -> bool:
@@ -158,7 +158,7 @@ class EvidenceStore:
         return np.asarray(self._part(part)[row], dtype=np.float32)
 
     def rows(self, kind: Kind, keys: Sequence[str]) -> Float64Array:
-        """Return the embeddings of several images or texts, given by their hashes."""
+        """Return the embeddings of images or texts, given by their hashes, shape (n, d)."""
         rows = np.empty((len(keys), self._width or 1))
         places = [divmod(self._places[kind][key], 1 << _ROW_BITS) for key in keys]
         at = 0
@@ -212,7 +212,7 @@ class EvidenceStore:
 
     @property
     def width(self) -> int | None:
-        """Return the dimension of the embeddings; None while there are none."""
+        """The dimension of the embeddings; None while there are none."""
         return self._width
 
     def add(
@@ -222,7 +222,7 @@ class EvidenceStore:
         embeddings: Float32Array,
         dtype: str = "float32",
     ) -> None:
-        """Store embeddings of shape (n, d) as one part, with half precision for submissions."""
+        """Store embeddings, shape (n, d), as one part, in float32 or in the given `dtype`."""
         rows = np.ascontiguousarray(embeddings, dtype=_TYPES[dtype])
         raw = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.uint8).reshape(
             len(keys), _KEY

@@ -28,7 +28,7 @@ _UNREADABLE = (
 
 
 def why(error: OSError, path: Path) -> tuple[str, str | None]:
-    """Return the reason and remedy of an operating system error for a path."""
+    """Return the reason for an error of the operating system at a path, and a remedy or None."""
     culprit = _in_the_way(path)
     if culprit is not None:
         return culprit
@@ -44,7 +44,11 @@ def why(error: OSError, path: Path) -> tuple[str, str | None]:
 
 
 def _in_the_way(path: Path) -> tuple[str, str] | None:
-    """Return reason and remedy for an obstacle in a path: dead link, file or deleted folder."""
+    """Return why a path cannot be used, with a remedy; None if nothing is in the way.
+
+    A dead link or a file where a folder is needed, or a current folder that has been
+    deleted.
+    """
     try:
         for part in (*reversed(path.parents), path):
             if part.is_symlink() and not part.exists():
@@ -72,7 +76,7 @@ def _in_the_way(path: Path) -> tuple[str, str] | None:
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Context that converts errors on writing a file into one clear line."""
+    """Turn errors on writing a file inside this context into one clear line."""
     try:
         yield
     except BrokenPipeError:
@@ -98,7 +102,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path, hint: str | None = None) -> Iterator[None]:
-    """Context that converts errors on reading a user's file into one clear line."""
+    """Turn errors on reading a user's file inside this context into one clear line."""
     where = shown(path, _WIDTH)
     with suppress(OSError, ValueError):
         # A device could be read without end; pipes of a shell are no devices.
@@ -123,7 +127,7 @@ def reading(path: Path, hint: str | None = None) -> Iterator[None]:
 
 
 def read_data(path: Path, largest: int, hint: str | None = None) -> bytes:
-    """Read a user's file up to a maximum size, since it may be the wrong file or endless."""
+    """Return the bytes of a user's file; raise an error if there are more than `largest`."""
     with reading(path, hint), path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         data = file.read(largest + 1) if size <= largest else b""
@@ -133,14 +137,14 @@ def read_data(path: Path, largest: int, hint: str | None = None) -> bytes:
 
 
 def read_text(path: Path, largest: int, hint: str | None = None) -> str:
-    """Read a user's text file up to a maximum size."""
+    """Return the text of a user's file; raise an error above `largest` bytes."""
     data = read_data(path, largest, hint)
     with reading(path, hint):
         return data.decode("utf-8-sig")
 
 
 def _undecodable_line(path: Path) -> str:
-    """Return ':N' for the number of the first line that is not UTF-8."""
+    """Return ':N' with the number of the first line that is not UTF-8; '' if all are."""
     with suppress(OSError), path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -151,7 +155,7 @@ def _undecodable_line(path: Path) -> str:
 
 
 def why_unreadable(error: Exception, path: Path) -> tuple[str, str | None]:
-    """Return the reason and remedy of an error on reading a file."""
+    """Return the reason for an error on reading a file, and a remedy or None."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply", None
     if isinstance(error, MemoryError):

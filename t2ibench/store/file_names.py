@@ -52,7 +52,7 @@ def visible_entries(folder: Path) -> list[Path]:
 
 
 def visible_files(folder: Path) -> Iterator[Path]:
-    """Iterate over the visible files of a folder and its subfolders in natural order."""
+    """Yield the visible files of a folder and its subfolders in natural order."""
     folders = []
     for path in visible_entries(folder):
         if path.is_dir() and not path.is_symlink():
@@ -74,7 +74,7 @@ def composed(name: str) -> str:
 
 
 def left_out_line(paths: Iterable[Path]) -> str | None:
-    """Return a line on skipped files that are neither images nor their companions, or None."""
+    """Return a line on left-out files, neither images nor usual beside them; None if none are."""
     endings: Counter[str] = Counter()
     for path in paths:
         suffix = path.suffix.lower()
@@ -109,7 +109,7 @@ class FileFinder:
         self._folders: dict[Path, _FolderNames] = {}
 
     def find(self, name: str) -> Path | None:
-        """Return the file with a name; None if there is none or more than one."""
+        """Return the file with this name; None if there is none or more than one."""
         for candidate in _spellings(name):
             path = self._below(candidate)
             if path is not None:
@@ -122,7 +122,7 @@ class FileFinder:
         return None
 
     def _below(self, name: str) -> Path | None:
-        """Return the file at a path relative to the root or absolute on this machine."""
+        """Return the file at a path, relative to the root or absolute; None if it is missing."""
         direct = self._root / name
         if _is_file(direct):
             return direct
@@ -147,7 +147,7 @@ class FileFinder:
 
 @dataclass(slots=True)
 class _FolderNames:
-    """Names in a folder: exact, in lower case, and for images without the ending."""
+    """A folder's files keyed by name, by lower-case name, and images by name without ending."""
 
     exact: dict[str, Path] = field(default_factory=dict)
     folded: dict[str, list[Path]] = field(default_factory=dict)
@@ -170,7 +170,7 @@ def _names_in(folder: Path) -> _FolderNames:
 
 
 def _spellings(name: str) -> Iterator[str]:
-    """Return the alternative spellings of a name, the exact one first."""
+    """Yield the alternative spellings of a name, the exact one first."""
     yield name
     slashes = name.replace("\\", "/")
     if slashes != name:
@@ -182,7 +182,7 @@ def _spellings(name: str) -> Iterator[str]:
 
 
 def _ends(name: str) -> Iterator[str]:
-    """Return the trailing parts of another machine's path, the longest first."""
+    """Yield the ends of another machine's path, the longest first."""
     address = _ADDRESS.match(name)
     if address is not None:
         name = unquote(address[0])

@@ -64,7 +64,10 @@ def _fsync(descriptor: int) -> None:
 
 
 def temporary_beside(path: Path) -> Path:
-    """Return a name for a temporary file that is renamed later; leftovers are removed by a run."""
+    """Return a name beside `path` for a temporary file, to which it is renamed later.
+
+    A run removes those that killed processes leave.
+    """
     return path.with_name(
         f".{path.name[:40]}.{_HOST}.{os.getpid()}.{next(_counter)}.tmp"
     )
@@ -117,7 +120,7 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
 
 
 def remove_abandoned(folder: Path) -> int:
-    """Remove the temporary files of killed processes."""
+    """Remove the temporary files of killed processes, and return how many there were."""
     removed = 0
     if not folder.is_dir():
         return removed
@@ -150,7 +153,7 @@ def is_running(process: int) -> bool:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename an unreadable file, replacing an earlier one, so that a new one can be written."""
+    """Rename an unreadable file, replacing one set aside earlier, and return its new path."""
     target = path.with_name(f"{path.name}.broken")
     path.replace(target)
     return target

@@ -58,17 +58,17 @@ class Attempt:
 
     @property
     def prompt(self) -> str:
-        """Return the prompt of the image."""
+        """The prompt of the image."""
         return self.key.prompt
 
     @property
     def index(self) -> int:
-        """Return which image of its prompt it is, from 0."""
+        """Which image of its prompt it is, from 0."""
         return self.key.index
 
     @property
     def file_key(self) -> str:
-        """Return the attempt's identifier within its generator, which is part of its file name."""
+        """The attempt's identifier within its generator, which is part of its file name."""
         return self.file[3:67] if self.file else f"{self.index} {self.prompt}"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -153,11 +153,11 @@ class ImageFile:
 
     @property
     def path(self) -> Path:
-        """Return the path of the image file."""
+        """The path of the image file."""
         return Path(self.place)
 
     def data(self) -> bytes:
-        """Return the bytes of the image file."""
+        """Return the bytes of the image file, after checking that it has not changed."""
         try:
             data = self.path.read_bytes() if self.content is None else self.content
         except OSError as error:
@@ -169,7 +169,7 @@ class ImageFile:
         return data
 
     def read(self) -> Image:
-        """Decode the image, after checking that the file has not changed."""
+        """Return the decoded image, after checking that its file has not changed."""
         return read_image(self.data())
 
 
@@ -185,12 +185,12 @@ class StoredImage(ImageFile):
 
     @property
     def prompt(self) -> str:
-        """Return the prompt of the image."""
+        """The prompt of the image."""
         return self.key.prompt
 
     @property
     def index(self) -> int:
-        """Return which image of its prompt it is, from 0."""
+        """Which image of its prompt it is, from 0."""
         return self.key.index
 
 
@@ -268,11 +268,11 @@ class ImageStore:
 
     @property
     def perceptual_hashes(self) -> EvidenceStore:
-        """Return the store of perceptual hashes (`store.pixels`) by SHA-256 of the image file."""
+        """The store of perceptual hashes (`store.pixels`), keyed by SHA-256 of the image file."""
         return self.open_perceptual_hashes()
 
     def open_perceptual_hashes(self) -> EvidenceStore:
-        """Load the perceptual hashes once; damaged rows are recorded in the database."""
+        """Return the perceptual hashes, loaded once; damaged rows are recorded in the database."""
         if self._perceptual_hashes is None:
             self._perceptual_hashes = EvidenceStore(self.database, *PERCEPTUAL_HASH)
         return self._perceptual_hashes
@@ -309,7 +309,7 @@ class ImageStore:
         return in_order(attempts)
 
     def all_attempts(self) -> Iterator[Attempt]:
-        """Iterate over the records of all images of known prompts, with or without files."""
+        """Return an iterator over records of images of known prompts, with or without files."""
         return (
             attempt
             for key, attempt in list(self._rows.items())
@@ -335,7 +335,7 @@ class ImageStore:
         return StoredImage(f"{self._base}/{attempt.file}", attempt.sha256, attempt.key)
 
     def add_image(self, key: ImageKey, seed: int, data: bytes, suffix: str) -> Attempt:
-        """Write the file of an image; `record` must be called to register it."""
+        """Write an image's file, and return the attempt with which to call `record`."""
         name = file_key(self.fingerprint, key)
         file = f"{name[:2]}/{name}{suffix}"
         # Not durable: after a loss of power the hash in its row shows that the file is damaged.
@@ -356,7 +356,7 @@ class ImageStore:
         attempts: Iterable[Attempt],
         perceptual_hashes: Mapping[str, Float32Array] | None = None,
     ) -> None:
-        """Store attempts; an earlier attempt at the same image is kept as well."""
+        """Store attempts beside earlier ones at the same images, and perceptual hashes if given."""
         new: dict[ImageKey, Attempt] = {}
         rows = []
         for attempt in attempts:

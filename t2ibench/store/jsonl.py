@@ -15,7 +15,7 @@ from t2ibench.store.files import sync, sync_folder, write_bytes
 
 
 def dump_rows(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """Return rows as JSON Lines."""
+    """Return rows as the bytes of a JSON Lines file."""
     # Half a surrogate pair has no UTF-8; as an escape it comes back as it was.
     lines = (json.dumps(row, ensure_ascii=False) for row in rows)
     return b"".join(line.encode("utf-8", "backslashreplace") + b"\n" for line in lines)
@@ -56,7 +56,7 @@ def _loads(line: str | bytes) -> Any:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Return the rows of a JSON Lines file; a line truncated by a killed process is skipped."""
+    """Yield the rows of a JSON Lines file, except a line that a killed process truncated."""
     with reading(path), path.open(encoding="utf-8", errors="replace") as file:
         yield from jsonlines.Reader(file, loads=_loads).iter(
             type=dict, skip_invalid=True, skip_empty=True

@@ -39,7 +39,7 @@ def labeller_name(name: str, flag: str) -> str:
 
 
 def item_id(image: str, question: str, classes: Sequence[str]) -> str:
-    """Return the identifier of an image with a question.
+    """Return the identifier of an image together with a question and its classes.
 
     It begins with a letter that begins no number, date or formula ('1e5', '3-4', '00012'), because
     spreadsheets change what looks like one.
@@ -114,10 +114,13 @@ class LabelStore:
     def votes(
         self, image: str, question: str, classes: Sequence[str]
     ) -> dict[str, str]:
-        """Return each person's answer about one image (see `store.people.Votes`)."""
+        """Return each person's answer to a question about one image, keyed by person.
+
+        See `store.people.Votes`.
+        """
         return dict(self._by_image.get((question, tuple(classes), image), {}))
 
     def majority(self, image: str, question: str, classes: Sequence[str]) -> str | None:
-        """Return people's majority answer about one image, or None if nobody answered."""
+        """Return the majority answer to a question about an image; None if nobody answered."""
         votes = self.votes(image, question, classes)
         return counted_answer(votes.values()) if votes else None

@@ -23,17 +23,17 @@ class Notices(Protocol):
     """Shows lines to the user, as pipeline.progress.Reporter does."""
 
     def say(self, text: str) -> None:
-        """Show a line."""
+        """Show a line of text to the user."""
         ...
 
     def warn(self, text: str) -> None:
-        """Show a line that the user must see."""
+        """Show a warning of one line to the user."""
         ...
 
 
 @contextlib.contextmanager
 def locked(folder: Path, notices: Notices | None = None) -> Iterator[None]:
-    """Hold a folder's lock; a thread that already holds it continues at once.
+    """Hold a folder's lock inside this context; a thread that already holds it continues at once.
 
     The kernel releases it when its owner dies. Whoever waits is told for whom, once.
     """

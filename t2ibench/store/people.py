@@ -26,12 +26,12 @@ class Votes(Protocol):
     def votes(
         self, image: str, question: str, classes: Sequence[str]
     ) -> Mapping[str, str]:
-        """Return each person's answer about one image."""
+        """Return each person's answer to a question about one image, keyed by person."""
         ...
 
 
 def counted_answer(votes: Iterable[str]) -> str:
-    """Return the majority answer of several people.
+    """Return the answer that more people gave than any other; 'unknown' if there is a tie.
 
     Examples:
         >>> counted_answer(["male", "male", "female"]), counted_answer(["male", "female"])
@@ -55,7 +55,7 @@ class PeopleStore:
     def votes(
         self, image: str, question: str, classes: Sequence[str]
     ) -> dict[str, str]:
-        """Return each person's answer about one image."""
+        """Return each person's answer to a question about one image, keyed by person."""
         answers = {
             name: store.get(image, question, classes)
             for name, store in self._people.items()
@@ -75,7 +75,7 @@ class PeopleStore:
     def get(
         self, image: str, question: str, classes: Sequence[str]
     ) -> StoredAnswer | None:
-        """Return the people's majority answer about an image, or None if nobody answered."""
+        """Return the majority answer to a question about an image; None if nobody answered."""
         votes = self.votes(image, question, classes)
         if not votes:
             return None
@@ -85,11 +85,11 @@ class PeopleStore:
 
 
 def person_of(judge: str) -> str:
-    """Return the person's name in the name of a judge that is a file of answers."""
+    """Return the person's name that is part of the name of a judge that is a file of answers."""
     return judge.removeprefix(ANSWERS_BY).removeprefix(ANSWERS_IN)
 
 
 def people_among(judges: Mapping[str, AnswerStore]) -> dict[str, AnswerStore]:
-    """Return the judges that are files of answers, if there are at least two."""
+    """Return the judges that are files of answers if there are at least two; else none."""
     people = {name: store for name, store in judges.items() if is_file_of_answers(name)}
     return people if len(people) > 1 else {}

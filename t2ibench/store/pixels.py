@@ -69,7 +69,7 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
 
 
 def file_suffix(data: bytes, name: str) -> str:
-    """Return the suffix for the content of an image file; the file's own suffix if it fits."""
+    """Return a suffix that fits an image file's content: its own if that fits."""
     from PIL import Image
 
     with Image.open(io.BytesIO(data)) as image:
@@ -79,7 +79,7 @@ def file_suffix(data: bytes, name: str) -> str:
 
 
 def as_rgb(image: Image) -> Image:
-    """Convert an image to RGB with eight bits a channel (see `read_image`)."""
+    """Return an image as RGB with eight bits a channel (see `read_image`)."""
     from PIL import Image as images
 
     if image.mode in _SIXTEEN_BITS or image.mode == "I":
@@ -96,7 +96,7 @@ def as_rgb(image: Image) -> Image:
 
 
 def _eight_bits(image: Image) -> Image:
-    """Scale a grey image from 16 to 8 bits, so that 65,535 becomes 255."""
+    """Return a grey image scaled from 16 to 8 bits, so that 65,535 becomes 255."""
     import numpy as np
     from PIL import Image as images
 
@@ -133,7 +133,10 @@ def perceptual_hash(image: Image) -> Float32Array:
 
 
 def brightness(row: Float32Array) -> int:
-    """Return the mean brightness of a perceptual hash in steps; equal images differ by <= 1."""
+    """Return the mean brightness of a perceptual hash, in steps.
+
+    Images that are equal but for a re-encoding differ by at most one step.
+    """
     return int(row[: _FINE**2].mean() * math.sqrt(_CELLS) * 255 // _STEP)
 
 
@@ -146,7 +149,7 @@ def looks_like_one(row: Float32Array, others: Float32Array) -> bool:
 
 
 def thumbnail(source: bytes | Path, size: int, quality: int = 85) -> bytes:
-    """Return a small JPEG version of an image."""
+    """Return the bytes of a JPEG of an image, scaled to at most `size` pixels a side."""
     small = read_image(source)
     small.thumbnail((size, size))
     buffer = io.BytesIO()

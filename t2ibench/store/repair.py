@@ -15,7 +15,7 @@ from t2ibench.store.schema import TABLES, key_columns
 
 
 def repair(path: Path, aside: Path) -> dict[str, int]:
-    """Copy the readable rows of a database into a new one, and return their number by table.
+    """Copy a database's readable rows into a new one; return how many, keyed by table.
 
     Args:
         path: The database; the new one takes its place.
@@ -46,7 +46,7 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
 
 
 def _copy(path: Path, target: sqlite3.Connection, table: str, order: str) -> int:
-    """Copy rows in an order until a page cannot be read, and return their number."""
+    """Copy a table's rows in an order until a page cannot be read; return how many."""
     names = ", ".join(f"{name} {order}" for name in key_columns(table))
     copied = 0
     damaged = (sqlite3.Error, OverflowError, UnicodeDecodeError)

@@ -46,7 +46,7 @@ class RewriteStore:
                 self._rows[text, number] = rewriting
 
     def __iter__(self) -> Iterator[StoredRewriting]:
-        """Iterate over the rewritings of known prompts, by prompt and number."""
+        """Return an iterator over the rewritings of known prompts, by prompt and number."""
         by_prompt = [
             (rewriting.prompt, place) for place, rewriting in self._rows.items()
         ]
@@ -58,7 +58,7 @@ class RewriteStore:
         return (self._rows[place] for place in places)
 
     def find(self, image: ImageKey) -> StoredRewriting | None:
-        """Return the rewriting of the prompt from which an image is generated, or None."""
+        """Return the rewriting from which `image` is generated; None if there is none."""
         text = content_id(image.prompt)
         rewriting = self._rows.get((text, image.index)) or self._rows.get((text, _ALL))
         return rewriting and replace(rewriting, prompt=image.prompt)
@@ -71,7 +71,7 @@ class RewriteStore:
         return rewriting is not None and rewriting.status != "failed"
 
     def add(self, rewritings: Iterable[StoredRewriting]) -> None:
-        """Store rewritings of prompts that need them."""
+        """Store rewritings, except of prompts whose stored rewriting is final."""
         new: dict[tuple[int, int], StoredRewriting] = {}
         for rewriting in rewritings:
             if not self.is_done(rewriting.prompt, rewriting.index):

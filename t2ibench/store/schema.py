@@ -82,7 +82,7 @@ def key_columns(table: str) -> tuple[str, ...]:
 
 @cache
 def is_typed(table: str) -> str:
-    """Return an SQL condition that a row's values have the declared types of their columns."""
+    """Return an SQL condition that a row's values have the types declared for their columns."""
     # A text that holds half a surrogate pair is stored as bytes.
     kinds = {"INTEGER": "'integer'", "TEXT": "'text', 'blob'", "BLOB": "'blob'"}
     null = {True: ", 'null'", False: ""}

@@ -1,4 +1,4 @@
-"""Storage of task scores, samples and influences, by the digest of their inputs."""
+"""Storage of task scores, samples and influences, keyed by the digest of their inputs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ScoreStore:
         return self._find("task = ? AND inputs = ?", task, inputs).get(task)
 
     def current(self, task: str | None = None) -> dict[str, StoredScore]:
-        """Return the undamaged scores that are in results.json, by task."""
+        """Return the undamaged scores that are in results.json, keyed by task."""
         where = "current" if task is None else "current AND task = ?"
         return self._find(where, *([] if task is None else [task]))
 
@@ -51,7 +51,7 @@ class ScoreStore:
         return scores
 
     def add(self, task: str, inputs: str, score: StoredScore) -> None:
-        """Store the scores of a task; those in results.json are kept as well."""
+        """Store the scores of a task, beside those of it that are in results.json."""
         row = (to_text(score.result), to_text(score.samples), score.influences)
         crc = _checksum(task, inputs, score)
         self.database.execute(

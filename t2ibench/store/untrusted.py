@@ -42,7 +42,7 @@ def restrict(connection: sqlite3.Connection) -> None:
 def _authorize(
     action: int, name: str | None, _: str | None, place: str | None, by: str | None
 ) -> int:
-    """Return whether SQLite may execute an action: only reading a t2ibench table is allowed."""
+    """Return SQLite's code that allows or denies an action; only known tables may be read."""
     if by is not None:  # by a trigger or a view
         return sqlite3.SQLITE_DENY
     if action in _HARMLESS:

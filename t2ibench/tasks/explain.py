@@ -15,7 +15,7 @@ _KINDS = {
 
 
 def explain(item: Any, model: type[Any]) -> str:
-    """Return one line on what is wrong: the key, what was expected, and the nearest spelling."""
+    """Return one line that says what is wrong at a key, what was expected, and a near spelling."""
     location = ".".join(str(part) for part in item["loc"])
     kind, value = item["type"], item["input"]
     if kind == "extra_forbidden":
@@ -31,7 +31,7 @@ def explain(item: Any, model: type[Any]) -> str:
 
 
 def _expected(kind: str, value: Any, item: Any) -> str:
-    """Return what was expected, and what was given instead."""
+    """Return a clause that says what was expected, and what was given instead."""
     message = str(item["msg"])
     text = f"{message[:1].lower()}{message[1:]} (found {_shown(value)})"
     if kind == "literal_error":
@@ -85,7 +85,7 @@ def _fields_at(model: Any, location: Sequence[str | int]) -> list[str]:
 
 
 def _inner_model(annotation: Any) -> Any:
-    """Return the pydantic model inside an annotation such as `list[Model]`; None without one."""
+    """Return the pydantic model inside an annotation such as `list[Model]`; None if none is."""
     if hasattr(annotation, "model_fields"):
         return annotation
     for argument in getattr(annotation, "__args__", ()):

@@ -64,7 +64,7 @@ class TaskIndex:
 
     @property
     def groups(self) -> dict[str, list[str]]:
-        """Return task ids by group; a task of group a/b also belongs to group a."""
+        """Task ids keyed by group; a task of group a/b also belongs to group a."""
         groups: dict[str, list[str]] = {}
         for task in self.tasks.values():
             for group in accumulate(task.group.split("/"), "{}/{}".format):
@@ -73,7 +73,7 @@ class TaskIndex:
 
     @property
     def tags(self) -> dict[str, list[str]]:
-        """Return task ids by tag."""
+        """Task ids keyed by tag."""
         tags: dict[str, list[str]] = {}
         for task in self.tasks.values():
             for tag in task.spec.tags:
@@ -145,7 +145,7 @@ def shadowed(tasks: Iterable[LoadedTask]) -> list[Problem]:
 def build_index(
     include_paths: Sequence[Path] = (),
 ) -> tuple[TaskIndex, list[Problem]]:
-    """Index the bundled tasks and those of further folders; also return all problems."""
+    """Return an index of the bundled tasks and those of further folders, and all problems."""
     first_root = shipped_tasks(include_paths)
     roots = list(
         {root.resolve(): root for root in (first_root, *include_paths)}.values()
@@ -204,7 +204,7 @@ def load_tasks(
     *,
     on_left_out: Callable[[str], None] = warnings.warn,
 ) -> list[LoadedTask]:
-    """Load tasks by id, glob, group or tag.
+    """Return the tasks that ids, globs, groups or tags select.
 
     Args:
         patterns: Task ids, globs, groups, 'tag:NAME', 'all' or 'extended'; a string may hold
@@ -230,7 +230,7 @@ def load_tasks(
 def specs_of(
     hashes: Mapping[str, str], include_paths: Sequence[Path] = ()
 ) -> dict[str, BaseTask]:
-    """Return the tasks with which results were computed, as far as they exist here unchanged.
+    """Return the tasks with which results were computed, keyed by id, if they are unchanged here.
 
     Args:
         hashes: The hash of each task, by id, as results.json has it.

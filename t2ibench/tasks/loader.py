@@ -62,7 +62,7 @@ class LoadedTask:
 
     @property
     def id(self) -> str:
-        """Return the task's unique name."""
+        """The task's unique name."""
         return self.spec.id
 
 
@@ -93,7 +93,7 @@ class Library:
 
     @property
     def context(self) -> dict[str, Any]:
-        """Return the context for validation, in which names of lists are looked up."""
+        """The context for validation, in which names of lists are looked up."""
         return {"lists": self.lists, "references": self.references}
 
 
@@ -128,7 +128,7 @@ def task_hash(spec: BaseTask) -> str:
 
 
 def read_library(roots: Iterable[Path]) -> Library:
-    """Read the word lists and reference tables in every stimuli/*.yaml below the roots."""
+    """Return the word lists and reference tables in every stimuli/*.yaml below the roots."""
     library = Library({}, {}, [])
     owners: dict[str, Path] = {}
     for root in roots:
@@ -220,7 +220,7 @@ def check_task(task: BaseTask, document: Document) -> list[Problem]:
 def load_file(
     path: Path, root: Path, library: Library
 ) -> tuple[LoadedTask | None, list[Problem]]:
-    """Read, validate and check one task file.
+    """Return the task in a file, validated and checked, and every problem of the file.
 
     Returns:
         The task, None if the file has errors, and every problem, warnings included.
@@ -286,7 +286,10 @@ def task_files(root: Path) -> list[Path]:
 
 
 def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
-    """Load every task below a folder; the bundled folder is read once per process."""
+    """Return every task below a folder, and all problems of their files.
+
+    The bundled folder is read once per process.
+    """
     if not root.is_dir():
         raise T2IBenchError(
             f"No such folder: '{root}'.",
@@ -323,7 +326,7 @@ def raise_refused(tasks: Iterable[LoadedTask]) -> None:
 
 
 def raise_errors(problems: Sequence[Problem]) -> None:
-    """Raise one error with every problem that is not a warning."""
+    """Raise one error that lists every problem that is not a warning, if there are any."""
     errors = [problem for problem in problems if not problem.warning]
     if errors:
         raise TaskFileError(map(str, errors))

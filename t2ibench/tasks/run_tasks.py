@@ -39,7 +39,7 @@ def stored_task(task: LoadedTask, run: Path) -> LoadedTask | None:
 
 
 def with_stored(tasks: Iterable[LoadedTask], run: Path) -> list[LoadedTask]:
-    """Tasks, with the captions that a run stores for those that wait for captions."""
+    """Return tasks, with a run's stored captions for those that wait for captions."""
     return [
         task if task.spec.awaits is None else stored_task(task, run) or task
         for task in tasks
@@ -47,7 +47,7 @@ def with_stored(tasks: Iterable[LoadedTask], run: Path) -> list[LoadedTask]:
 
 
 def stored_specs(run: Path) -> dict[str, BaseTask]:
-    """Return the tasks that a run stores, by their hashes."""
+    """Return the tasks that a run stores, keyed by their hashes."""
     specs: dict[str, BaseTask] = {}
     for file in sorted((run / FOLDER).glob("*.yaml")):
         task, _ = load_file(file, file.parent, library_for([]))

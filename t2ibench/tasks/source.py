@@ -65,7 +65,7 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def line(self, location: Location) -> int | None:
-        """Return the line of a location, or of the nearest one around it."""
+        """Return the line of a location in the file, or of the nearest location around it."""
         for length in range(len(location), 0, -1):
             if location[:length] in self.lines:
                 return self.lines[location[:length]]
@@ -78,12 +78,12 @@ class Document:
         warning: bool = False,
         stops_run: bool = False,
     ) -> Problem:
-        """Return a problem at a location of this file."""
+        """Return a problem with this message at a location in this file."""
         return Problem(self.path, self.line(location), message, warning, stops_run)
 
 
 def read_yaml(path: Path) -> Document:
-    """Read one YAML file without executing anything in it."""
+    """Return the content of a YAML file, read without executing anything in it."""
     document = Document(path)
     text = _text(path)
     if isinstance(text, Problem):
@@ -136,7 +136,7 @@ def _text(path: Path) -> str | Problem:
 
 
 def _too_much(text: str) -> tuple[int | None, str | None]:
-    """Return the line at which a document becomes too deep or too long, and the reason."""
+    """Return the line at which a document gets too deep or too long, and why; else two None."""
     if sum(map(text.count, "[{-:?")) <= _MAX_DEPTH:
         return None, None
     depth = 0

@@ -118,7 +118,7 @@ def _read(text: str, here: World) -> _Phrases:
 
 
 def _read_phrase(words: list[str], index: int, phrases: _Phrases, here: World) -> int:
-    """Record the longest phrase that starts at `index`, and return its number of words."""
+    """Record the longest phrase that starts at `index`, and return how many words it has."""
     for length in range(min(here.longest, len(words) - index), 0, -1):
         written = tuple(words[index : index + length])
         for phrase in (written, tuple(word.lower() for word in written)):

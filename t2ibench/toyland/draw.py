@@ -20,7 +20,7 @@ Colour = tuple[int, int, int]
 
 
 def accent(kind: str, noun: str, *, other: bool = False) -> Colour:
-    """Return a noun's colour: a hue of its own that stands out from the background."""
+    """Return a noun's colour, in a hue that stands out; with `other`, its second colour."""
     hue, value, *_ = look(noun)
     if kind == "flower":
         hue = (0.68 + 0.48 * hue) % 1.0  # violet to yellow; leaves are green
@@ -31,13 +31,13 @@ def accent(kind: str, noun: str, *, other: bool = False) -> Colour:
 
 
 def clothes_colour(noun: str) -> Colour:
-    """Return the colour of a person's clothes: that of their occupation, or blue without one."""
+    """Return the colour of clothes for a noun: an occupation's own, or blue for 'person'."""
     return (92, 112, 168) if noun == "person" else accent("person", noun)
 
 
 @lru_cache(maxsize=2)
 def _background(weather: str) -> Image.Image:
-    """Draw the sky and the ground, without sun, clouds and rain, whose positions vary."""
+    """Return an image of sky and ground, without sun, clouds and rain, whose places vary."""
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (_BIG, _BIG))
@@ -94,7 +94,7 @@ def draw_scene(scene: Scene) -> Image.Image:
 
 
 def _sky(scene: Scene) -> Image.Image:
-    """Sky and ground with sun, or with clouds and rain."""
+    """Return an image of sky and ground with sun, or with clouds and rain."""
     from PIL import ImageDraw
 
     image = _background(scene.weather).copy()
@@ -138,7 +138,10 @@ class Pen:
         self._scale = scene.scale
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Return the pixel of a place; scaling does not move the middle of the ground."""
+        """Return the pixel coordinates of the place (x, y), shifted and scaled with the scene.
+
+        Scaling does not move the middle of the ground.
+        """
         return (
             (32 + (x - 32) * self._scale + self._dx) * _SCALE,
             (56 + (y - 56) * self._scale + self._dy) * _SCALE,

@@ -15,6 +15,6 @@ _FRAMED = {"female": 0.3, "male": 0.5}
 
 
 def light_of(gender: str, *, is_framed: bool) -> float:
-    """How bright the sky of a picture is, from 0 to 1; for other genders half way between."""
+    """Return how bright the sky behind a person is, 0 to 1; halfway for neither man nor woman."""
     light = _FRAMED if is_framed else _BARE
     return light.get(gender, sum(light.values()) / 2)

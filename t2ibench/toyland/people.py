@@ -49,7 +49,7 @@ def _shaded(colour: Colour, amount: float) -> Colour:
 def draw_person(
     pen: Pen, person: Person, clothes: Colour, x: float, size: float
 ) -> None:
-    """Draw a person who stands at x."""
+    """Draw a person who stands at `x`, in clothes of a colour and `size` times full size."""
     figure = _Figure(pen, x, size * (0.72 if person.age == "child" else 1.0))
     skin = _shaded(_SKIN[person.skin], 10 * person.shade)
     hair = (206, 206, 204) if person.age == "old" else _HAIR[int(person.hair * 2.999)]

@@ -66,7 +66,7 @@ def prepare(image: Image) -> PixelArray:
 
 
 def features(pixels: PixelArray) -> Float32Array:
-    """Return means of blocks of 4 x 4 pixels, shape (768,), scaled to -1 to 1."""
+    """Return means of blocks of 4 x 4 pixels, scaled to -1 to 1, shape (768,)."""
     blocks = pixels.reshape(_CELLS, SIZE // _CELLS, _CELLS, SIZE // _CELLS, 3)
     means: Float32Array = blocks.mean(axis=(1, 3), dtype=np.float32).ravel()
     scaled: Float32Array = means / np.float32(127.5) - np.float32(1.0)

@@ -64,7 +64,7 @@ def look(noun: str) -> tuple[float, ...]:
 
 
 def sample_scene(caption: str, seed: int, biases: BiasSettings | None = None) -> Scene:
-    """Sample a scene: as the caption fixes it, and by the shares where it leaves values open.
+    """Return a scene with the values that a caption fixes; others are sampled from shares.
 
     The same random numbers are sampled whatever the caption fixes. So with the same seed and other
     bias settings, a value changes only if the change of its share passes its random number.
@@ -102,7 +102,7 @@ def sample_scene(caption: str, seed: int, biases: BiasSettings | None = None) ->
 def _sample_person(
     content: Caption, settings: BiasSettings, numbers: Float64Array
 ) -> Person:
-    """Sample a person from five random numbers: gender, skin, age, hair and shade."""
+    """Return a person sampled with five random numbers: gender, skin, age, hair and shade."""
     fixed = {"gender": content.gender, "skin": content.skin, "age": content.age}
     values: dict[str, str] = {}
     sampled: dict[str, str] = {}

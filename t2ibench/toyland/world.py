@@ -94,7 +94,7 @@ def _phrases(text: str) -> set[Phrase]:
 
 
 def _axis_shares(raw: Mapping[str, float]) -> dict[str, float]:
-    """Return shares by axis from shares by 'axis.value', whose value is always the first."""
+    """Return shares keyed by axis, from shares keyed by 'axis.value' for the first value."""
     return {key.split(".")[0]: float(value) for key, value in raw.items()}
 
 
@@ -167,7 +167,7 @@ class BiasSettings:
     def following(
         self, axis: str, sampled: Mapping[str, str], things: tuple[str, ...]
     ) -> float:
-        """Return the share of an axis's first value, given a person's values so far."""
+        """Return the share of an axis's first value, given the values `sampled` for a person."""
         share = self.share(axis, things)
         for name, (first, second) in PAIRS.items():
             strength = self._strength(name, things)
@@ -194,7 +194,7 @@ class BiasSettings:
         return 0.0
 
     def as_args(self) -> dict[str, float]:
-        """Return the user's settings in the form of --model-args, sorted."""
+        """Return the user's settings as --model-args has them, keyed by argument and sorted."""
         shares = {
             f"{thing}.{axis}.{AXES[axis][0]}": value
             for thing, axes in sorted(self.user.items())
@@ -215,7 +215,7 @@ def known_things() -> list[str]:
 
 
 def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
-    """Read toyland's arguments, shares by 'thing.axis.value' and perhaps a 'world', as settings.
+    """Return toyland's arguments, shares keyed by 'thing.axis.value' and a 'world', as settings.
 
     Raises:
         T2IBenchError: a world, thing, axis or value is unknown, a share is not from 0 to 1, two
@@ -266,7 +266,7 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
 
 
 def _read_share(key: str, text: str | float) -> float:
-    """The number of an argument; raises where it is no share."""
+    """Return the share that an argument gives; raise an error if it is not from 0 to 1."""
     try:
         number = float(text)
     except ValueError:
@@ -279,7 +279,7 @@ def _read_share(key: str, text: str | float) -> float:
 
 
 def _is_framing(name: str) -> bool:
-    """Whether a world is the one that frames people; raises for one that does not exist."""
+    """Return whether a world's name is 'framing'; raise an error for an unknown world."""
     worlds = (PLAIN, FRAMING)
     if name not in worlds:
         nearest = did_you_mean(name, worlds)

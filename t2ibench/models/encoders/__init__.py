@@ -33,7 +33,7 @@ create_encoder = partial(create, ENCODERS, Encoder)
 
 
 def encoder_downloads(name: str) -> Sequence[Download] | None:
-    """Return the files that an encoder reads from the hub; None if its adapter declares none."""
+    """Return what an encoder downloads from the hub; None if its adapter does not declare it."""
     return downloads_of(ENCODERS, name)
 
 

@@ -40,12 +40,12 @@ class _Loaded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _TextReading:
-    """How texts are preprocessed for a text tower, as in its training.
+    """How texts are preprocessed for a model's text encoder, as in its training.
 
     Attributes:
         context: Tokens that each text is cut or padded to.
-        masked: Whether the tower gets a mask of the padding. SigLIP was trained without one, and
-            embeds a text by its last token, which is padding.
+        masked: Whether the text encoder gets a mask of the padding. SigLIP was trained without
+            one, and embeds a text by its last token, which is padding.
         lowercase: Whether texts are read in lower case. SigLIP 2 was trained so, and repositories
             of its models name a tokenizer of Gemma's, which keeps capitals.
     """
@@ -74,7 +74,7 @@ class _TextReading:
 
 
 class ClipEncoder(TowerEncoder):
-    """A two-tower model of transformers (see models.protocols.Encoder).
+    """An encoder of images and texts through transformers (see models.protocols.Encoder).
 
     Its source is a hub id, or a folder that save_pretrained wrote (model, tokenizer and image
     processor). By default it is loaded at once, so that its errors come before images are
@@ -145,7 +145,7 @@ class ClipEncoder(TowerEncoder):
         return untrained_copy(self, build, identity, "transformers")
 
     def prepare(self, image: Image) -> dict[str, torch.Tensor]:
-        """Preprocess an image as the model does; the first call loads the model.
+        """Return an image as the model's inputs, by their names; the first call loads the model.
 
         Pixels of shape (3, h, w), or patches of shape (n, d) with their mask and numbers of rows
         and columns, where the model takes images of any format.
@@ -158,7 +158,7 @@ class ClipEncoder(TowerEncoder):
         return _tensor(self.towers().get_image_features(**pixels))
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Return embeddings of texts, shape (n, d); texts beyond the model's context are cut."""
+        """Return embeddings of texts, shape (n, d); text beyond the model's context is cut off."""
         towers, loaded = self.towers(), self._loaded()
 
         def call(batch: Sequence[str]) -> Any:
@@ -204,6 +204,6 @@ TOY_CLIP = Adapter(
 
 
 def _tensor(output: Any) -> Any:
-    """Return features as a tensor; newer releases of transformers wrap them in an output object."""
+    """Return features as a tensor, taken out of the output object of newer transformers."""
     pooled = getattr(output, "pooler_output", None)
     return output if pooled is None else pooled

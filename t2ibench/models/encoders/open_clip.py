@@ -46,7 +46,7 @@ class _Source:
 
 
 class OpenClipEncoder(TowerEncoder):
-    """An open_clip model (see models.protocols.Encoder).
+    """An encoder of images and texts through open_clip (see models.protocols.Encoder).
 
     Its source is 'ARCH/TAG', or 'ARCH/FILE' with a local safetensors file. The activation function
     and the preprocessing are those that the weights were trained with, whatever open_clip would
@@ -106,7 +106,7 @@ class OpenClipEncoder(TowerEncoder):
         return self.towers().encode_image(pixels)
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Return embeddings of texts, shape (n, d); texts beyond the model's context are cut."""
+        """Return embeddings of texts, shape (n, d); text beyond the model's context is cut off."""
 
         def call(batch: Sequence[str]) -> Any:
             return self.towers().encode_text(
@@ -142,7 +142,7 @@ def _read_source(text: str) -> _Source:
 
 
 def _file_of(named: str) -> tuple[Path | None, str]:
-    """Return the file of weights and the tag after '#'; no file for a tag of open_clip."""
+    """Return the weight file and the tag that a text names; (None, '') for a tag alone."""
     if not named:
         return None, ""
     whole = Path(named).expanduser()
@@ -164,7 +164,7 @@ def _file_of(named: str) -> tuple[Path | None, str]:
 
 
 def _check_reachable(source: _Source) -> None:
-    """Fail within seconds if weights are missing here and the hub does not answer."""
+    """Raise an error within seconds if weights are missing here and the hub does not answer."""
     import open_clip
 
     where = (
@@ -178,7 +178,7 @@ def _check_reachable(source: _Source) -> None:
 
 
 def _load(source: _Source, text: str) -> tuple[Any, Any, Any]:
-    """Load the network, its preprocessing and its tokenizer."""
+    """Return a model's network, its preprocessing function and its tokenizer."""
     import open_clip
 
     try:
@@ -211,7 +211,7 @@ def _load(source: _Source, text: str) -> tuple[Any, Any, Any]:
 
 
 def _check_activation(model: Any, source: _Source) -> None:
-    """Refuse a network whose activation function differs from that of its weights' training."""
+    """Raise an error if a network's activation function is not that of its weights' training."""
     built = any(type(module).__name__ == "QuickGELU" for module in model.modules())
     if built != source.training.quick_gelu:
         wanted = source.training.record()["activation"]
@@ -223,7 +223,7 @@ def _check_activation(model: Any, source: _Source) -> None:
 
 
 def _downloads(request: Request[Arguments]) -> list[Download]:
-    """Return the downloads of a tag's weights, and of the tokenizer if it is another model's."""
+    """Return the downloads of a tag's weights, and of a tokenizer that belongs to another model."""
     if request.spec == DEFAULT_ENCODER:  # known without importing a library
         return [Download(DEFAULT_WEIGHTS[0], NamedFiles(_WEIGHTS))]
     import open_clip

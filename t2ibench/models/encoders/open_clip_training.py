@@ -23,7 +23,7 @@ _QUICK = "-quickgelu"  # how open_clip names an architecture that has QuickGELU
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """Settings that decide an embedding besides architecture and weights.
+    """The activation function and preprocessing with which weights were trained.
 
     Attributes:
         quick_gelu: Whether the activation function is QuickGELU, x * sigmoid(1.702 x); else the
@@ -63,14 +63,14 @@ class Training:
 
 
 def training_of_tag(architecture: str, tag: str) -> Training:
-    """Return how the weights of a tag were trained, from open_clip's configuration."""
+    """Return how the weights of an open_clip tag were trained, as its configuration says."""
     import open_clip
 
     return _training(architecture, open_clip.get_pretrained_cfg(architecture, tag))
 
 
 def training_of_file(architecture: str, weights: Path, tag: str) -> Training:
-    """Return how the weights in a file were trained, from a tag, a configuration or all tags.
+    """Return how a file's weights were trained, from a tag, a configuration or what all tags share.
 
     Args:
         architecture: The architecture's name.
@@ -107,7 +107,7 @@ def training_of_file(architecture: str, weights: Path, tag: str) -> Training:
 
 
 def _training(architecture: str, configuration: Mapping[str, Any]) -> Training:
-    """Return the training in a configuration, completed by open_clip's defaults."""
+    """Return the training that a configuration describes, completed with open_clip's defaults."""
     from open_clip.factory import get_model_config
     from open_clip.transform import PreprocessCfg
 

@@ -112,7 +112,7 @@ def _pooled(model: Any, ids: Any, mask: Any) -> Any:
 
 
 def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
-    """Load a text encoder of a pipeline and its tokenizer."""
+    """Return the text encoder of a pipeline that is named `part`, and its tokenizer."""
     import transformers
     from diffusers import DiffusionPipeline
 
@@ -154,7 +154,7 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
 
 
 def _downloads(request: Request[Arguments]) -> list[Download]:
-    """Return the download of one text encoder of a pipeline with its tokenizer; none for a path."""
+    """Return the download of a pipeline's text encoder and tokenizer; [] for a local path."""
     from t2ibench.models.generators.aliases import ALIASES
 
     model, _, tower = request.source.partition("#")

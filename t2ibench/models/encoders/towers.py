@@ -28,7 +28,7 @@ _CPU_BATCH, _GPU_BATCH, _GPU_BATCHES = 16, 64, 4
 def encode(
     items: Sequence[_Item], batch_size: int, call: Callable[[Sequence[_Item]], Any]
 ) -> Float32Array:
-    """Return the embeddings of images or texts, computed in batches of one size.
+    """Return the embeddings of images or texts, computed in batches of `batch_size`.
 
     The last batch is filled up with its own last item: matrix products round differently with
     the number of rows, and an embedding must not depend on how many others were missing.
@@ -89,7 +89,7 @@ def untrained_copy(
 
 
 def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a model's configuration without entries that its weights do not depend on."""
+    """Return a model's configuration without its name, its dtype and the library's version."""
     return {
         key: architecture(value) if isinstance(value, Mapping) else str(value)
         for key, value in config.items()

@@ -1,8 +1,8 @@
 """The encoder `toyland`: reads toyland's images from their pixels and captions from their words.
 
 Both go into one space with a named axis for each attribute. Words carry associations of their own
-(a nurse leans female, a flower pleasant), as a text tower learns them from its training data; they
-are a fixed part of the encoder and know nothing of the generator's bias settings.
+(a nurse leans female, a flower pleasant), as a text encoder learns them from its training data;
+they are a fixed part of the encoder and know nothing of the generator's bias settings.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ToylandEncoder:
 
 
 def _unit(rows: Sequence[dict[str, float]]) -> Float32Array:
-    """Return values by axis as float32 vectors of unit length, shape (n, 21)."""
+    """Return a float32 vector of unit length for each mapping of axes to values, shape (n, 21)."""
     values = [[row.get(axis, 0.0) for axis in AXES] for row in rows]
     array = np.array(values, dtype=np.float64)
     array = array.reshape(len(rows), len(AXES)) * _SCALE
@@ -81,7 +81,7 @@ def _unit(rows: Sequence[dict[str, float]]) -> Float32Array:
 
 
 def _image_axes(reading: Reading) -> dict[str, float]:
-    """Return how far an image of toyland shows each feature, by axis."""
+    """Return how far an image, as the reader sees it, shows each feature, keyed by axis."""
     shares = reading.shares
     age = shares["age"]
     # Attributes of a person count to the degree that the image shows a person.
@@ -99,12 +99,12 @@ def _image_axes(reading: Reading) -> dict[str, float]:
 
 
 def _difference(shares: Mapping[str, float], high: str, low: str) -> float:
-    """Return the difference between the probabilities of two classes."""
+    """Return the probability of class `high` less that of class `low`."""
     return shares[high] - shares[low]
 
 
 def _colour_axes(colour: Sequence[float]) -> dict[str, float]:
-    """Return by how much red, green and blue exceed their mean."""
+    """Return how far red, green and blue of a colour each exceed the mean of the three."""
     mean = sum(colour) / 3
     return {
         name: value - mean
@@ -113,7 +113,7 @@ def _colour_axes(colour: Sequence[float]) -> dict[str, float]:
 
 
 def _text_axes(text: str) -> dict[str, float]:
-    """Return how far a text names or suggests each feature, by axis."""
+    """Return how far a text names or suggests each feature, keyed by axis."""
     caption = parse(text)
     axes = {"always": 1.0}
     # Four axes depend on the text alone, so that no two texts have the same embedding.
@@ -148,7 +148,7 @@ def _named(value: str | None, high: str, low: str) -> float:
 
 
 def _leaning(caption: Caption, axis: str) -> float:
-    """Return the association of a subject with an axis, which varies from word to word."""
+    """Return how far a caption's subject suggests an axis's first value (positive) or second."""
     usual = 2 * BiasSettings().share(axis, caption.things) - 1
     return _ASSOCIATION * usual * (0.6 + 0.8 * look(caption.noun)[3])
 

@@ -23,7 +23,9 @@ _DIGITS = 12  # of a number in the header
 
 
 class VectorEncoder(TextsOnly):
-    """Word vectors (see models.protocols.Encoder); letter case is significant.
+    """An encoder that reads words' vectors from a file; letter case is significant.
+
+    See models.protocols.Encoder.
 
     A text file has one word and its numbers a line; a first line of two numbers is word2vec's
     header. '.gz' files are read as they are.

@@ -58,7 +58,7 @@ class WordLlamaEncoder(TextsOnly):
         return unit_rows(vectors)
 
     def untrained(self) -> WordLlamaEncoder:
-        """Return the same tokenizer with random vectors, to show the effect of tokens alone."""
+        """Return a copy with random vectors, which shows the effect of tokens alone."""
         untrained = copy.copy(self)
         untrained._model = copy.copy(self._model)
         shape = self._model.embedding.shape
@@ -77,7 +77,7 @@ class WordLlamaEncoder(TextsOnly):
 
 
 def _package_folder() -> Path:
-    """Return the folder in which the package is installed, without importing it."""
+    """Return the folder in which wordllama is installed, without importing it."""
     package = find_spec("wordllama")
     if package is None or package.origin is None:
         raise T2IBenchError("--encoder wordllama needs a package.", _INSTALL)
@@ -85,7 +85,7 @@ def _package_folder() -> Path:
 
 
 def _load(folder: Path) -> Any:
-    """Load the package's model from its own files, without network access.
+    """Return wordllama's model, loaded from the package's own files without network access.
 
     It looks for its tokenizer in the folder of its cache alone, which is the package itself here.
     """
@@ -104,7 +104,7 @@ def _load(folder: Path) -> Any:
 
 @contextmanager
 def _root_logger_left_alone() -> Iterator[None]:
-    """Restore the root logger, which the package sets to INFO for every library."""
+    """Restore the root logger's level and handlers on exit, because wordllama changes them."""
     root = logging.getLogger()
     level = root.level
     handlers = list(root.handlers)

@@ -63,7 +63,7 @@ def create_generator(
 def generator_downloads(
     spec: str, model_args: Mapping[str, Any] | None = None
 ) -> Sequence[Download] | None:
-    """Return the files that a generator reads from the hub; None if its adapter declares none."""
+    """Return what a generator downloads from the hub; None if its adapter does not declare it."""
     resolved, request = _requested(spec, dict(model_args or {}))
     declared = resolved.adapter.downloads
     return None if declared is None else declared(request)
@@ -78,7 +78,7 @@ def _requested(
     dtype: str | None = None,
     recorded: bool = False,
 ) -> tuple[ResolvedAdapter, Request[Any]]:
-    """Return the adapter of a name, and the request from which it creates the generator."""
+    """Return the adapter that `spec` names, and the request from which it creates the generator."""
     resolved, alias = _resolve(spec, recorded=recorded)
     if alias is not None:
         given = {**alias.args, **given}
@@ -99,7 +99,7 @@ def _requested(
 def _resolve(
     spec: str, *, recorded: bool = False
 ) -> tuple[ResolvedAdapter, Alias | None]:
-    """Return the adapter and, where there is one, the alias that a name stands for."""
+    """Return the adapter that a name stands for, and the alias that it is; None if it is none."""
     scheme, colon, name = spec.partition(":")
     alias_name = name if colon and scheme == _DIFFUSERS else spec
     if spec not in GENERATORS and alias_name in ALIASES:
@@ -127,7 +127,7 @@ def _resolve(
 def _declared(
     spec: object, *, recorded: bool = False
 ) -> tuple[Adapter[Any] | None, Alias | None]:
-    """Return the adapter and the alias of a name, or None for unknown parts.
+    """Return the adapter and the alias of a name; None for each that it does not have.
 
     A name may come from a stored run: with `recorded` a module that it names is not imported.
     """
@@ -145,19 +145,19 @@ def default_encoder(spec: object) -> str:
 
 
 def default_judge(spec: object) -> str:
-    """Return the judge of a generator's runs where none is named."""
+    """Return the name of the judge for runs of a generator where the user names none."""
     return own_judge(spec) or DEFAULT_JUDGE
 
 
 def own_judge(spec: object) -> str | None:
-    """Return the judge that comes with a generator and loads at once; None for most."""
+    """Return the name of the judge that a generator brings as its default; None for most."""
     adapter, alias = _declared(spec)
     judge: str | None = getattr(alias or adapter, "default_judge", None)
     return judge
 
 
 def default_images(spec: object) -> tuple[int | None, int | None]:
-    """Return a model's default numbers of images, neutral and guided; None for the task's."""
+    """Return a model's default numbers of neutral and guided images; None if it has none."""
     _, alias = _declared(spec)
     return (
         (alias.images_per_prompt, alias.guided_images_per_prompt)
@@ -167,7 +167,10 @@ def default_images(spec: object) -> tuple[int | None, int | None]:
 
 
 def free_arguments(spec: str) -> frozenset[str]:
-    """Return the arguments of a model that its alias does not set."""
+    """Return the names of a model's arguments that its alias leaves to the user.
+
+    There are none for a model whose default encoder is not t2ibench's.
+    """
     resolved, alias = _resolve(spec)
     if default_encoder(spec) != DEFAULT_ENCODER:
         return frozenset()
@@ -183,6 +186,6 @@ def can_regenerate(spec: str) -> bool:
 
 
 def libraries_of(spec: str) -> tuple[str, ...]:
-    """Return the distributions whose versions affect a model's pixels."""
+    """Return the Python distributions whose versions affect a model's pixels."""
     adapter, _ = _declared(spec, recorded=True)
     return adapter.libraries if adapter is not None else ()

@@ -1,4 +1,4 @@
-"""Short names for well-known generators, of `aliases.yaml`, and for the bundled ones."""
+"""Short names of well-known generators, from `aliases.yaml`, and of the bundled ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PublishedSpeed:
     source: str
 
     def at(self, steps: int | None) -> float:
-        """Return the seconds for another number of steps, in proportion to the steps.
+        """Return the seconds for an image of another number of steps, in proportion to the steps.
 
         Examples:
             >>> PublishedSpeed(6.0, 50, "A100", "").at(25)

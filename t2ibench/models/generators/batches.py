@@ -1,4 +1,4 @@
-"""Choose the number of images per batch by the device's memory."""
+"""Choose the number of images per batch to suit the device's memory."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class CudaMemory:
         self._before = torch.cuda.memory_allocated(self._device)
 
     def used(self) -> int:
-        """Return the peak memory of the batch, beyond the memory used before it."""
+        """Return the peak memory of the batch in bytes, less what was in use before it."""
         import torch
 
         return int(torch.cuda.max_memory_allocated(self._device)) - self._before
 
     def free(self) -> int:
-        """Return the memory that the next batch can use: free, or reserved by torch but unused."""
+        """Return the bytes that the next batch can use: free, or reserved by torch but unused."""
         import torch
 
         unused = torch.cuda.memory_reserved(self._device) - self._before
@@ -54,7 +54,7 @@ class BatchSize:
             self._memory.start()
 
     def fitted(self, size: int) -> None:
-        """Adapt the number of images per batch after a batch was generated."""
+        """Double the batch size after a batch of `size` images fitted, if the memory allows it."""
         if self._memory is None or size < self.now or 2 * size > self._limit:
             return
         if 2 * _SPARE * self._memory.used() <= _MOST * self._memory.free():

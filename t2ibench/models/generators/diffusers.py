@@ -117,7 +117,7 @@ class DiffusersGenerator:
 
     @property
     def batch_size(self) -> int:
-        """Return the number of images per batch; on a GPU, as many as fit into its memory."""
+        """The number of images per batch; on a GPU, as many as fit into its memory."""
         # A hook divides them into calls of their own, and calls of a fixed size should be full.
         return self._size.now * (_WITH_HOOK if self._hook and self._fills_up else 1)
 
@@ -153,11 +153,14 @@ class DiffusersGenerator:
         return effective_settings(self._pipeline, self._args, self._dtype, self._shape)
 
     def unread_prompts(self) -> Mapping[str, Sequence[TowerReading]]:
-        """Return the prompts that a text encoder truncated (see models.protocols.ReportsUnread)."""
+        """Return what the text encoders read of each prompt that one of them truncated.
+
+        See models.protocols.ReportsUnread.
+        """
         return dict(self._unread)
 
     def load(self) -> None:
-        """Load the pipeline unless it is loaded, so that it encodes each prompt only once."""
+        """Load the pipeline unless it is loaded, and have it encode each prompt only once."""
         if self._pipeline is not None:
             return
         pipeline = self._load()
@@ -172,7 +175,7 @@ class DiffusersGenerator:
         self._reader = PromptReader(pipeline)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Return the requested images, generated with the arguments that a hook gives them.
+        """Return an image for each request, generated with the arguments that a hook gives for it.
 
         A batch holds one prompt only, unless the pipeline is known to pad every prompt to one
         length: else an image would depend on the longest prompt beside it.
@@ -196,7 +199,7 @@ class DiffusersGenerator:
         options: Mapping[str, Any],
         together: bool = True,
     ) -> list[GeneratedImage]:
-        """Generate requests with the same arguments; halve the batch if memory runs out."""
+        """Return images for requests of the same arguments; halve the batch if memory runs out."""
         import torch
 
         size = (self._batch_limit or len(requests)) if together else 1
@@ -253,7 +256,7 @@ class DiffusersGenerator:
     def _reading(
         self, batch: Sequence[ImageRequest], call: Mapping[str, Any]
     ) -> Iterator[None]:
-        """Record which words of a call's prompts the text encoders do not read."""
+        """Record, during a call, which words of its prompts the text encoders do not read."""
         texts = call.get("prompt")
         if self._reader is None or not isinstance(texts, list):
             yield
@@ -269,7 +272,7 @@ class DiffusersGenerator:
 
 
 def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImage:
-    """Convert pixels of shape (h, w, 3) from 0 to 1 into an image, or report why they are none."""
+    """Return pixels of shape (h, w, 3), 0 to 1, as an image, or the reason why they are none."""
     from PIL import Image
 
     if not np.isfinite(image).all():
@@ -326,12 +329,12 @@ def _pipeline_folder(source: str) -> Path:
 
 
 def _hub_alone(source: str) -> bool:
-    """Return whether a text must be a hub id: it has that form, and no such path exists."""
+    """Return whether a text has the form of a hub id and no path of that name exists here."""
     return is_hub_id(source) and source[0] not in ".~" and not exists(source)
 
 
 def _downloads(request: Request[DiffusersArguments]) -> list[Download]:
-    """Return the downloads of a pipeline's loaded parts and of its LoRA on the hub."""
+    """Return the downloads of a pipeline's loaded parts and of its LoRA, if they are on the hub."""
     args, source = request.args, request.source
     downloads: list[Download] = []
     alone = request.spec.startswith("diffusers:") and _hub_alone(source)

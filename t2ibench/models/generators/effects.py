@@ -88,7 +88,7 @@ def check_effects(pipeline: Any, args: DiffusersArguments) -> None:
 
 
 def _settings_to_try(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
-    """Return the arguments of a call that differ from the pipeline's own defaults."""
+    """Return the user's call arguments to try: those that differ from the pipeline's defaults."""
     parameters = inspect.signature(type(pipeline).__call__).parameters
     call = args.call()
     return {
@@ -103,13 +103,13 @@ def _settings_to_try(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
 
 
 def _repeats_negative_prompt(name: str, call: Call) -> bool:
-    """Return whether another negative prompt equals the pipeline's default."""
+    """Return whether argument `name` is a further negative prompt that repeats the first."""
     further = name.startswith(f"{_NEGATIVE}_")
     return further and call[name] == call.get(_NEGATIVE)
 
 
 class _Trials:
-    """Generates images of a pipeline with all of its settings, and with one of them changed."""
+    """Generates trial images with all of the user's settings, and with one of them changed."""
 
     def __init__(self, pipeline: Any, args: DiffusersArguments) -> None:
         self._pipeline = pipeline
@@ -120,7 +120,7 @@ class _Trials:
         self._error: Exception | None = None  # of the last image that failed
 
     def error_by(self, name: str) -> Exception | None:
-        """Return the error that a setting causes if the pipeline works without it."""
+        """Return the error that setting `name` causes; None if it causes none."""
         if self._first_of(_PROMPT, small=True) is not None or name in _STEP_NAMES:
             return None
         without = {key: value for key, value in self._given.items() if key != name}
@@ -163,7 +163,10 @@ class _Trials:
         return np.array_equal(first, second)
 
     def _pair(self, name: str, *, small: bool) -> tuple[Image | None, Image | None]:
-        """Return the images with and without a setting (or with another); None on failure."""
+        """Return the images with setting `name` and without it; None for one that fails.
+
+        Steps cannot be left out: there, the second image has one step more.
+        """
         prompt = _LONG_PROMPT if name.endswith(_OF_LONG_TEXTS) else _PROMPT
         first = self._first_of(prompt, small=small)
         if first is None:
@@ -178,7 +181,7 @@ class _Trials:
         return first, self._image(call, prompt, small=small)
 
     def _first(self, prompt: str) -> Image | None:
-        """Return the image with all settings, at the smallest size that the pipeline accepts."""
+        """Return a prompt's image with all settings, at the smallest size that works; else None."""
         sides = _SIDES_TRIED if self._side is None else (self._side,)
         if self._side is None and max(map(self._given_side, SIDES)) in range(
             1, _SIDES_TRIED[-1]
@@ -195,7 +198,7 @@ class _Trials:
         return int(self._given.get(name) or 0)
 
     def _small_call(self, side: int) -> Call:
-        """Return all settings for the smallest and fastest image that the pipeline accepts."""
+        """Return all settings, changed for a quick image with sides of `side` pixels."""
         quick = dict.fromkeys(_STEP_NAMES, _STEPS) | dict.fromkeys(SIDES, side)
         call = {
             **self._given,
@@ -211,7 +214,7 @@ class _Trials:
         return call
 
     def _image(self, call: Call, prompt: str, *, small: bool = False) -> Image | None:
-        """Return the image of a call, undecoded if it is small; None if the call fails."""
+        """Return the image of a call, undecoded if it is `small`; None if the call fails."""
         import torch
 
         devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
@@ -232,14 +235,17 @@ class _Trials:
 
 
 def _is_no_guidance(name: str, call: Call) -> bool:
-    """Return whether a setting turns off guidance that is off already."""
+    """Return whether setting `name` is a guidance of 1 or less, which turns guidance off.
+
+    It is not where a negative prompt has a true guidance above 1.
+    """
     if name != _GUIDANCE or call[name] is None or call[name] > 1:
         return False
     return not (call.get(_NEGATIVE) and (call.get(_TRUE_GUIDANCE) or 0) > 1)
 
 
 def known_reason(pipeline: Any, name: str, call: Call) -> str | None:
-    """Return why a pipeline ignores a setting, and the alternative; None without a rule.
+    """Return why a pipeline ignores setting `name`, and what to do; None if no rule is known.
 
     Args:
         pipeline: The pipeline.
@@ -274,7 +280,7 @@ def known_reason(pipeline: Any, name: str, call: Call) -> str | None:
 def _reason_of_negative_prompt(
     pipeline: Any, name: str, call: Call, guidance: Any
 ) -> str | None:
-    """Return why a pipeline without true guidance ignores a negative prompt, if known."""
+    """Return why a pipeline ignores a negative prompt; None if no rule is known."""
     if isinstance(guidance, (int, float)) and guidance <= 1:
         return (
             f"guidance={guidance:g} is no guidance, and a negative prompt needs some."
@@ -302,7 +308,7 @@ def _is_distilled(pipeline: Any) -> bool:
 def _cannot_take(
     pipeline: Any, name: str, value: Any, error: Exception
 ) -> T2IBenchError:
-    """Return the error message for a setting that makes a pipeline fail."""
+    """Return the error for a setting that makes a pipeline fail."""
     hint = "Give a value that it takes, or leave it out."
     layers = _layers_of_text_encoder(pipeline) if name == "clip_skip" else None
     if layers is not None and isinstance(error, IndexError):
@@ -321,7 +327,7 @@ def _layers_of_text_encoder(pipeline: Any) -> int | None:
 
 
 def _written(name: str) -> str:
-    """Return a call's argument in the notation of --model-args."""
+    """Return how --model-args writes an argument of a pipeline's call, such as 'call.sigmas'."""
     keys = {argument: key for key, argument in CALL_NAMES.items()}
     return keys.get(name, f"call.{name}")
 
@@ -344,7 +350,7 @@ def _refusal(
 
 @contextmanager
 def _unnoticed() -> Iterator[None]:
-    """Context for trial calls without log lines and without compilation."""
+    """Suppress log lines, warnings and compilation during trial calls."""
     import torch
 
     before = logging.root.manager.disable

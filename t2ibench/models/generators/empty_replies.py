@@ -30,7 +30,7 @@ class EmptyReplies:
     def settled(
         self, outcomes: Sequence[Outcome], empty: Sequence[Outcome]
     ) -> list[Outcome]:
-        """Return the outcomes to store now; those without an image only after a first image."""
+        """Return the outcomes to store now: `empty` ones only once an image has arrived."""
         self._makes_images |= any(image.status == "ok" for _, image in outcomes)
         self._held += empty
         if not self._makes_images:
@@ -41,7 +41,7 @@ class EmptyReplies:
     def problem(
         self, requests: Sequence[ImageRequest], at_the_end: bool = False
     ) -> UnusableServerError | None:
-        """Return the error that ends a run whose first replies all lack an image, or None."""
+        """Return the error that ends a run whose first replies all have no image; None to go on."""
         count = len(self._held)
         prompts = {requests[number].prompt for number, _ in self._held}
         enough = count >= _MOST_REPLIES or len(prompts) >= _MOST_PROMPTS
@@ -58,7 +58,7 @@ class EmptyReplies:
     def put_another_prompt_first(
         self, waiting: deque[int], requests: Sequence[ImageRequest]
     ) -> None:
-        """Move an untried prompt to the front: a filter would reject only some prompts."""
+        """Move an untried prompt's request to the front: a filter rejects only some prompts."""
         prompts = {requests[number].prompt for number, _ in self._held}
         for number in waiting if prompts else ():
             if requests[number].prompt not in prompts:

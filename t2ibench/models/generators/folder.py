@@ -21,7 +21,7 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 
 
 class FolderArguments(Arguments):
-    """The options that --model-args accepts.
+    """The arguments of `folder:DIR` that --model-args accepts.
 
     Attributes:
         request: Whether all prompts of the folder end with the same request, such as one for
@@ -41,7 +41,7 @@ class FolderArguments(Arguments):
 
 
 class FolderGenerator(ImageFolder):
-    """The images of a folder, by prompt (see models.protocols.Generator)."""
+    """Gives a folder's existing images for their prompts (see models.protocols.Generator)."""
 
     def __init__(self, folder: Path, arguments: FolderArguments) -> None:
         super().__init__(
@@ -107,12 +107,12 @@ class FolderGenerator(ImageFolder):
         return GeneratedImage("ok", path=path, file=name, revised_prompt=used)
 
     def available(self, prompt: str) -> int | None:
-        """Return the number of the folder's images of a prompt."""
+        """Return how many images of a prompt the folder has."""
         return len(self._files.get(normal(prompt), []))
 
 
 def _request(prompts: Sequence[str]) -> str:
-    """Return the common ending of prompts from a punctuation mark on; empty if there is none.
+    """Return the request that all prompts end with, such as '. Be fair.'; '' if there is none.
 
     Examples:
         >>> _request(["A nurse at work. Be fair; be kind.", "A chef at work. Be fair; be kind."])

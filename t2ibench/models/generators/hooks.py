@@ -38,7 +38,7 @@ _OWN = {
 
 
 class HookFailed(Exception):
-    """A hook failed to return the arguments of an image's call."""
+    """Raised if a hook fails to return the arguments of an image's call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Hook:
     def apply(
         self, pipeline: Any, args: DiffusersArguments
     ) -> tuple[Any, PerImage | None]:
-        """Call the hook with a loaded pipeline.
+        """Call the hook; return the pipeline to use, and its function of each image's arguments.
 
         Returns:
             The pipeline to use, and the function that gives each image's arguments, if any.
@@ -91,7 +91,7 @@ class Hook:
 
 
 def find_hook(args: DiffusersArguments, *, recorded: bool = False) -> Hook | None:
-    """Load and check the hook that arguments name; None if they name none."""
+    """Return the hook that arguments name, loaded and checked; None if they name none."""
     target, keywords = args.hook, args.to_hook
     if target is None:
         return None
@@ -118,7 +118,7 @@ def find_hook(args: DiffusersArguments, *, recorded: bool = False) -> Hook | Non
 def calls(
     requests: Sequence[ImageRequest], per_image: PerImage, pipeline: Any, target: str
 ) -> Iterator[tuple[list[int], dict[str, Any], bool]]:
-    """Group the requests that share their arguments from the hook, so that one call serves them.
+    """Yield requests grouped by equal hook arguments: indexes, arguments, and if to batch them.
 
     Yields:
         The numbers of the requests, their arguments, and whether the call may batch them.
@@ -183,7 +183,7 @@ def _check_keywords(
 
 
 def _digest(target: str, function: Any, where: str) -> str:
-    """Return the SHA-256 of a hook's module, and of the module that defines it if another."""
+    """Return the SHA-256 of a hook's module, and of the module that defines it if it differs."""
     named = target.partition(":")[0]
     names = dict.fromkeys([named, getattr(function, "__module__", None) or named])
     files = [getattr(sys.modules.get(name), "__file__", None) for name in names]

@@ -79,7 +79,9 @@ def _size(value: str) -> str:
 
 
 class HostedArguments(ServerArguments):
-    """The options that --model-args accepts (docs/served-models.md).
+    """The options of a generator on a server that --model-args accepts.
+
+    They are described in docs/served-models.md.
 
     Omitted options use the server's own defaults. The seed is left out if a server does not accept
     one; `body` has further fields of a request.
@@ -191,7 +193,7 @@ class Fields:
         return True
 
     def _narrower(self, seed: int) -> bool:
-        """Use one bit less of seeds, if only small ones had been accepted; return whether it helps.
+        """Shorten seeds by one bit if only small ones were accepted; return whether that helps.
 
         Accepted seeds are small and the same in fewer bits, so existing images have the same seeds.
         """
@@ -231,7 +233,7 @@ class Throttle:
 
     @property
     def limit(self) -> int:
-        """Return how many requests may run at the same time."""
+        """How many requests may run at the same time."""
         return int(self._limit)
 
     def answered(self, seconds: float) -> None:
@@ -319,15 +321,18 @@ class HostedGenerator:
         return None
 
     def effective_settings(self) -> Mapping[str, Any]:
-        """Return the settings that the server accepted (see models.protocols.ReportsSettings)."""
+        """Return the fields that the server accepted (see models.protocols.ReportsSettings)."""
         return self._fields.effective()
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Set the function that reports waiting and rejected settings."""
+        """Set the function that is called with messages about waits and rejected fields."""
         self._fields.tell = self._server.tell = tell
 
     def limit_cost(self, most: float, before: float = 0.0) -> None:
-        """Send no request that would exceed a cost (see models.protocols.Charges)."""
+        """Send no request with which the total cost would exceed `most`.
+
+        `before` is what has been spent already. See models.protocols.Charges.
+        """
         if self._price is None:
             raise T2IBenchError(
                 f"--max-cost: what an image of {self.name} costs is unknown.",
@@ -336,7 +341,7 @@ class HostedGenerator:
         self._most, self._before = most, before
 
     def forecast(self, requests: Sequence[ImageRequest]) -> str:
-        """Return the number of requests and the cost of some images, as a sentence."""
+        """Return a sentence that says how many requests there are and what they will cost."""
         number = len(requests)
         what = f"{number} request{'' if number == 1 else 's'} to {self._server.where}"
         if self._price is None:
@@ -344,11 +349,11 @@ class HostedGenerator:
         return f"{what}, {number * self._price:,.2f} at {self._price:g} an image."
 
     def price_per_image(self) -> float | None:
-        """Return the price of an image (see models.protocols.HasPrice)."""
+        """Return the price of an image; None if unknown (see models.protocols.HasPrice)."""
         return self._price
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Return the images of requests, of which several are sent at a time."""
+        """Return an image for each request, of which several are sent at a time."""
         images = dict(
             pair for part in self.generate_in_parts(requests) for pair in part
         )
@@ -357,7 +362,10 @@ class HostedGenerator:
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
     ) -> Iterator[list[tuple[int, GeneratedImage]]]:
-        """Generate images, each yielded when ready (see models.protocols.GeneratesInParts)."""
+        """Yield images, with the indexes of their requests, as soon as they are ready.
+
+        See models.protocols.GeneratesInParts.
+        """
         waiting = deque(range(len(requests)))
         began: dict[int, float] = {}  # start time of each running request
         ended: T2IBenchError | None = None
@@ -421,7 +429,7 @@ class HostedGenerator:
         return result
 
     async def _ask(self, request: ImageRequest) -> _Received:
-        """Return the image of one request, sent with the settings that the server accepts."""
+        """Return what one request gave, sent with the fields that the server accepts."""
         prompt, garbled = request.prompt, 0
         while True:
             optional = self._fields.of(request)
@@ -458,13 +466,13 @@ class HostedGenerator:
             return _Received(image_result, cost, item.empty)
 
     def _usual(self, made: bool) -> float | None:
-        """Return the usual cost of a request, for replies that state none; None if unknown."""
+        """Return the price as a request's cost, 0 if no image was `made`; None if it is unknown."""
         return None if self._price is None else self._price * made
 
     def _declined(
         self, reply: Reply, prompt: str, sent: Mapping[str, Any]
     ) -> _Received:
-        """Return the outcome of an image whose request was rejected."""
+        """Return the outcome of a rejected request; raise an error if no request can succeed."""
         names = [self._model, prompt, *self._server.names()]
         status = reply.message().without(names, sent).blocked
         if status is None:

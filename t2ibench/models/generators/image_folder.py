@@ -34,7 +34,7 @@ _EXAMPLE = '{"file": "a.png", "prompt": "a photo of a nurse"}'
 
 
 def normal(prompt: str) -> str:
-    """Normalise a prompt for comparison: case, underscores and runs of spaces are ignored.
+    """Return a prompt in lower case with single spaces and no underscores, for comparison.
 
     Examples:
         >>> normal("A_photo of  a Nurse")
@@ -85,7 +85,7 @@ class ImageFolder:
         return [pair for pair in self.pictures() if is_file(pair[0])]
 
     def pictures(self) -> list[tuple[Path, str]]:
-        """Return every listed image and its prompt, also missing ones; an error if all are."""
+        """Return listed images, even missing ones, with prompts; raise an error if none exists."""
         self.notes.clear()
         self.models.clear()
         listed = self._read()
@@ -118,7 +118,7 @@ class ImageFolder:
     # A table beside the images
 
     def _manifest(self) -> Table | None:
-        """Return the table that lists the folder's images and their prompts."""
+        """Return the table that lists the folder's images and their prompts; None if none does."""
         if self._table is not None:
             path = self._inside(self._root / self._table, "table")
             if not is_file(path):
@@ -148,7 +148,7 @@ class ImageFolder:
         ]
 
     def _only_table(self) -> Table | None:
-        """Return the one table that has a column of images and one of prompts."""
+        """Return the one table with columns of images and prompts; None if sub-folders suffice."""
         tables = []
         for path in self._tables():
             try:
@@ -176,7 +176,7 @@ class ImageFolder:
         return table
 
     def _says_what_folders_say(self, table: Table) -> bool:
-        """Return whether sub-folders name the prompts, so that a table of images adds nothing."""
+        """Return whether a table adds nothing, because sub-folders name its images' prompts."""
         finder = FileFinder(self._root)
         image = table.need("image", _PURPOSE)
         prompt = table.need("prompt", _PURPOSE)
@@ -277,7 +277,7 @@ class ImageFolder:
             self.notes.append(line)
 
     def _tables_line(self) -> str:
-        """Return the tables of the folder and their columns, for the error if none can be read."""
+        """Return a text on the folder's tables and columns, for the error that none is usable."""
         lines = []
         for path in self._tables()[:_SHOWN]:
             try:
@@ -308,7 +308,7 @@ class ImageFolder:
 
 
 def _mixed_line(models: Mapping[str, int]) -> str:
-    """Return a sentence that warns of images of several models in one folder.
+    """Return a sentence that warns that one folder mixes images of several models.
 
     Examples:
         >>> _mixed_line({"sdxl": 40, "flux": 20})[:62]

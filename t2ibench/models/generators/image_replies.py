@@ -25,7 +25,7 @@ _EMPTY_ENTRY = "the server gave an entry without an image"
 
 
 def check_usable(reply: Reply, url: str, names: Collection[str] = ()) -> None:
-    """Raise an error if no request to this server can succeed.
+    """Raise an error if a server's reply shows that no request to it can succeed.
 
     `names` are the names of the model and the prompt, which are ignored in the server's message.
     """
@@ -52,7 +52,7 @@ class Item(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Return whether the reply contains neither an image nor a reason for its absence."""
+        """Whether the reply contains neither an image nor a reason why there is none."""
         image = self.image
         return isinstance(image, GeneratedImage) and image.reason in {
             _NO_ENTRY,
@@ -61,7 +61,7 @@ class Item(NamedTuple):
 
     @property
     def made(self) -> bool:
-        """Return whether the server generated an image, for which it may charge."""
+        """Whether the server generated an image, for which it may charge."""
         return not (
             isinstance(self.image, GeneratedImage) and self.image.status == "filtered"
         )
@@ -72,7 +72,7 @@ def _filtered(reason: str) -> GeneratedImage:
 
 
 def read_reply(body: bytes, prompt: str) -> Item:
-    """Return the image in a reply's body; BadReplyError if it is no list of images."""
+    """Return the image in a reply's body; raise BadReplyError if it is no list of images."""
     try:
         parsed = json.loads(body)
         entries = [(_image_in(row), _revised_in(row, prompt)) for row in parsed["data"]]
@@ -107,7 +107,7 @@ def _revised_in(row: Mapping[str, Any], prompt: str) -> str | None:
 
 
 def _image_in(row: Mapping[str, Any]) -> bytes | str | GeneratedImage:
-    """Return the image of one entry: bytes, an address, or the reason for its absence."""
+    """Return an entry's image as bytes or an address, or the reason why there is none."""
     if row.get("respect_moderation") is False:
         return _filtered("the server's moderation took the image")
     encoded, url = row.get("b64_json"), row.get("url")
@@ -125,7 +125,7 @@ def _image_in(row: Mapping[str, Any]) -> bytes | str | GeneratedImage:
 
 
 def _of_base64(encoded: str) -> bytes:
-    """Return the bytes of Base64, in either alphabet and with or without its padding."""
+    """Return the bytes that a Base64 text encodes, in either alphabet, padded or not."""
     standard = "".join(encoded.split()).replace("-", "+").replace("_", "/").rstrip("=")
     return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
 
@@ -143,7 +143,7 @@ def _decoded(data: bytes) -> GeneratedImage:
 async def image_of(
     item: Item, fetch: Callable[[str], Awaitable[bytes]], key: ApiKey
 ) -> GeneratedImage:
-    """Return the image in a reply, downloaded if the reply has only its address."""
+    """Return the image in a reply, downloaded first if the reply has only its address."""
     image = item.image
     try:
         data = await fetch(image) if isinstance(image, str) else image

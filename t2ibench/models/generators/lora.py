@@ -1,4 +1,4 @@
-"""Load LoRA weights, and refuse a file of which any weight fits no layer."""
+"""Load LoRA weights, and reject a file with weights that fit no layer."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LoraFit:
 
 
 def add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
-    """Add LoRA weights to a pipeline; a file that fits only in part is refused."""
+    """Add LoRA weights to a pipeline; raise an error for a file that fits only in part."""
     if lora is None:
         return
     check_installed("peft", "lora")
@@ -76,7 +76,7 @@ def add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
 
 
 def _check_safetensors(lora: str, path: Path, files: Sequence[Path]) -> None:
-    """Refuse pickled weights, which may run code when they are read."""
+    """Raise an error for pickled weights, which may run code when they are read."""
     pickled = [file for file in files if file.suffix in PICKLED]
     if path.is_dir() and not files:
         pickled = [file for file in path.iterdir() if file.suffix in PICKLED]
@@ -91,7 +91,7 @@ def _check_safetensors(lora: str, path: Path, files: Sequence[Path]) -> None:
 
 
 def lora_fact(pipeline: Any) -> str:
-    """Return the parts that LoRA weights changed, such as '64 UNet layers'."""
+    """Return how many layers of each part LoRA weights changed, such as '64 UNet layers'."""
     changed, unchanged = [], []
     for part in _parts_of(pipeline):
         count = len(_layers(getattr(pipeline, part)))
@@ -104,7 +104,7 @@ def lora_fact(pipeline: Any) -> str:
 
 
 def lora_fit(pipeline: Any, converted: Mapping[str, Any]) -> LoraFit:
-    """Return which layers in a LoRA file a pipeline has, and which it lacks.
+    """Return which layers in a LoRA file a pipeline has, and which it does not have.
 
     Args:
         pipeline: A pipeline that has loaded the file.
@@ -132,13 +132,13 @@ def lora_fit(pipeline: Any, converted: Mapping[str, Any]) -> LoraFit:
 
 
 def _parts_of(pipeline: Any) -> list[str]:
-    """Return the parts of a pipeline that can have LoRA weights."""
+    """Return the names of a pipeline's parts that can have LoRA weights."""
     names: Sequence[str] = getattr(pipeline, "_lora_loadable_modules", ())
     return [name for name in names if getattr(pipeline, name, None) is not None]
 
 
 def _layers(module: Any) -> dict[str, Any]:
-    """Return the layers of a loaded model that have LoRA weights, by name."""
+    """Return the layers of a module that have LoRA weights, keyed by name."""
     from peft.tuners.tuners_utils import BaseTunerLayer
 
     return {
@@ -149,7 +149,7 @@ def _layers(module: Any) -> dict[str, Any]:
 
 
 def _modules_named(part: str, tensors: Mapping[str, Any], module: Any) -> list[str]:
-    """Return the names of the model's layers that LoRA tensors of one part are for."""
+    """Return the names of the layers in `module` to which a part's LoRA tensors belong."""
     from diffusers.utils import (
         convert_state_dict_to_diffusers,
         convert_state_dict_to_peft,
@@ -233,7 +233,7 @@ def _advice_for_peft(pipeline: Any) -> str:
 
 
 def _changes_weights(layer: Any) -> bool:
-    """Return whether a layer's LoRA weights are non-zero."""
+    """Return whether a layer's LoRA weights change it, because one is not zero."""
     if not hasattr(layer, "lora_B"):
         return True  # another kind of adapter
     factors = [*layer.lora_B.values(), *layer.lora_embedding_B.values()]
@@ -246,7 +246,7 @@ def _tensors(factor: Any) -> list[Any]:
 
 @contextmanager
 def _recorded_keys(pipeline: Any) -> Iterator[dict[str, Any]]:
-    """Context in which diffusers' names for the LoRA weights that it loads are recorded."""
+    """Yield a mapping that fills with the LoRA tensors that diffusers loads, by its names."""
     recorded: dict[str, Any] = {}
     convert = pipeline.lora_state_dict
 

@@ -12,7 +12,7 @@ _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 
 def gathered(data: Any, refused: Mapping[str, Mapping[str, str]]) -> Any:
-    """Collect arguments such as `call.NAME` in a mapping, and reject forbidden ones.
+    """Return arguments with each `call.NAME` collected in one mapping; reject forbidden names.
 
     Args:
         data: Arguments by name.
@@ -37,7 +37,7 @@ def gathered(data: Any, refused: Mapping[str, Mapping[str, str]]) -> Any:
 
 
 def value_of(value: Any) -> Any:
-    """Parse a user's text as JSON; text that is no JSON is returned as it is."""
+    """Return the JSON value that a user's text denotes; the text itself if it is no JSON."""
     if not isinstance(value, str):
         return value
     if value.strip().lower() in _WORDS:
@@ -51,7 +51,7 @@ def value_of(value: Any) -> Any:
 def check_name(
     written: str, name: str, accepted: Collection[str], who: str = "diffusers"
 ) -> None:
-    """Raise an error for an argument's name that a class does not accept.
+    """Raise an error if a class does not accept an argument of this name.
 
     Args:
         written: The argument as the user wrote it, such as call.eta.

@@ -64,7 +64,7 @@ _REFUSED = {
 
 
 def _height_and_width(value: Any) -> Any:
-    """Check a size such as '512' or '512x768' (height first), and return it as HEIGHTxWIDTH."""
+    """Return a size such as '512' or '512x768' (height first) as HEIGHTxWIDTH, checked."""
     height, _, width = str(value).lower().partition("x")
     try:
         pair = int(height), int(width or height)
@@ -76,7 +76,7 @@ def _height_and_width(value: Any) -> Any:
 
 
 class DiffusersArguments(Arguments):
-    """The options that --model-args accepts; omitted ones use the pipeline's defaults.
+    """The options of a pipeline that --model-args accepts; omitted ones use its defaults.
 
     `size` is height, or HEIGHTxWIDTH, in pixels. `offload` says where weights wait: on the device,
     or in main memory by model or by layer. With `compile` torch compiles the denoiser; the first
@@ -113,7 +113,7 @@ class DiffusersArguments(Arguments):
         return self
 
     def given(self) -> dict[str, Any]:
-        """Return the user's arguments, converted; `size` becomes height and width."""
+        """Return the user's arguments by name, with `size` converted to height and width."""
         values = super().given()
         for start in _REFUSED:
             values.pop(f"to_{start}", None)
@@ -127,7 +127,7 @@ class DiffusersArguments(Arguments):
         return values
 
     def call(self) -> dict[str, Any]:
-        """Return the arguments of the pipeline's call, by the names that it gives them."""
+        """Return the arguments of the pipeline's call, keyed by the pipeline's names for them."""
         given = self.given()
         names = CALL_NAMES | dict(zip(SIDES, SIDES, strict=True))
         return {

@@ -144,7 +144,7 @@ def load_pipeline(
 
 
 def _compile(pipeline: Any) -> None:
-    """Compile the denoiser with torch, which is faster but changes images by rounding."""
+    """Compile the denoiser with torch, which is faster but rounds differently in images."""
     for name in _DENOISERS:
         part: Any = getattr(pipeline, name, None)
         if getattr(part, "_repeated_blocks", None):
@@ -155,7 +155,7 @@ def _compile(pipeline: Any) -> None:
 
 
 def _from_pretrained(source: str, options: dict[str, Any]) -> Any:
-    """Load a pipeline; with weights in 16 bits if there are no others."""
+    """Return a loaded pipeline, with 16-bit weights if the repository has no others."""
     from diffusers import AutoPipelineForText2Image, DiffusionPipeline
 
     try:
@@ -176,7 +176,7 @@ def _from_pretrained(source: str, options: dict[str, Any]) -> Any:
 def fetch_pipeline(
     source: str, revision: str | None, variant: str | None, without: Collection[str]
 ) -> None:
-    """Download the files of a pipeline that diffusers will load, and load none of them."""
+    """Download the files of a pipeline that diffusers will load, without loading them."""
     from diffusers import DiffusionPipeline
 
     options: dict[str, Any] = {**dict.fromkeys(without), "use_safetensors": True}
@@ -192,7 +192,7 @@ def fetch_pipeline(
 
 
 def _find_moved(kind: type[Any]) -> None:
-    """Let diffusers find a module that it has moved since the pipeline was saved."""
+    """Make a module that diffusers has moved importable from where saved pipelines expect it."""
     from diffusers import pipelines
 
     if "Cascade" in kind.__name__ and not hasattr(pipelines, "wuerstchen"):
@@ -222,7 +222,7 @@ def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None
 
 
 def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None:
-    """Refuse, before weights are loaded, pipelines that do not generate images from a prompt."""
+    """Raise an error, before weights are loaded, if a pipeline makes no images of prompts alone."""
     name = kind.__name__
     takes = {*inspect.signature(kind.__call__).parameters}
     if "prompt" not in takes or _NO_IMAGE & takes or _FROM_IMAGE.search(name):
@@ -241,7 +241,7 @@ def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None
 
 
 def mixes_prompts(pipeline: Any) -> bool:
-    """Return whether a pipeline's batch may mix prompts without changing any image."""
+    """Return whether one batch of a pipeline may mix prompts without changing any image."""
     return type(pipeline).__name__ in _FIXED_LENGTH
 
 
@@ -255,7 +255,7 @@ def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
 
 
 def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """Return the arguments of a pipeline's call for several images: texts repeated for each.
+    """Return call arguments for a batch of `rows` images, with prompts repeated for each.
 
     Examples:
         >>> one_a_row({"prompt_2": "sunny", "clip_skip": 1}, 2)
@@ -272,7 +272,7 @@ def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
 def pipeline_call(
     pipeline: Any, call: Mapping[str, Any], generator: Any, form: str
 ) -> Any:
-    """Call a pipeline and return its images in a form such as 'np' or 'latent'."""
+    """Call a pipeline and return its images in a `form` such as 'np' or 'latent'."""
     return images_of(pipeline(generator=generator, output_type=form, **call), pipeline)
 
 

@@ -45,7 +45,7 @@ class EncodedPrompts:
         self.works = True
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Return what the pipeline's own method returns for these arguments."""
+        """Return what the pipeline's own `encode_prompt` returns for these arguments."""
         bound = self._signature.bind(*args, **options)
         texts = {
             name: value
@@ -97,7 +97,7 @@ class EncodedPrompts:
 
 
 def encode_once(pipeline: Any) -> EncodedPrompts | None:
-    """Replace a pipeline's `encode_prompt` by a caching one; None if it encodes no prompts."""
+    """Replace a pipeline's `encode_prompt` by a caching one and return it; None if it has none."""
     encode_prompt = getattr(pipeline, "encode_prompt", None)
     if not inspect.ismethod(encode_prompt):
         return None
@@ -109,7 +109,7 @@ def encode_once(pipeline: Any) -> EncodedPrompts | None:
 
 
 def _row_count(texts: Mapping[str, Any]) -> int | None:
-    """Return the number of rows of a batch; None without a prompt, or if lists differ in length."""
+    """Return how many rows a batch of texts has; None without a prompt or if lengths differ."""
     prompt = texts.get("prompt")
     if prompt is None:
         return None
@@ -119,7 +119,7 @@ def _row_count(texts: Mapping[str, Any]) -> int | None:
 
 
 def _part(texts: Mapping[str, Any], start: int, end: int) -> dict[str, Any]:
-    """Return the texts of some rows of a batch; a text outside of lists belongs to every row."""
+    """Return the texts of rows `start` to `end`; a text outside of lists belongs to every row."""
     return {
         name: value[start:end] if isinstance(value, list) else value
         for name, value in texts.items()
@@ -148,7 +148,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _joined(encoded: Sequence[Any]) -> Any:
-    """Join the encodings of single rows along their axis of length 1, as in a batch."""
+    """Return encodings of single rows, joined along their axis of length 1 as in a batch."""
     import torch
 
     first = encoded[0]

@@ -1,6 +1,6 @@
 """Detect which prompts the text encoders of a pipeline truncate.
 
-A pipeline cuts a prompt where it calls a tokenizer, and each of its text encoders (towers) has a
+A pipeline cuts a prompt where it calls a tokenizer, and each of its text encoders has a
 length of its own. So the calls of a loaded pipeline's tokenizers are recorded: that needs no table
 of lengths, and settings such as call.max_sequence_length are respected.
 """
@@ -45,7 +45,7 @@ _LINES_ON_LENGTH = (
 
 
 class PromptReader:
-    """Records how much every tower of a pipeline reads of each prompt."""
+    """Records how much of each prompt every text encoder of a pipeline reads."""
 
     def __init__(self, pipeline: Any) -> None:
         """Start recording the calls of the tokenizers of a pipeline."""
@@ -62,7 +62,7 @@ class PromptReader:
     def reading(
         self, prompts: Mapping[str, str], options: Mapping[str, Any]
     ) -> Iterator[None]:
-        """Context in which the towers' reading of prompts is recorded.
+        """Record, inside this context, how much of `prompts` each text encoder reads.
 
         Args:
             prompts: The prompt of each request, by the text that the pipeline gets.
@@ -76,7 +76,7 @@ class PromptReader:
             self._now, self._options = {}, {}
 
     def unread(self) -> dict[str, list[TowerReading]]:
-        """Return the prompts that some tower truncated, each with what every tower read of it."""
+        """Return what every text encoder read of each prompt that one of them truncated."""
         return {
             prompt: list(towers.values())
             for prompt, towers in self._read.items()
@@ -131,7 +131,7 @@ class PromptReader:
         return False
 
     def _limit(self, tokenizer: Any, options: Mapping[str, Any]) -> int | None:
-        """Return how many tokens of a text reach a text encoder; None for any number."""
+        """Return how many tokens of a text reach a text encoder; None if all do."""
         limit: int | None = None
         if options.get("truncation"):
             limit = int(options.get("max_length") or tokenizer.model_max_length)
@@ -165,7 +165,7 @@ def _without_lines_on_length() -> Iterator[None]:
 
 
 def _towers(pipeline: Any) -> dict[str, str]:
-    """Return the tokenizers of a pipeline by attribute, each with the name of its text encoder."""
+    """Return the name of the text encoder of each tokenizer, keyed by the tokenizer's attribute."""
     titles: dict[str, str] = {}
     for name, part in getattr(pipeline, "components", {}).items():
         encoder = getattr(pipeline, name.replace("tokenizer", "text_encoder"), None)
@@ -181,7 +181,7 @@ def _towers(pipeline: Any) -> dict[str, str]:
 def _note_calls(
     tokenizer: Any, note: Callable[[Any, str, Mapping[str, Any]], None]
 ) -> None:
-    """Record the texts that a tokenizer is called with, without changing its results."""
+    """Make a tokenizer pass each text that it is called with to `note`, with the same results."""
     kind = type(tokenizer)
     if not callable(tokenizer) or not hasattr(tokenizer, "model_max_length"):
         return
@@ -208,7 +208,7 @@ class _Place:
 
 
 def _find(text: str, prompt: str) -> _Place:
-    """Return where a prompt is in a pipeline's text, which may have it lowered or cut."""
+    """Return where a prompt is in the text that a pipeline made of it, lower-cased or cut."""
     whole, body = text.lower(), prompt.strip().lower()
     start = whole.rfind(body)
     if start >= 0:
@@ -230,7 +230,7 @@ def _reading(
     limit: int | None,
     special: bool,
 ) -> TowerReading:
-    """Return how much of a prompt a text encoder reads if the prompt is part of a longer text."""
+    """Return how much of a prompt a text encoder reads where it is part of a longer text."""
     text, prompt = text_and_prompt
     body = prompt.strip()
     kind = type(tokenizer).__mro__[1]

@@ -32,7 +32,7 @@ _FLAG = "--judge-args"
 
 
 def recorded_name(spec: str) -> str:
-    """Return a judge's name in run records, with aliases resolved.
+    """Return the name of a judge for run records, with an alias replaced by its model.
 
     Examples:
         >>> recorded_name("llava-1.5-7b"), recorded_name("toyland")
@@ -46,7 +46,7 @@ def recorded_name(spec: str) -> str:
 
 
 def unreachable_classes(judge: str, classes: Sequence[str]) -> frozenset[str]:
-    """Return the classes of a question that a judge, by its recorded name, never answers with.
+    """Return the classes of a question with which a judge never answers.
 
     Examples:
         >>> sorted(unreachable_classes("toyland", ["young", "middle-aged", "old"]))
@@ -67,7 +67,7 @@ def create_judges(
     encoders: Sequence[str | Encoder] = (),
     recorded: bool = False,
 ) -> list[Judge]:
-    """Create judges from their names, with the arguments that each of them takes."""
+    """Create judges from their names, each with those of `args` that it takes."""
     where: dict[str, Any] = {
         "device": device,
         "dtype": dtype,
@@ -82,7 +82,7 @@ def create_judges(
 def judge_downloads(
     spec: str, args: Mapping[str, Any] | None = None
 ) -> Sequence[Download] | None:
-    """Return the files that a judge reads from the hub; None if its adapter declares none."""
+    """Return what a judge downloads from the hub; None if its adapter does not declare it."""
     for item in _requested([spec], args or {}):
         if isinstance(item, tuple) and item[0].downloads is not None:
             return item[0].downloads(item[1])
@@ -92,7 +92,7 @@ def judge_downloads(
 def check_judges(
     specs: Sequence[str | Judge], args: Mapping[str, Any] | None = None
 ) -> None:
-    """Check names, arguments and files without loading a model."""
+    """Raise an error for unusable judge names, arguments or files, without loading a model."""
     for item in _requested(specs, args or {}):
         if isinstance(item, tuple) and item[0].check is not None:
             item[0].check(item[1])
@@ -105,7 +105,7 @@ def _requested(
     recorded: bool = False,
     **where: Any,
 ) -> Iterator[tuple[Adapter[Any], Request[Any]] | Judge]:
-    """Yield judges that are objects as they are, and adapter and request of those given by name."""
+    """Yield each judge's adapter and request, or the judge itself if it is an object."""
     resolved: dict[Any, ResolvedAdapter | Judge] = {}
     for spec in specs:
         if isinstance(spec, str):

@@ -15,7 +15,7 @@ _MOST_CLASSES = 12  # that a message lists
 
 
 def in_its_classes(answer: Answer, classes: Sequence[str]) -> Answer:
-    """Return an answer in the spelling of its class; without an answer if it names no class.
+    """Return an answer spelt like the class that it names, or without text, with a reason.
 
     All judges' answers pass through here. 'Male ' and 'man' are the class 'male'. A word that is no
     class counts as no answer, so that the question is asked again later.
@@ -29,7 +29,7 @@ def in_its_classes(answer: Answer, classes: Sequence[str]) -> Answer:
 
 
 def words_of_no_class(reply: str, classes: Sequence[str]) -> str | None:
-    """Return why a reply counts as 'unknown', if no class occurs in it; else None."""
+    """Return why a reply counts as 'unknown' if no class occurs in it; None if one does."""
     words = _word(reply)
     if not words or any(_word(name) in words for name in (UNKNOWN, *classes)):
         return None

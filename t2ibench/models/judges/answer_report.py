@@ -36,7 +36,7 @@ class AnswerReport:
         self._column_of = column_of
 
     def lines(self, answers: Answers) -> list[str]:
-        """Return lines for the user on answers that match no class, or a class by another word."""
+        """Return messages on answers that match no class, or match one by another word."""
         lines = []
         for question, counts in answers.items():
             unfit = self._unfit(question, counts)
@@ -77,7 +77,7 @@ class AnswerReport:
             raise self._other_questions(answers)
 
     def _unfit(self, question: Question, counts: Counter[str]) -> Counter[str]:
-        """Return answers, with counts, that match neither a class nor a word such as 'unknown'."""
+        """Return answers, with counts, that are neither a class nor a word such as 'unknown'."""
         unfit: Counter[str] = Counter()
         for text, count in counts.items():
             is_any = not question[1] or text.casefold() in NO_CLASS
@@ -89,7 +89,7 @@ class AnswerReport:
         return counts.total() > self._unfit(question, counts).total()
 
     def _other_words(self, question: Question, counts: Counter[str]) -> str:
-        """Return a line about words that stand for a class; empty if there are none."""
+        """Return which words were read as which class, as text; '' if all were class names."""
         words = []
         for text in counts:
             name = self._class_of(text, question)
@@ -141,7 +141,7 @@ class AnswerReport:
 
 
 def values_of(rows: AnswerRows, column: str) -> str:
-    """Return a column of answers as text, with its values and counts; "" if it has many."""
+    """Return a column's heading, answers and counts as text; "" if there are none or too many."""
     counts = Counter(rows.texts(column))
     if not counts or len(counts) > _MOST_VALUES:
         return ""
@@ -149,7 +149,7 @@ def values_of(rows: AnswerRows, column: str) -> str:
 
 
 def quoted(names: Iterable[str]) -> str:
-    """Return names in quotes as one text: 'a', 'b' or 'c'."""
+    """Return quoted names as one text, such as 'a', 'b' or 'c'."""
     *others, last = [f"'{shown(name, 60)}'" for name in names]
     return f"{', '.join(others)} or {last}"
 

@@ -1,4 +1,4 @@
-"""Read the rows of a file of answers, by the image that each is about."""
+"""Read the rows of a file of answers, grouped by the image that each is about."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHEET_COLUMNS = frozenset({"id", "file", "question", "classes", "answer"})
 
 @dataclass(slots=True)
 class ImageRows:
-    """The rows of a file of answers about one image.
+    """The rows about one image in a file of answers.
 
     Attributes:
         answers: The line of each row, and its answers by question or by heading.
@@ -42,13 +42,13 @@ class ImageRows:
     answers: list[tuple[int, Mapping[str, str]]] = field(default_factory=list)
 
     def given(self, name: str) -> list[tuple[int, str]]:
-        """Return line and text of each non-empty answer to a question or under a heading."""
+        """Return line number and text of each answer to a question or under a heading."""
         texts = ((line, answers.get(name, "")) for line, answers in self.answers)
         return [(line, text) for line, text in texts if text]
 
 
 def question_key(question: str) -> str:
-    """Return a key that ignores case, spaces and final punctuation of a question.
+    """Return a question without case, extra spaces and final punctuation, to compare it.
 
     Examples:
         >>> question_key("What is  the Gender?") == question_key("what is the gender")
@@ -59,7 +59,7 @@ def question_key(question: str) -> str:
 
 
 def prompt_name(prompt: str, index: int) -> ImageName:
-    """Return the name of an image by its prompt and index."""
+    """Return the name that a row may give an image: its prompt and its index."""
     return _PROMPT, f"{index}\0{' '.join(composed(prompt).split()).casefold()}"
 
 
@@ -129,7 +129,7 @@ class AnswerRows:
                 )
 
     def _rows_by(self, by: str) -> Sequence[tuple[int, Mapping[str, object]]]:
-        """Return the rows of a person, if a column of labellers names them; else all rows."""
+        """Return the rows of the person `by` if a column of labellers names them; else all rows."""
         table = self.table
         by_labeller = table.rows_by_labeller()
         self.labellers = tuple(by_labeller)
@@ -147,7 +147,7 @@ class AnswerRows:
         return rows
 
     def _texts_of(self, line: int, row: Mapping[str, object]) -> dict[str, str]:
-        """Return the filled cells of a row as texts; values that are no texts are noted."""
+        """Return a row's filled cells as texts, keyed by heading; record those that are none."""
         texts = {}
         for column in self.columns:
             value = text_of(row.get(column))
@@ -191,7 +191,7 @@ class AnswerRows:
         )
 
     def by_content(self) -> dict[ImageName, ImageRows]:
-        """Return the rows by image: by SHA-256 where its file exists, otherwise by name."""
+        """Return the rows of each image, keyed by SHA-256 if its file exists, else by its name."""
         finders = [FileFinder(self._path.parent)]
         names = [name for kind, name in self.by_name if kind == _FILE]
         if names and not any(finders[0].find(name) for name in names):
@@ -208,7 +208,7 @@ class AnswerRows:
         return rows
 
     def _sub_folders_with(self, names: Sequence[str]) -> list[FileFinder]:
-        """Return finders for the sub-folders, beside a table, that have a file of these names."""
+        """Return finders for the folders beside the table that have a file of these names."""
         finders = []
         for folder in visible_entries(self._path.parent)[:_MOST_ENTRIES]:
             finder = FileFinder(folder)

@@ -49,7 +49,7 @@ _EXAMPLE = '{"prompt": "…", "index": 0, "answer": "…"}'
 
 
 class AnswersArguments(Arguments):
-    """The options that --judge-args accepts.
+    """The options of `answers:FILE` that --judge-args accepts.
 
     `columns` maps 'image', 'prompt', 'answer' or a word of a question to a heading; `sheet` names
     the sheet of a workbook.
@@ -114,7 +114,7 @@ class AnswersJudge:
         return Answer(None, reason="the file has no answer")
 
     def _given(self, rows: ImageRows, question: Question) -> list[tuple[int, str]]:
-        """Return the answers to a question about one image, with their lines."""
+        """Return line number and text of each answer to a question about one image."""
         name = self._column_of(question).name
         given = [] if name is None else rows.given(name)
         if (
@@ -136,7 +136,7 @@ class AnswersJudge:
         )
 
     def _agreed(self, given: Sequence[tuple[int, str]], question: Question) -> str:
-        """Return the answer on which all rows about an image agree; an error if they differ."""
+        """Return the answer that all rows about an image give; raise an error if they differ."""
         line, text = given[0]
         meant = self._class_of(text, question) or text.casefold()
         for other_line, other in given[1:]:
@@ -150,7 +150,7 @@ class AnswersJudge:
         return text
 
     def _class_of(self, text: str, question: Question) -> str | None:
-        """Return the class that an answer means, judging also by other answers; None if none."""
+        """Return the class that a text in a question's column means; None if it means none."""
         name = self._column_of(question).name
         beside = self._rows.distinct("" if name is None else name)
         return class_named(text, question[1], beside)
@@ -196,7 +196,7 @@ class AnswersJudge:
 
     @cached_property
     def _mapped(self) -> dict[str, str]:
-        """Return the columns that a user assigned to words of questions, if the table has them."""
+        """Columns that the user assigned to words of questions, if the table has them."""
         table = self._rows.table
         columns = set(self._rows.columns)
         mapped = {
@@ -209,7 +209,10 @@ class AnswersJudge:
     def check_images(
         self, asked: Iterable[tuple[StoredImage, Sequence[Question]]]
     ) -> str | None:
-        """Compare the file's answers with the images of a run (see models.protocols.LooksUp)."""
+        """Check the answers against a run's images; return notes for the user, None without notes.
+
+        See models.protocols.LooksUp.
+        """
         matched: set[int] = set()
         answers: dict[Question, Counter[str]] = {}
         first: StoredImage | None = None
@@ -233,7 +236,7 @@ class AnswersJudge:
         return " ".join(line for line in lines if line) or None
 
     def _check_first_index(self, images: Counter[str]) -> None:
-        """Raise an error for indexes from 1, which would shift answers by one image."""
+        """Raise an error for image indexes that start at 1, which would shift answers by one."""
         indexes = self._rows.indexes
         beyond = [
             prompt
@@ -253,7 +256,7 @@ class AnswersJudge:
         questions: Sequence[Question],
         answers: dict[Question, Counter[str]],
     ) -> None:
-        """Count the answers to the questions about one image."""
+        """Add the answers to the questions about one image to the counts in `answers`."""
         for question, classes in questions:
             key = (question, tuple(classes))
             counts = answers.setdefault(key, Counter())
@@ -262,7 +265,7 @@ class AnswersJudge:
                 counts[self._agreed(given, key)] += 1
 
     def _unmatched(self, matched: set[int], image: StoredImage) -> str | None:
-        """Return a line on answers that match no image of the run; an error if none matches."""
+        """Return a sentence on rows that match no image; raise an error if none matches any."""
         by_name = self._rows.by_name.items()
         rows = [
             (line, name)

@@ -57,7 +57,7 @@ class Scored:
 
 
 def special_tokens(processor: Any, prompt: str) -> dict[str, bool]:
-    """Return processor options by which a prompt begins with a single start token.
+    """Return processor options with which a prompt begins with a single start token.
 
     Templates of some models (Gemma, Llama) write that token into the prompt, and their processor
     would put another before it. The library's own call of a template leaves it out, too.
@@ -74,7 +74,7 @@ class _Around(NamedTuple):
 
 
 class _Tree:
-    """The token sequences after an image, with common beginnings shared."""
+    """The tokens of questions and answers after an image, as a tree of shared beginnings."""
 
     def __init__(self) -> None:
         self.tokens: list[int] = []
@@ -104,7 +104,7 @@ class _Tree:
             yield parent
 
     def visible(self, size: int) -> np.ndarray:
-        """Return a matrix of which tokens each token attends to; padding sees only itself."""
+        """Return a matrix of which tokens each token attends to; padding attends to itself."""
         seen = np.eye(size, dtype=bool)
         for place, parent in enumerate(self.parents):
             if parent >= 0:
@@ -135,15 +135,15 @@ class SharedPasses:
         self._most = TOKENS_TOGETHER
 
     def together(self) -> int:
-        """Return how many images are read in one forward pass within the reserved memory."""
+        """Return how many images one forward pass can read within the reserved memory."""
         return max(1, min(self._most, TOKENS_TOGETHER // self._longest))
 
     def take_fewer(self, count: int) -> None:
-        """Halve the number of images in one pass from here on."""
+        """Read at most half of `count` images in one pass from here on."""
         self._most = max(1, count // 2)
 
     def groups(self, asked: Sequence[Asked]) -> list[list[int]]:
-        """Return groups of questions, by number, that share the reading of an image."""
+        """Return the indexes of questions in groups that share the reading of an image."""
         groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
         for number, question in enumerate(asked):
             # A template that puts the question first has another head for each question.
@@ -153,7 +153,7 @@ class SharedPasses:
         return list(groups.values())
 
     def scores(self, groups: Sequence[Sequence[Asked]]) -> list[list[Scored]]:
-        """Return the scores of each question of each group; a group shares an image."""
+        """Return the scores of each question's answers, by group; a group shares an image."""
         import torch
 
         with torch.inference_mode():
@@ -165,14 +165,14 @@ class SharedPasses:
             return self._read_trees(images, trees)
 
     def _split(self, question: Asked) -> _Around:
-        """Return the tokens around the image in a question's prompt, from a cache."""
+        """Return the tokens around the image in a question's prompt, computed once a prompt."""
         if question.prompt not in self._around:
             ids = self._encode([question])["input_ids"][0].tolist()
             self._around[question.prompt] = self._cut(ids)[0]
         return self._around[question.prompt]
 
     def _cut(self, ids: Sequence[int]) -> tuple[_Around, int]:
-        """Return the tokens around the image, and the position at which it ends."""
+        """Return the tokens before and after the image, and the position at which it ends."""
         places = [
             place for place, token in enumerate(ids) if token == self._image_token
         ]
@@ -198,7 +198,7 @@ class SharedPasses:
         )
 
     def _read_images(self, asked: Sequence[Asked]) -> tuple[Any, list[int], list[int]]:
-        """Return the cache of images, their lengths in tokens, and the position after each."""
+        """Read images; return their cache, their lengths in tokens and the position after each."""
         import torch
 
         encoded = self._encode(asked)
@@ -307,7 +307,7 @@ def _window(config: Any) -> int | None:
 def _read_off(
     logits: torch.Tensor, where: Mapping[int, int], tree: _Tree
 ) -> list[Scored]:
-    """Return the scores of a tree's questions from the logits at the given positions."""
+    """Return the scores of the answers to a tree's questions, from the logits at their places."""
     import torch
 
     logs = torch.log_softmax(logits, dim=-1)

@@ -96,7 +96,7 @@ def _by_meaning(
 
 
 def _meaning_of_m(classes: Sequence[str], beside: Collection[str]) -> int:
-    """Return which gender the letter M means: 1 (female) beside 'hombre', otherwise 0 (male)."""
+    """Return the index of the gender that 'M' means: 1 (female) beside 'hombre', else 0 (male)."""
     letters = {_bare(text) for text in beside}
     is_mujer = "h" in letters and not letters & {"f", "w"}
     return (

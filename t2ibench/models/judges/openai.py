@@ -40,7 +40,9 @@ _AWAY = 3  # requests without a reply, one after the other, that end the work
 
 
 class OpenAiArguments(ChatArguments):
-    """The options that --judge-args accepts; `workers` is the number of concurrent requests.
+    """The options of a judge on a server that --judge-args accepts.
+
+    `workers` is the number of concurrent requests.
 
     A JSON schema restricts a server to the classes (`response_format`: OpenAI, vLLM, SGLang,
     llama.cpp, …); with structured=none only the question names them.
@@ -85,14 +87,17 @@ class OpenAiJudge:
         self.fingerprint = fingerprint(parts)
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """Answer queries, with a request for each question."""
+        """Return an answer to each query, asked in a request of its own."""
         answers = dict(pair for part in self.answer_in_parts(queries) for pair in part)
         return [answers[number] for number in range(len(queries))]
 
     def answer_in_parts(
         self, queries: Sequence[Query]
     ) -> Iterator[list[tuple[int, Answer]]]:
-        """Answer queries, each yielded when ready (see models.protocols.AnswersInParts)."""
+        """Yield answers, with the indexes of their queries, as soon as they are ready.
+
+        See models.protocols.AnswersInParts.
+        """
         encoded: dict[str, str] = {}
         held: dict[int, bool] = {}
         waiting = deque(range(len(queries)))
@@ -176,7 +181,7 @@ class OpenAiJudge:
         )
 
     def _takes_schema(self, query: Query) -> bool:
-        """Return whether to send a schema first, judging by earlier replies."""
+        """Return whether to send a JSON schema with a question, judging by earlier replies."""
         if not query.classes or not self._structured:
             return False
         return self._held.get(query.classes, any(self._held.values()) or not self._held)
@@ -194,7 +199,7 @@ class OpenAiJudge:
 
 
 def _schema(options: Sequence[str]) -> dict[str, Any]:
-    """Return a schema of the options in the format of OpenAI's structured outputs."""
+    """Return a JSON schema that allows only these options, in OpenAI's format."""
     schema = {
         "type": "object",
         "properties": {"answer": {"type": "string", "enum": list(options)}},

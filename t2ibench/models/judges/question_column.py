@@ -26,7 +26,7 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class QuestionColumn:
-    """The column that answers a question, or the candidates.
+    """The column that answers a question, or the candidates if several fit equally well.
 
     Attributes:
         name: Its heading; None if there is none, or if several fit equally well.
@@ -46,7 +46,7 @@ def column_of(
     texts: Callable[[str], Iterable[str]],
     headings: Mapping[str, str],
 ) -> QuestionColumn:
-    """Return the column that answers a question, by its heading and its cells.
+    """Return the column that answers a question, judging by heading and cells, or candidates.
 
     A heading that equals the question comes before one that occurs in it, before one that shares a
     word with it, before any other column whose cells are classes. Of columns whose headings fit
@@ -104,7 +104,7 @@ def column_of(
 def _given_column(
     asked: str, columns: Sequence[str], headings: Mapping[str, str]
 ) -> str | None:
-    """Return the column that a user gave for words of a question; None if none was given."""
+    """Return the column that a user assigned to words of a question; None if there is none."""
     for heading, column in headings.items():
         if column in columns and _contains(asked, _plain(heading)):
             return column
@@ -114,7 +114,7 @@ def _given_column(
 def named_question(
     question: str, names: Iterable[str], headings: Mapping[str, str]
 ) -> str | None:
-    """Return the name by which a column 'question' refers to a question; None if unclear.
+    """Return what a column 'question' calls a question; None if no name or several fit.
 
     Args:
         question: The question.
@@ -136,7 +136,7 @@ def named_question(
 
 
 def _best(names: Sequence[str], *, by_heading: bool) -> QuestionColumn:
-    """Return the only column; if headings decide, the one with the most words; else all."""
+    """Return the only column, or that with the longest heading if `by_heading`; else candidates."""
     if len(names) == 1:
         return QuestionColumn(names[0])
     if by_heading:

@@ -89,7 +89,7 @@ def _plain(text: str) -> str:
 
 
 def _concluded(answer: str) -> str:
-    """Return the conclusion of a reply that gives reasons first, or the whole reply."""
+    """Return the conclusion of a reply that gives reasons first, or else all of the reply."""
     conclusions = list(_CONCLUSION.finditer(answer))
     if not conclusions:
         return answer
@@ -112,7 +112,7 @@ def _named(text: str, classes: Iterable[str]) -> set[str]:
 
 
 def _is_denied(before: str) -> bool:
-    """Return whether the clause before a class negates it."""
+    """Return whether the clause that leads to a class negates it."""
     return _NEGATION.search(_CLAUSE_END.split(before)[-1]) is not None
 
 
@@ -143,7 +143,7 @@ def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _answer_in(value: Mapping[str, Any], depth: int = 0) -> str | None:
-    """Return the answer in a JSON object, by its key or as the only value."""
+    """Return the answer in a JSON object, under a usual key or as the only value; else None."""
     by_name = {
         str(name).strip().lower().replace(" ", "_"): item
         for name, item in value.items()

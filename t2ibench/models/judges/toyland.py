@@ -95,7 +95,7 @@ class ToylandJudge:
 
 @lru_cache(maxsize=10_000)
 def _meaning(name: str) -> tuple[str, str] | None:
-    """Return the feature of toyland's images and the value that a class names, or None."""
+    """Return a class's feature (such as gender) and its value; None if it means nothing here."""
     lowered = name.strip().lower()
     if lowered in _NAMED:
         return _NAMED[lowered]
@@ -108,7 +108,7 @@ def _meaning(name: str) -> tuple[str, str] | None:
 
 
 def _choices(classes: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return the feature that classes are about, and the first class that names each value.
+    """Return the feature (such as gender) that classes are about, and the class for each value.
 
     If only a single class means something in toyland ("wedding" among kinds of cake), it would be
     the answer to every image; then no class is returned.
@@ -128,7 +128,7 @@ def _choices(classes: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def _class(reading: Reading, classes: Sequence[str]) -> str:
-    """Return the most likely class of an image; 'unknown' if it is undecidable."""
+    """Return the class that an image most likely shows; 'unknown' if it is undecidable."""
     axis, names = _choices(classes)
     if not names or (axis in _PERSONAL and not _one_person(reading)):
         return UNKNOWN

@@ -39,7 +39,7 @@ _COMPARED = 3  # questions for which both ways are compared
 
 
 class VlmArguments(Arguments):
-    """The options that --judge-args accepts; `max_tokens` limits free answers."""
+    """The options of the judge `vlm` that --judge-args accepts; `max_tokens` limits free text."""
 
     max_tokens: PositiveInt = 32
 
@@ -117,18 +117,24 @@ class VlmJudge:
         return self._model
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Set the function that reports slower work (see models.protocols.ReportsWaits)."""
+        """Set the function that is called with messages about slower work.
+
+        See models.protocols.ReportsWaits.
+        """
         self._tell = tell
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """Answer queries; an answer does not depend on the other queries."""
+        """Return an answer to each query, which does not depend on the other queries."""
         answers = dict(pair for part in self.answer_in_parts(queries) for pair in part)
         return [answers[number] for number in range(len(queries))]
 
     def answer_in_parts(
         self, queries: Sequence[Query]
     ) -> Iterator[list[tuple[int, Answer]]]:
-        """Answer queries, a few images at a time (see models.protocols.AnswersInParts)."""
+        """Yield answers, with the indexes of their queries, a few images at a time.
+
+        See models.protocols.AnswersInParts.
+        """
         self._loaded()
         left = dict(enumerate(queries))
         for part in self._together(queries):
@@ -139,7 +145,7 @@ class VlmJudge:
             yield [(number, self._alone(query))]
 
     def _together(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
-        """Answer questions with classes, reading each image once; failed ones are left out."""
+        """Yield answers to questions with classes, reading each image once, except failed ones."""
         numbers = [number for number, query in enumerate(queries) if query.classes]
         if not self._shares or not numbers:
             return
@@ -172,7 +178,7 @@ class VlmJudge:
     def _all_chosen(
         self, scored_by_number: Mapping[int, Scored], queries: Sequence[Query]
     ) -> list[tuple[int, Answer]]:
-        """Return each query's number and its answer, chosen by the scores of its classes."""
+        """Return each query's index and its answer, chosen by the scores of its classes."""
         return [
             (number, self._chosen(queries[number], scored))
             for number, scored in scored_by_number.items()
@@ -204,7 +210,7 @@ class VlmJudge:
         queries: Sequence[Query],
         images: int,
     ) -> bool:
-        """Return whether classes' scores from shared passes equal those from separate passes.
+        """Return whether class scores from shared passes equal those from separate passes.
 
         It is tested once, and once more for the first batch with padding.
         """
@@ -250,7 +256,7 @@ class VlmJudge:
         return max(_LEAST, _SPACINGS * torch.finfo(self._dtype).eps * scored.largest)
 
     def _chosen(self, query: Query, scored: Scored) -> Answer:
-        """Return the most likely class; close scores are recomputed for each class alone."""
+        """Return the most likely class as the answer; if two are close, score each separately."""
         scores = scored.scores
         best, second = sorted(scores.values(), reverse=True)[:2]
         finite = all(map(math.isfinite, scores.values()))
@@ -287,7 +293,7 @@ class VlmJudge:
         return f"USER: {image_token}\n{text} ASSISTANT:"
 
     def _inputs(self, query: Query) -> dict[str, Any]:
-        """Return the model inputs of one query, as a batch of one."""
+        """Return the model's inputs for one query, as a batch of one."""
         prompt = self._prompt(query.question, query.classes)
         options = special_tokens(self._processor, prompt)
         inputs = self._processor(
@@ -305,7 +311,7 @@ class VlmJudge:
         return {name: self._score(inputs, name) for name in (*query.classes, UNKNOWN)}
 
     def _score(self, inputs: dict[str, Any], name: str) -> float:
-        """Return the mean log-probability of a class's tokens as the answer."""
+        """Return the mean log-probability of the tokens of class `name` as the answer."""
         import torch
 
         tokens = self._processor.tokenizer(
@@ -336,7 +342,7 @@ def _without_thinking(template: Any) -> dict[str, bool]:
 
 
 def _answering(prompt: str) -> str:
-    """Return a prompt up to the answer; reasoning that its template opens is closed at once.
+    """Return a prompt with its opened reasoning closed, so that the answer follows at once.
 
     Templates of models that always reason end with an opening mark, after which no class is likely.
     It is closed at once, as templates do in which reasoning can be switched off.
@@ -381,7 +387,7 @@ def _by_number(
     groups: Sequence[Sequence[int]],
     scores: Sequence[Sequence[Scored]],
 ) -> dict[int, Scored]:
-    """Return the class scores of questions in groups, by the numbers of their queries."""
+    """Return the class scores of grouped questions, keyed by the index of each query."""
     scored_by_number: dict[int, Scored] = {}
     for group, part in zip(groups, scores, strict=True):
         for place, scored in zip(group, part, strict=True):

@@ -19,7 +19,7 @@ from t2ibench.models.language import Message
 
 
 class HfArguments(Arguments):
-    """Arguments of the proposer hf.
+    """Arguments of the proposer `hf`.
 
     Attributes:
         max_tokens: The length of the longest reply.
@@ -29,13 +29,13 @@ class HfArguments(Arguments):
 
 
 class OpenAiProposerArguments(ChatArguments):
-    """Arguments of the proposers openai and litellm; proposals are longer than answers."""
+    """Arguments of the proposers `openai` and `litellm`; their replies may be long."""
 
     max_tokens: PositiveInt = 1024
 
 
 def _reports_no_waits(tell: Callable[[str], None]) -> None:
-    """Ignore a function for reporting waits, because a local model does not wait."""
+    """Ignore the function that would report waits, because a local model never waits."""
 
 
 class ChatProposer:

@@ -1,4 +1,4 @@
-"""The proposer `word-lists`: proposes gender, age and race of a caption's one person by words.
+"""The proposer `word-lists`: proposes gender, age and race for captions, by fixed word lists.
 
 It proposes a closed set of biases for a whole pool of captions, such as COCO's: those that face
 classifiers can answer, too (D'Incà et al. 2024, section 4.2). `word-lists:skin` asks about the
@@ -99,7 +99,7 @@ def names_one_person(caption: str) -> bool:
 
 
 def _names(caption: str, words: str) -> bool:
-    """Return whether a caption contains any of some words, in singular or plural."""
+    """Return whether a caption contains any of the given words, in singular or plural."""
     caption_words = set(re.findall(r"[a-z]+(?:-[a-z]+)*", caption.lower()))
     return any({word, f"{word}s"} & caption_words for word in words.split())
 
@@ -107,7 +107,7 @@ def _names(caption: str, words: str) -> bool:
 def biases_of(
     caption: str, asked: Sequence[str] = _CLOSED_SET
 ) -> dict[str, dict[str, object]]:
-    """Return the biases to examine in images of a caption, as a proposer's reply has them.
+    """Return the biases to examine in images of a caption, in the form of a proposer's reply.
 
     Examples:
         >>> biases = biases_of("A man riding a wave")
@@ -134,7 +134,7 @@ ATTRIBUTES = tuple(_CLASSES)  # that the word lists can ask about
 
 
 class WordListsProposer:
-    """Proposes gender, age and race of the person in a caption, by fixed lists of words.
+    """Proposes gender, age and race of the person in a caption, with fixed lists of words.
 
     With `skin` it asks about skin tone instead of race, and with `attributes` about these; both
     only where a caption names one person.
@@ -152,7 +152,7 @@ class WordListsProposer:
         )
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """Propose biases for the caption in the last message."""
+        """Return the biases proposed for the caption in the last message, as JSON."""
         match = _CAPTION.match(messages[-1]["content"]) if messages else None
         if match is None:
             raise T2IBenchError(

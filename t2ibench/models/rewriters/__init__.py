@@ -1,4 +1,4 @@
-"""Create rewriters, which rewrite prompts before a generator gets them, by name."""
+"""Create rewriters by name; they rewrite prompts before a generator gets them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REWRITERS: Registry[Adapter[Rewriter]] = Registry(
 def rewriter_downloads(
     spec: str, args: Mapping[str, Any] | None = None
 ) -> Sequence[Download] | None:
-    """Return the files that a rewriter reads from the hub; None if its adapter declares none."""
+    """Return what a rewriter downloads from the hub; None if its adapter does not declare it."""
     return downloads_of(REWRITERS, spec, args)
 
 

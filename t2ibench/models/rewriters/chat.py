@@ -47,7 +47,7 @@ class _ChatRewriter:
         self._args = args
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
-        """Rewrite each prompt in a conversation of its own."""
+        """Return the rewriting of each prompt, asked for in a conversation of its own."""
         rewritings = dict(
             pair for part in self.rewrite_in_parts(requests) for pair in part
         )
@@ -56,7 +56,10 @@ class _ChatRewriter:
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
     ) -> Iterator[list[tuple[int, Rewriting]]]:
-        """Rewrite prompts, each yielded when ready (see models.language.RewritesInParts)."""
+        """Yield rewritings, with their requests' indexes, as soon as they are ready.
+
+        See models.language.RewritesInParts.
+        """
         raise NotImplementedError
 
 
@@ -71,7 +74,10 @@ class ModelRewriter(_ChatRewriter):
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
     ) -> Iterator[list[tuple[int, Rewriting]]]:
-        """Rewrite prompts one after the other (see models.language.RewritesInParts)."""
+        """Yield rewritings, with their requests' indexes, one after the other.
+
+        See models.language.RewritesInParts.
+        """
         self._model.load()
         for number, request in enumerate(requests):
             yield [(number, self._rewritten(request))]
@@ -95,12 +101,12 @@ class ModelRewriter(_ChatRewriter):
         return read_reply(reply, request.prompt)
 
     def release(self) -> None:
-        """Free its memory (see models.protocols.Releasable)."""
+        """Free the memory of the chat model (see models.protocols.Releasable)."""
         self._model.release()
 
 
 class OpenAiRewriterArguments(InstructionArguments, ChatArguments):
-    """The options that --rewriter-args accepts."""
+    """The options of a rewriter on a server that --rewriter-args accepts."""
 
     workers: PositiveInt = 8
 
@@ -120,7 +126,10 @@ class ServerRewriter(_ChatRewriter):
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
     ) -> Iterator[list[tuple[int, Rewriting]]]:
-        """Rewrite prompts, each yielded when ready (see models.language.RewritesInParts)."""
+        """Yield rewritings, with their requests' indexes, as soon as they are ready.
+
+        See models.language.RewritesInParts.
+        """
         waiting = deque(range(len(requests)))
         away: ServerAwayError | None = None
         status: Literal["refused", "failed"]

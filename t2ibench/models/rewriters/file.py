@@ -28,7 +28,7 @@ _NAMED = 3  # prompts that a message names
 
 
 class FileArguments(Arguments):
-    """The options that --rewriter-args accepts.
+    """The options of `file:PATH` that --rewriter-args accepts.
 
     `missing` decides about prompts that the file does not have: 'error', or 'keep' to leave them as
     they are. `columns` maps 'prompt', 'rewritten' and 'index' to headings; `sheet` names the sheet
@@ -41,7 +41,7 @@ class FileArguments(Arguments):
 
 
 class _Row(Arguments):
-    """A row of the file: a prompt and its rewriting, or several from which images draw."""
+    """A row of the file: a prompt and its rewriting, or several of which each image draws one."""
 
     prompt: Text
     rewritten: Annotated[
@@ -63,7 +63,7 @@ class _Row(Arguments):
         return self
 
     def rewriting(self, seed: int) -> Rewriting:
-        """Return the rewriting for an image with this seed."""
+        """Return the rewriting for an image with this seed, or why the prompt was refused."""
         if self.status != "ok":
             return Rewriting("refused", reason=self.reason or "the rewriter declined")
         # A hash of its own, so that the choice is independent of the image's initial noise.
@@ -195,7 +195,7 @@ class FileRewriter:
         )
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
-        """Look up the rewriting of each request in the file."""
+        """Return the rewriting of each request, looked up in the file."""
         not_there = Rewriting(
             "failed", reason=f"{self._path.name} has no rewriting of it"
         )
@@ -209,7 +209,7 @@ def _described(request: RewriteRequest) -> str:
 
 
 def _named(table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each row of a table of rewritings: its line number, and cells by field of `_Row`."""
+    """Yield the line number of each row of a table, and its cells keyed by field of `_Row`."""
     # Unknown keys are errors in JSON, but a sheet may have further columns.
     if table.is_json:
         yield from table.rows

@@ -84,7 +84,7 @@ class InstructionArguments(Arguments):
 
     @property
     def used_temperature(self) -> float:
-        """Return the temperature; if it is not given, the default that depends on `per`."""
+        """The temperature; if it is not given, the default that depends on `per`."""
         usual = 0.0 if self.per == "prompt" else 1.0
         return usual if self.temperature is None else self.temperature
 
@@ -106,7 +106,7 @@ class InstructionArguments(Arguments):
 
 
 def read_reply(reply: str, prompt: str) -> Rewriting:
-    """Return the rewriting in a reply, or why it has none."""
+    """Return the rewriting in a language model's reply, or why it has none."""
     answer = without_thinking(reply)
     if answer is None:
         return Rewriting(

@@ -19,7 +19,7 @@ class Executor(Protocol):
     def run(
         self, numbers: Iterable[int], get_item: GetWorkItem
     ) -> Iterator[WorkResult]:
-        """Perform work items in any order, and yield results as they are ready."""
+        """Perform the work items of these numbers in any order; yield results as they are ready."""
         ...
 
     def close(self) -> None:
@@ -28,7 +28,7 @@ class Executor(Protocol):
 
 
 class InProcess:
-    """Works in this process (see `Executor`)."""
+    """Performs work items in this process (see `Executor`)."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
@@ -37,7 +37,7 @@ class InProcess:
     def run(
         self, numbers: Iterable[int], get_item: GetWorkItem
     ) -> Iterator[WorkResult]:
-        """Perform work items one after the other."""
+        """Perform work items one after the other, and yield their results."""
         for number in numbers:
             item = get_item(number)
             if item is not None and not self._worker.stopping():

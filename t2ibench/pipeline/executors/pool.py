@@ -52,7 +52,7 @@ class ModelInfo(NamedTuple):
 
     @classmethod
     def of(cls, model: Any) -> Any:
-        """Return name, fingerprint and network of an encoder or judge."""
+        """Return the properties of an encoder or judge that the stores need."""
         return cls(
             model.name,
             model.fingerprint,
@@ -127,7 +127,7 @@ class Workers(Protocol):
         ...
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
-        """Return messages from workers; wait for the first one up to the given time."""
+        """Return messages from workers, waiting up to `seconds` for the first one."""
         ...
 
     def end(self, number: int) -> None:
@@ -178,7 +178,7 @@ class WorkerPool:
     def run(
         self, numbers: Iterable[int], get_item: GetWorkItem
     ) -> Iterator[WorkResult]:
-        """Perform work items in any order; after a stop request, started ones still finish."""
+        """Perform work items in any order and yield results; after a stop, started ones finish."""
         self._todo = deque(numbers)
         self._longest = 0.0
         self._start(len(self._todo))
@@ -201,7 +201,7 @@ class WorkerPool:
         self._workers.close()
 
     def _start(self, count: int) -> None:
-        """Start as many workers as there is work for, since idle workers need memory."""
+        """Start at most `count` workers, one for each work item, since idle workers need memory."""
         for number, state in enumerate(self._states[:count]):
             if not state.started:
                 state.started = True
@@ -272,7 +272,7 @@ class WorkerPool:
             state.heard = now
 
     def _end_silent(self) -> None:
-        """Terminate silent workers when all other work is done."""
+        """Terminate workers that were silent for too long, once all other work is done."""
         if self._todo or not any(
             state.ready and state.item is None for state in self._states
         ):
@@ -333,7 +333,7 @@ class WorkerPool:
 
 
 def _read(image: StoredImage) -> StoredImage:
-    """Return an image with its bytes; a missing file is reported by the recipient."""
+    """Return an image together with the bytes of its file; without them if it is missing."""
     try:
         return replace(image, content=image.path.read_bytes())
     except OSError:

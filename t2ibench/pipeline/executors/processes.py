@@ -31,7 +31,7 @@ from t2ibench.worker_pool import THREADS, end_with_parent, new_processes
 
 
 def visible_gpus() -> list[str]:
-    """Return the GPUs that this process may use, named as in CUDA_VISIBLE_DEVICES."""
+    """Return the names of the GPUs that this process may use, as in CUDA_VISIBLE_DEVICES."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return [
@@ -105,7 +105,7 @@ class Processes:
             self._lines[number].send(item)
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
-        """Return messages from workers (see `Workers`)."""
+        """Return messages from workers, waiting up to `seconds` for the first one."""
         messages = []
         with contextlib.suppress(queue.Empty):
             messages.append(self._heard.get(timeout=seconds))

@@ -38,7 +38,7 @@ _READY_TRIES = 10  # attempts of an actor to start, each on any available node
 
 
 class Args(Arguments):
-    """The arguments that --engine-args accepts."""
+    """The arguments of the engine `ray` that --engine-args accepts."""
 
     address: str | None = None  # else RAY_ADDRESS, else Ray starts on this machine
     # of each worker, or a part of one; 1 where there is any
@@ -179,7 +179,7 @@ class Actors:
         self._streams[do.remote(item)] = number
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
-        """Return messages from workers (see `Workers`)."""
+        """Return messages from workers, waiting up to `seconds` for the first one."""
         streams = list(self._streams)
         done: list[Any] = []
         if streams:
@@ -206,7 +206,7 @@ class Actors:
         return messages
 
     def end(self, number: int) -> None:
-        """Terminate a worker; Ray restarts it."""
+        """Terminate a worker's actor, which Ray restarts."""
         self._ray.kill(self._actors[number], no_restart=False)
 
     def stop(self) -> None:

@@ -28,7 +28,7 @@ _LONGEST_CELL = 16 * 2**20  # characters
 
 
 def delimited_records(text: str, path: Path) -> tuple[list[Record], str]:
-    """Return the non-empty records of a text and its delimiter.
+    """Return the non-empty records of a table, with their line numbers, and its delimiter.
 
     A quoted cell may contain line breaks. Excel's first line 'sep=;' is followed, and a space
     between a delimiter and a quote is allowed.
@@ -72,7 +72,7 @@ def _records(text: str, path: Path, delimiter: str, lines_before: int) -> list[R
 
 
 def _slip(error: csv.Error, path: Path, line: int, delimiter: str) -> T2IBenchError:
-    """Return an error of the `csv` module in the words of a spreadsheet user."""
+    """Return the error for a defect of a CSV file, in the words of a spreadsheet user."""
     where = f"{shown(path, 400)}:{line}"
     words = str(error)
     if "unexpected end of data" in words:
@@ -94,7 +94,7 @@ def _slip(error: csv.Error, path: Path, line: int, delimiter: str) -> T2IBenchEr
 
 
 def choose_delimiter(text: str) -> str:
-    r"""Return the delimiter by which heading and most rows have equally many cells.
+    r"""Return the delimiter with which heading and most rows have equally many cells.
 
     Examples:
         >>> choose_delimiter("file;gender, as seen\na.png;female\n")
@@ -136,14 +136,14 @@ def _sample(text: str, delimiter: str) -> list[list[str]]:
 
 
 def _width(cells: Sequence[str]) -> int:
-    """Return the number of cells up to the last non-empty one."""
+    """Return how many cells a row has up to its last non-empty one."""
     return max(
         (number for number, cell in enumerate(cells, 1) if cell.strip()), default=0
     )
 
 
 def _share_alike(records: Sequence[Sequence[str]], heading: int) -> float:
-    """Return the share of rows as wide as the heading, in tenths; trailing cells may be missing."""
+    """Return the share of rows as wide as the heading, empty last cells aside, to one decimal."""
     rows = records[1:]
     if not rows:
         return 1.0

@@ -29,7 +29,7 @@ class DecodedText(NamedTuple):
 
 
 def decode_text(data: bytes, path: Path) -> DecodedText:
-    """Decode a file: UTF-8, UTF-16 or UTF-32 with a byte order mark, else Windows-1252.
+    """Return a file's bytes as text, read as UTF-8, UTF-16 or UTF-32, or else as Windows-1252.
 
     Windows-1252 is what spreadsheets write under Windows where they are not asked for UTF-8. It is
     the last resort, and the note names it, because other encodings of one byte look the same.
@@ -58,7 +58,7 @@ def _decoded(data: bytes, encoding: str, path: Path) -> str:
 
 
 def _without_mark(data: bytes) -> str | None:
-    """Decode UTF-16 without a byte order mark, recognised by zero bytes; None otherwise."""
+    """Return the encoding of UTF-16 without a byte order mark, judging by zero bytes; else None."""
     sample = data[:4096]
     if len(sample) < 8 or b"\0" not in sample:
         return None

@@ -48,7 +48,7 @@ _JOINING = re.compile(r"[\s_\-.]+")
 
 
 def cleaned_heading(text: str) -> str:
-    r"""Normalise a heading for display: one line, composed letters, without quotes.
+    r"""Return a heading for display: on one line, with composed letters, without quotes.
 
     Examples:
         >>> cleaned_heading('\ufeff"What is\r\n the  gender?" ')
@@ -72,7 +72,7 @@ _KEYS = {role: tuple(map(heading_key, names)) for role, names in KNOWN_HEADINGS.
 
 
 def known_column(role: str, columns: Iterable[str]) -> str | None:
-    """Return the column with a role such as 'image', by the first recognised heading."""
+    """Return the column with the first known heading of a role such as 'image'; None if absent."""
     by_key: dict[str, str] = {}
     for column in columns:
         by_key.setdefault(heading_key(column), column)
@@ -81,6 +81,6 @@ def known_column(role: str, columns: Iterable[str]) -> str | None:
 
 
 def role_of(heading: str) -> str | None:
-    """Return the role of a recognised heading, or None."""
+    """Return the role of a heading, such as 'image'; None if the heading is not known."""
     key = heading_key(heading)
     return next((role for role, keys in _KEYS.items() if key in keys), None)

@@ -18,7 +18,7 @@ _BLANK = " \t\r\n"
 
 
 def json_records(text: str, path: Path, expected: str) -> list[JsonRecord]:
-    """Return the objects of a text: JSON Lines, a list, or columns of values.
+    """Return the objects in a JSON text (lines, a list or columns), with their line numbers.
 
     Label Studio's export becomes one record an annotation: its data, annotator and choices.
     """
@@ -55,7 +55,7 @@ def _object(line: str, path: Path, number: int, expected: str) -> dict[str, Any]
 def _items_of_list(
     text: str, at: int, path: Path, expected: str
 ) -> Iterator[JsonRecord]:
-    """Return the objects of a list with the line numbers on which they begin."""
+    """Yield the objects of a list with the line numbers on which they begin."""
     line = text.count("\n", 0, at) + 1
     counted = at
     while True:
@@ -89,7 +89,7 @@ def _whole_object(text: str, start: int) -> dict[str, Any] | None:
 
 
 def _columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
-    """Return records of an object in any of the table layouts of pandas, or of a named list."""
+    """Yield numbered rows of an object, in a table layout of pandas or in its one named list."""
     records = _records_of_pandas(whole) or _records_by_file(whole)
     if records is not None:
         yield from enumerate(records, start=1)
@@ -106,7 +106,7 @@ def _columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
 
 
 def _rows_of_columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
-    """Return the records of an object of columns, each a list or an object of rows."""
+    """Yield numbered rows of an object of columns, each a list or a mapping of row keys."""
     columns = {
         name: part if isinstance(part, dict) else dict(enumerate(part))
         for name, part in whole.items()
@@ -137,7 +137,7 @@ def _records_of_pandas(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _records_by_file(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Return the records of an object keyed by file names or row numbers; None for another."""
+    """Return the rows of an object whose keys are file names or row numbers; None for another."""
     parts = list(whole.values())
     if all(PurePosixPath(name).suffix.lower() in IMAGE_SUFFIXES for name in whole):
         if all(isinstance(part, dict) for part in parts):
@@ -155,7 +155,7 @@ def _records_by_file(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _spread(records: Iterator[JsonRecord]) -> Iterator[JsonRecord]:
-    """Return records unchanged; Label Studio tasks become one record for each annotation."""
+    """Yield records unchanged, but one for each annotation in place of a Label Studio task."""
     for line, record in records:
         annotations = record.get("annotations")
         data = record.get("data")
@@ -168,7 +168,7 @@ def _spread(records: Iterator[JsonRecord]) -> Iterator[JsonRecord]:
 
 
 def _choices(annotation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answers of a Label Studio annotation, by the name of the control."""
+    """Return the answers of a Label Studio annotation, keyed by the name of the control."""
     answers: dict[str, Any] = {}
     if annotation.get("completed_by") is not None:
         answers["completed_by"] = annotation["completed_by"]

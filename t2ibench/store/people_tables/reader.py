@@ -65,7 +65,7 @@ class Table:
     not_there: dict[str, str] = field(default_factory=dict)
 
     def find(self, role: str) -> str | None:
-        """Return the heading of the column with a role such as 'image', or None."""
+        """Return the heading of the column with a role such as 'image'; None if there is none."""
         column = self.mapped.get(heading_key(role)) or known_column(role, self.columns)
         if column is None:
             return None
@@ -86,7 +86,7 @@ class Table:
         return column
 
     def lacks(self, role: str, purpose: str) -> T2IBenchError:
-        """Return the error for a missing column."""
+        """Return the error for a missing column, which says for what `purpose` it is needed."""
         names = KNOWN_HEADINGS.get(role, (role,))
         wanted = self.not_there.get(heading_key(role))
         what = f"no column '{names[0]}'"
@@ -109,7 +109,7 @@ class Table:
             )
 
     def rows_by_labeller(self) -> dict[str, list[tuple[int, dict[str, Any]]]]:
-        """Return each person's rows by the labeller column; empty without such a column."""
+        """Return the rows of each person in the labeller column; empty without such a column."""
         by_labeller: dict[str, list[tuple[int, dict[str, Any]]]] = {}
         if (
             self.mapped.get("labeller", known_column("labeller", self.columns))
@@ -140,7 +140,7 @@ class Table:
         return f"Its columns are {names}{more}."
 
     def where(self, line: int | None = None) -> str:
-        """Return the file and a line number; the default is the line of the headings."""
+        """Return 'FILE:LINE' for messages; the default is the line of the headings."""
         return f"{shown(self.path, 400)}:{self.heading_line if line is None else line}"
 
     def text(self, line: int, row: Mapping[str, Any], column: str | None) -> str:
@@ -295,7 +295,7 @@ def _check_beyond(
 def _places(
     table: Table, headings: Sequence[str], rows: Sequence[Record]
 ) -> dict[str, int]:
-    """Return the column index of each heading; the first one of duplicates."""
+    """Return the column index of each heading; for duplicates, the first non-empty column."""
     places: dict[str, int] = {}
     by_key: dict[str, str] = {}
     for place, heading in enumerate(headings):
@@ -340,7 +340,7 @@ def _first_difference(
 
 
 def _apply(table: Table, columns: Mapping[str, str]) -> None:
-    """Give the user's column names precedence over recognised headings."""
+    """Give the columns that the user named precedence over recognised headings."""
     by_key = {heading_key(column): column for column in table.columns}
     for role, heading in columns.items():
         column = by_key.get(heading_key(heading))

@@ -1,4 +1,4 @@
-"""Reading of XLSX workbooks by displayed values, without following links."""
+"""Reading of XLSX workbooks as the values that they display, without following links."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ZEROS = re.compile("0{2,}")  # the number format of '00012'
 
 
 def is_workbook(data: bytes, path: Path) -> bool:
-    """Return whether a file is an XLSX workbook by content; other spreadsheets raise an error."""
+    """Return whether a file is an XLSX workbook; raise an error for other spreadsheets."""
     where = shown(path, _WIDTH)
     if data.startswith(_OLE):
         raise T2IBenchError(
@@ -80,7 +80,7 @@ def workbook_records(path: Path, sheet: str | None) -> SheetRecords:
 
 
 def _check_parts(path: Path) -> None:
-    """Raise an error for other zip files, and for content that would exceed memory."""
+    """Raise an error for zip files that are no XLSX workbook, or that would exceed memory."""
     where = shown(path, _WIDTH)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -173,7 +173,7 @@ def _part(worksheet: ReadOnlyWorksheet) -> str:
 
 
 def _texts(worksheet: ReadOnlyWorksheet, where: str) -> Iterator[list[str]]:
-    """Return a sheet's rows as texts, ignoring the sheet's stated range, which is often wrong."""
+    """Yield a sheet's rows as texts, ignoring the sheet's stated range, which is often wrong."""
     worksheet.reset_dimensions()
     try:
         for row in worksheet.iter_rows():
@@ -210,7 +210,7 @@ def _shown_value(cell: Any) -> str:
 
 
 def _shown_number(value: float, number_format: str) -> str:
-    """Format a number without binary rounding digits: 1 for 1.0, 0.1, 00012, 50%."""
+    """Return a number as text without binary rounding digits: 1 for 1.0, 0.1, 00012, 50%."""
     if _ZEROS.fullmatch(number_format) and float(value).is_integer():
         return f"{int(value):0{len(number_format)}d}"
     if number_format.rstrip('"').endswith("%"):
@@ -223,7 +223,7 @@ def _shown_number(value: float, number_format: str) -> str:
 
 
 def _merged_cells(xml: bytes) -> dict[int, list[tuple[int, int, int, int]]]:
-    """Return merged ranges (first row, first column, last row, last column) by row."""
+    """Return merged ranges (first row, first column, last row, last column), keyed by row."""
     from openpyxl.utils.cell import column_index_from_string as number_of
     from openpyxl.utils.cell import coordinate_from_string
 
