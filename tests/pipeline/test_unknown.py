@@ -87,7 +87,12 @@ def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def command(encoders: str, tmp_path: Path) -> tuple[str, ...]:
     return (
-        *("--model", "toyland", "--tasks", "t2iat_flowers_insects,t2iat_light_dark_skin"),
+        *(
+            "--model",
+            "toyland",
+            "--tasks",
+            "t2iat_flowers_insects,t2iat_light_dark_skin",
+        ),
         *(
             "--limit",
             "4",
@@ -147,7 +152,9 @@ def test_of_several_encoders_the_page_names_the_one_that_fails(
     status, _, errors = cli(*command("toyland,encoders_of_others:Blind", tmp_path))
     assert status in {0, 3}, errors
     run = tmp_path / "runs" / "toyland"
-    task = json.loads((run / "results.json").read_text())["tasks"]["t2iat_flowers_insects"]
+    task = json.loads((run / "results.json").read_text())["tasks"][
+        "t2iat_flowers_insects"
+    ]
     assert task["inconclusive"].startswith("encoders_of_others:Blind: ")
     assert task["inconclusive"].endswith("by toyland it is not inconclusive")
     page = (run / "results.md").read_text()
@@ -164,7 +171,9 @@ def test_without_one_of_two_encoders_the_other_one_is_scored(
     status, _, errors = cli(*command(f"toyland,{broken}", tmp_path))
     run = tmp_path / "runs" / "toyland"
     assert status == 3 and f"{broken} was stopped" in errors
-    task = json.loads((run / "results.json").read_text())["tasks"]["t2iat_flowers_insects"]
+    task = json.loads((run / "results.json").read_text())["tasks"][
+        "t2iat_flowers_insects"
+    ]
     alone = task["by_encoder"]["toyland"]
     assert task["headline"]["value"] == alone["headline"]["value"] is not None
     assert list(task["settings"]["encoders"]) == ["toyland"]
