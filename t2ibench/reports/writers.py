@@ -53,6 +53,10 @@ WRITERS: Registry[Writer] = Registry(
         "csv": "t2ibench.reports.csv:WRITER",
         "json": "t2ibench.reports.json:WRITER",
         "card": "t2ibench.reports.card:WRITER",
+        "every-eval-ever": "t2ibench.reports.exchange.every_eval_ever:WRITER",
+        "model-index": "t2ibench.reports.exchange.model_index:WRITER",
+        "gpai": "t2ibench.reports.exchange.gpai:WRITER",
+        "nist-ai-rmf": "t2ibench.reports.exchange.nist_ai_rmf:WRITER",
     },
     members=("description", "suffix", "table", "results"),
 )
