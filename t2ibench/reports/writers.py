@@ -16,13 +16,15 @@ class Table:
     """A table before it is formatted.
 
     Notes are paragraphs that formats for programs leave out. Records are the rows for programs,
-    numbers as numbers, all with the same keys; none where the cells say it all.
+    numbers as numbers, all with the same keys; none where the cells say it all. The title is what
+    the user calls the table; formats for programs leave it out.
     """
 
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
     records: Sequence[Mapping[str, object]] = ()
+    title: str = ""
 
 
 class Writer(Protocol):
