@@ -45,6 +45,12 @@ def add(verbs: Any) -> None:
         "--rows TASK,…",
         "choose tasks of these tables, by name or pattern such as 'core_*' (default: all)",
     )
+    add_flag(
+        verb,
+        "--reference DIR",
+        "compare with the models of a leaderboard, such as leaderboard/submissions, that were "
+        "measured alike, and print sentences (default: no comparison)",
+    )
     verb.set_defaults(handler=run)
 
 
@@ -54,23 +60,39 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.view import run_view
     from t2ibench.reports.writers import render
     from t2ibench.results.files import read_results
-    from t2ibench.store.files import write_text
 
     _check(arguments)
     path = Path(arguments.run)
     results = read_results(path)
     target = Path(arguments.output) if arguments.output else None
-    if arguments.format is None:
+    if arguments.reference:
+        _print_text(_reference(arguments, results), target)
+    elif arguments.format is None:
         folder = path if path.is_dir() else path.parent
         run = run_view(results, task_files(results, folder))
         print(f"Report: {write_page(run, folder, target)}")
     else:
         text = _tables(arguments, results) or render(arguments.format, results)
-        if target is None:
-            print(text, end="")
-        else:
-            write_text(target, text)
+        _print_text(text, target)
     return 0
+
+
+def _print_text(text: str, target: Path | None) -> None:
+    """Print a text, or write it to a file."""
+    from t2ibench.store.files import write_text
+
+    if target is None:
+        print(text, end="")
+    else:
+        write_text(target, text)
+
+
+def _reference(arguments: argparse.Namespace, results: Results) -> str:
+    """Return how a run compares with the models of a leaderboard."""
+    from t2ibench.apps.leaderboard.reference import read_references, reference_text
+
+    models, problems = read_references(Path(arguments.reference), results)
+    return reference_text(results, models, problems)
 
 
 def _tables(arguments: argparse.Namespace, results: Results) -> str:
@@ -98,6 +120,11 @@ def _check(arguments: argparse.Namespace) -> None:
     from t2ibench.reports.chosen_tables import FORMATS
 
     chosen = _chosen(arguments)
+    others = [*(["--format"] if arguments.format else []), *chosen]
+    if arguments.reference and others:
+        raise T2IBenchError(
+            "--reference prints sentences.", f"Leave {', '.join(others)} out."
+        )
     if chosen and arguments.format not in FORMATS:
         raise T2IBenchError(
             f"{chosen[0]} is for tables of --format {' or '.join(FORMATS)}.",

@@ -58,7 +58,10 @@ def test_without_a_title_there_is_no_float() -> None:
     [
         (("--format", "latex", "--columns", "p_hol"), "Did you mean 'p_holm'?"),
         (("--format", "latex", "--rows", "mcas_al"), "Did you mean 'mcas_all'?"),
-        (("--format", "csv", "--title", "x"), "--title is for tables of --format latex"),
+        (
+            ("--format", "csv", "--title", "x"),
+            "--title is for tables of --format latex",
+        ),
         (("--rows", "mcas_all"), "--rows is for tables of --format latex or md"),
     ],
 )
