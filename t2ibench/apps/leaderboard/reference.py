@@ -169,8 +169,9 @@ def _differences(
             test.unlike[why] += 1
         else:
             shared.append(name)
-    runs = [_with_tasks(run, shared) for run in (model.results, results)]
-    for difference in compare(*runs, rows=False):
+    there = _with_tasks(model.results, shared)
+    here = _with_tasks(results, shared)
+    for difference in compare(there, here, rows=False):
         if difference.comparable and difference.change and difference.p is not None:
             yield difference
         else:

@@ -19,7 +19,7 @@ from t2ibench.version import __version__
 
 _FIRST = 12  # words of a set, and prompts, that a card shows
 _LICENCE = "Apache-2.0"  # of pyproject.toml; a test compares them
-_NOT_STATED = "not stated in the task's file"
+_NOT_IN_FILE = "not stated in the task's file"
 
 
 def benchmark_card(task: LoadedTask) -> str:
@@ -132,10 +132,10 @@ def _licence(task: LoadedTask) -> str:
     """Return the licence of a shipped file; a task's file has no field for one."""
     shipped = (shipped_tasks([task.path]).resolve(), bundled_tasks().resolve())
     if not any(task.path.resolve().is_relative_to(folder) for folder in shipped):
-        return f"{_NOT_STATED.capitalize()}."
+        return f"{_NOT_IN_FILE.capitalize()}."
     return (
         f"The file is part of t2ibench ({_LICENCE}). Terms of the publications that its words come "
-        f"from: {_NOT_STATED}."
+        f"from: {_NOT_IN_FILE}."
     )
 
 
