@@ -31,6 +31,7 @@ from t2ibench.methods.core.method import (
     MainScore as MainScore,
     Method as Method,
 )
+from t2ibench.methods.core.publication import Publication as Publication
 from t2ibench.methods.core.schema import (
     BaseTask as BaseTask,
     Concept as Concept,

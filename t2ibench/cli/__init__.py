@@ -13,7 +13,7 @@ GROUPS = {
     "look at a run": ("report", "compare", "explore"),
     "tasks": ("ls", "validate", "propose"),
     "people, judges and adapters": ("label", "check"),
-    "publish": ("leaderboard", "export"),
+    "publish": ("leaderboard", "export", "cite"),
 }
 VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
 

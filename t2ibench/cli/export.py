@@ -1,4 +1,4 @@
-"""`t2ibench export`: export the images of a run, or its results."""
+"""`t2ibench export`: export the images of a run, its samples, or its results."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from t2ibench.errors import T2IBenchError
 
 _EXAMPLES = """examples:
   t2ibench export runs/toy                                 images with prompts, for other tools
+  t2ibench export runs/toy --samples                       data of each image, as Parquet
   t2ibench export runs/toy --to wandb:my-project           results
   t2ibench export runs/sdxl --to hf-dataset:my-org/bias-results
 
@@ -25,7 +26,8 @@ def add(verbs: Any) -> None:
         "export",
         help="export a run's images as a data set, or its results to a tracker or hub",
         description="Copy the images of a run with their prompts, as a folder of files with "
-        "metadata.jsonl, which datasets.load_dataset('imagefolder', data_dir=…) reads; or send "
+        "metadata.jsonl, which datasets.load_dataset('imagefolder', data_dir=…) reads; or write "
+        "its samples, the data of each image behind the scores, as a Parquet file a task; or send "
         "its results to a tracker, or to a data set of the Hugging Face hub. The run stays as it "
         "is.",
         epilog=_EXAMPLES,
@@ -34,14 +36,20 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--to D,…",
-        "send results to wandb, hf-dataset:OWNER/NAME, or a plug-in's destination; no images are "
-        "sent except those that report.html shows (default: nowhere)",
+        "send results to wandb, mlflow, hf-dataset:OWNER/NAME, or a plug-in's destination; no "
+        "images are sent except those that report.html shows (default: nowhere)",
         dest="destinations",
     )
     add_flag(
         verb,
         "--output DIR",
-        "write the images into this new folder (default: RUN/export)",
+        "write the images, or the samples, into this new folder (default: RUN/export, or "
+        "RUN/samples)",
+    )
+    add_flag(
+        verb,
+        "--samples",
+        "write the data of each image as Parquet, and no images (default: images)",
     )
     add_flag(verb, "--log-args k=v,…", "set options of --to: project=… (default: none)")
     verb.set_defaults(handler=run)
@@ -51,6 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the images of a run, or send its results; return the exit status."""
     if arguments.log_args and not arguments.destinations:
         raise T2IBenchError("--log-args needs --to.", "Name a destination: --to wandb")
+    if arguments.destinations and arguments.samples:
+        raise T2IBenchError(
+            "--samples writes files, and --to sends results.",
+            "Leave one of them out; hf-dataset sends samples with --log-args samples=true.",
+        )
+    if arguments.samples:
+        return _export_samples(arguments)
     return (
         _export_results(arguments)
         if arguments.destinations
@@ -76,6 +91,22 @@ def _export_results(arguments: argparse.Namespace) -> int:
         if send_results(destinations, results, folder_of(path), ConsoleReporter())
         else 1
     )
+
+
+def _export_samples(arguments: argparse.Namespace) -> int:
+    from t2ibench.pipeline.progress import ConsoleReporter
+    from t2ibench.reports.exchange.samples import export_samples
+    from t2ibench.results.files import read_results
+    from t2ibench.results.run import folder_of
+
+    path = Path(arguments.run)
+    folder = folder_of(path)
+    target = Path(arguments.output or folder / "samples")
+    written = export_samples(read_results(path), folder, target)
+    total = sum(count for _, count in written.values())
+    plural = "" if len(written) == 1 else "s"
+    ConsoleReporter().say(f"{total:,} samples of {len(written)} task{plural}: {target}")
+    return 0
 
 
 def _export_images(arguments: argparse.Namespace) -> int:

@@ -89,6 +89,7 @@ _DESCRIPTION = """List tasks, groups of tasks, or the parts that a run is made o
   t2ibench ls tag:gender               with a tag
   t2ibench ls "*_gender"               by a pattern of their names; several words: core,tag:age
   t2ibench ls core_occupations_gender  one task: question, prompts, images, groups, source, limits
+  t2ibench ls core --card              benchmark cards of tasks, in Markdown
   t2ibench ls models                   models and their aliases
   t2ibench ls encoders                 what embeds images and texts
   t2ibench ls judges                   what answers questions about images
@@ -112,6 +113,11 @@ def add(verbs: Any) -> None:
     add_flag(verb, "what WORD", text, nargs="?", default="tasks")
     add_flag(verb, "--json", "print JSON with every column (default: a table)")
     add_flag(
+        verb,
+        "--card",
+        "print a benchmark card of each task, in Markdown (default: a table, or one task)",
+    )
+    add_flag(
         verb, "--verbose", "print every prompt and word of a task (default: a summary)"
     )
     add_flag(
@@ -126,6 +132,11 @@ def add(verbs: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List tasks, groups or registry entries, or print one task; return the exit status."""
     what = arguments.what
+    if arguments.card and (arguments.json or what == "groups" or what in KINDS):
+        raise T2IBenchError(
+            "--card is about tasks, and is Markdown.",
+            "Name tasks, and leave --json out: t2ibench ls core --card",
+        )
     if what in KINDS:
         target, rows_of = KINDS[what]
         registry = load_target(target)
@@ -136,7 +147,9 @@ def run(arguments: argparse.Namespace) -> int:
     index, _ = build_index([Path(path) for path in arguments.include_path or ()])
     for line in index.left_out():
         say(line)
-    if what == "groups":
+    if arguments.card:
+        _print_cards(_selected(index, what))
+    elif what == "groups":
         groups = [{"group": name, "tasks": ids} for name, ids in index.groups.items()]
         _print_rows(groups, arguments.json)
     elif what in index.tasks:
@@ -196,6 +209,12 @@ def _print_tasks(tasks: Sequence[LoadedTask], as_json: bool) -> None:
             colalign=align,
         )
     )
+
+
+def _print_cards(tasks: Sequence[LoadedTask]) -> None:
+    from t2ibench.reports.exchange.benchmark_card import benchmark_card
+
+    print("\n".join(map(benchmark_card, tasks)), end="")
 
 
 def _print_task(task: LoadedTask, arguments: argparse.Namespace) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
-
-from pydantic import BaseModel
 
 from t2ibench.errors import T2IBenchError, visible
 from t2ibench.methods import METHODS, needs
 from t2ibench.methods.core.guided import GuidedTask
 from t2ibench.settings import Settings
+from t2ibench.tasks.named_sets import named_sets, set_lines
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.evidence import Needs
@@ -23,9 +22,6 @@ Row = dict[str, Any]
 CORE = "core"  # the group of the short suite
 _FIRST = 6  # prompts, words and sets that are shown without --verbose
 _LABEL = 13  # columns of a line's label
-# Keys of a set's members, of which the first counts; and parts of a task that are no sets.
-_MEMBERS = ("words", "stimuli", "classes")
-_NOT_SETS = {"published", "proposal", "reference"}
 
 
 def select(index: TaskIndex, pattern: str) -> list[LoadedTask]:
@@ -82,7 +78,7 @@ def _needs(task: LoadedTask) -> Needs | None:
 def record_of(task: LoadedTask) -> Row:
     """Return everything about a task for `--json`, keyed by field."""
     spec = task.spec
-    sets = [asdict(named) for named in _sets(spec)]
+    sets = [asdict(named) for named in named_sets(spec)]
     published = [value.model_dump() for value in spec.published]
     about = {
         "group": task.group,
@@ -144,7 +140,7 @@ def _entries(task: LoadedTask, most: int | None) -> Iterator[tuple[str, str]]:
     yield "Method", f"{method.title}. The headline estimates: {method.estimand}"
     yield "Suite", _suite_text(task)
     yield "Images", _images_text(task, asked)
-    yield from _labelled("Groups", _set_lines(spec, most), most, "sets of words")
+    yield from _labelled("Groups", set_lines(spec, most), most, "sets of words")
     if isinstance(spec, GuidedTask):
         yield from _labelled("Templates", _template_lines(spec), most, "templates")
     if asked is not None:
@@ -233,74 +229,6 @@ def _questions(asked: Needs | None) -> list[tuple[str, tuple[str, ...]]]:
 
 def _question_text(question: str, classes: Sequence[str]) -> str:
     return f"{question} ({', '.join(classes) or 'in its own words'})"
-
-
-@dataclass(frozen=True, slots=True)
-class NamedSet:
-    """A named part of a task, such as a concept with its stimuli.
-
-    Attributes:
-        key: Its place in the task's file, such as 'attributes.A'.
-        name: Its name in reports.
-        words: Its members; empty if it has only a name.
-    """
-
-    key: str
-    name: str
-    words: tuple[str, ...] = ()
-
-
-def _set_lines(spec: BaseModel, most: int | None) -> list[str]:
-    """Return a line for each set of a task, with its first words."""
-    lines = []
-    for named in _sets(spec):
-        line = f"{named.key}: {named.name}"
-        if named.words:
-            hidden = len(named.words) - len(named.words[:most])
-            more = f", … ({len(named.words)} words)" if hidden else ""
-            line += f" ({', '.join(named.words[:most])}{more})"
-        lines.append(line)
-    return list(dict.fromkeys(lines))  # an axis that many prompts share is named once
-
-
-def _sets(spec: BaseModel) -> list[NamedSet]:
-    """Return every named set of a task, such as concepts, groups, attributes and anchors.
-
-    For every method, these are the models in the task's schema that have a name.
-    """
-    parts: list[NamedSet] = []
-    for key in type(spec).model_fields:
-        if key not in _NOT_SETS:
-            parts += _sets_in(getattr(spec, key), key)
-    return parts
-
-
-def _sets_in(value: object, key: str) -> Iterator[NamedSet]:
-    if isinstance(value, BaseModel):
-        name = getattr(value, "name", None)
-        if isinstance(name, str):
-            yield NamedSet(key, name, _members(value))
-        for field in type(value).model_fields:
-            if field not in _MEMBERS:
-                yield from _sets_in(getattr(value, field), f"{key}.{field}")
-    elif isinstance(value, Mapping):
-        for field, part in value.items():
-            yield from _sets_in(part, f"{key}.{field}")
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _sets_in(part, key)
-
-
-def _members(part: BaseModel) -> tuple[str, ...]:
-    for key in _MEMBERS:
-        words = getattr(part, key, None)
-        if (
-            isinstance(words, tuple)
-            and words
-            and all(isinstance(word, str) for word in words)
-        ):
-            return words
-    return ()
 
 
 def _one_space(text: str) -> str:

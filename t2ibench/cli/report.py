@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError
+
+if TYPE_CHECKING:
+    from t2ibench.results.schema import Results
 
 
 def add(verbs: Any) -> None:
@@ -25,6 +29,28 @@ def add(verbs: Any) -> None:
         "writers` (default: report.html and all others)",
     )
     add_flag(verb, "--output FILE", "write to this file (default: see docs/reports.md)")
+    add_flag(
+        verb,
+        "--title TEXT",
+        "set the title of the tables of --format latex or md (default: none)",
+    )
+    add_flag(
+        verb,
+        "--columns C,…",
+        "choose columns of these tables: task, headline, interval, about, fair, p, p_holm, score, "
+        "images, excluded (default: all)",
+    )
+    add_flag(
+        verb,
+        "--rows TASK,…",
+        "choose tasks of these tables, by name or pattern such as 'core_*' (default: all)",
+    )
+    add_flag(
+        verb,
+        "--reference DIR",
+        "compare with the models of a leaderboard, such as leaderboard/submissions, that were "
+        "measured alike, and print sentences (default: no comparison)",
+    )
     verb.set_defaults(handler=run)
 
 
@@ -34,17 +60,73 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.view import run_view
     from t2ibench.reports.writers import render
     from t2ibench.results.files import read_results
-    from t2ibench.store.files import write_text
 
+    _check(arguments)
     path = Path(arguments.run)
     results = read_results(path)
     target = Path(arguments.output) if arguments.output else None
-    if arguments.format is None:
+    if arguments.reference:
+        _print_text(_reference(arguments, results), target)
+    elif arguments.format is None:
         folder = path if path.is_dir() else path.parent
         run = run_view(results, task_files(results, folder))
         print(f"Report: {write_page(run, folder, target)}")
-    elif target is None:
-        print(render(arguments.format, results), end="")
     else:
-        write_text(target, render(arguments.format, results))
+        text = _tables(arguments, results) or render(arguments.format, results)
+        _print_text(text, target)
     return 0
+
+
+def _print_text(text: str, target: Path | None) -> None:
+    """Print a text, or write it to a file."""
+    from t2ibench.store.files import write_text
+
+    if target is None:
+        print(text, end="")
+    else:
+        write_text(target, text)
+
+
+def _reference(arguments: argparse.Namespace, results: Results) -> str:
+    """Return how a run compares with the models of a leaderboard."""
+    from t2ibench.apps.leaderboard.reference import read_references, reference_text
+
+    models, problems = read_references(Path(arguments.reference), results)
+    return reference_text(results, models, problems)
+
+
+def _tables(arguments: argparse.Namespace, results: Results) -> str:
+    """Return the tables that were chosen in the format; "" where nothing was chosen."""
+    from t2ibench.arguments import names_of
+    from t2ibench.reports.chosen_tables import chosen_tables
+    from t2ibench.reports.writers import render
+
+    if not _chosen(arguments):
+        return ""
+    columns = names_of(arguments.columns) if arguments.columns else ()
+    rows = names_of(arguments.rows) if arguments.rows else ()
+    tables = chosen_tables(results, arguments.title or "", columns, rows)
+    return "\n".join(render(arguments.format, table) for table in tables)
+
+
+def _chosen(arguments: argparse.Namespace) -> list[str]:
+    """Return which flags choose something of a table."""
+    flags = ("title", "columns", "rows")
+    return [f"--{flag}" for flag in flags if getattr(arguments, flag)]
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Raise an error for flags that do not go together, before anything is read."""
+    from t2ibench.reports.chosen_tables import FORMATS
+
+    chosen = _chosen(arguments)
+    others = [*(["--format"] if arguments.format else []), *chosen]
+    if arguments.reference and others:
+        raise T2IBenchError(
+            "--reference prints sentences.", f"Leave {', '.join(others)} out."
+        )
+    if chosen and arguments.format not in FORMATS:
+        raise T2IBenchError(
+            f"{chosen[0]} is for tables of --format {' or '.join(FORMATS)}.",
+            "Name one of these formats, or leave the flag out.",
+        )

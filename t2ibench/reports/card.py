@@ -16,7 +16,7 @@ from t2ibench.reports.view import RunView, TaskView, run_view
 from t2ibench.results.schema import Results
 from t2ibench.results.states import STATES
 
-_METHOD = (
+METHOD_NOTE = (
     "A lean is 0 where images are balanced and ±1 where all are on one side; rms is the root mean "
     "square of several. Clear: outside a fair model's band, and p below .05 after Holm's "
     "correction over all tests. A score describes these prompts, this model and this encoder or "
@@ -32,7 +32,8 @@ def _value(task: TaskView) -> str:
     return f"{signed(value)}{scale.unit if value is not None else ''}"
 
 
-def _tests(run: RunView) -> str:
+def tests_table(run: RunView) -> str:
+    """Return the tests on images as a Markdown table, in the order of display."""
     heads = ["Test", "Lean", level_of(run.results), "Shows", "In words"]
     rows = [
         [
@@ -47,11 +48,17 @@ def _tests(run: RunView) -> str:
     return github(heads, rows)
 
 
-def _measured(run: RunView) -> str:
+def measured_with(run: RunView) -> str:
+    """Return the version of t2ibench, the encoders and the judges as one line."""
     parts = [f"t2ibench {run.results.t2ibench}"]
     parts += [f"encoders {', '.join(run.encoders)}"] if run.encoders else []
     parts += [f"judges {', '.join(run.judges)}"] if run.judges else []
     return "; ".join(parts)
+
+
+def limit_lines(run: RunView) -> str:
+    """Return the limits of a run as a Markdown list."""
+    return "\n".join(f"- {escape(title)} {escape(text)}" for title, text in limits(run))
 
 
 class CardWriter(MarkdownTables):
@@ -63,17 +70,14 @@ class CardWriter(MarkdownTables):
     def results(self, results: Results) -> str:
         """Return the model card section of a run."""
         run = run_view(results, task_files(results, None))
-        limit_lines = [
-            f"- {escape(title)} {escape(text)}" for title, text in limits(run)
-        ]
         parts = [
             "## Social bias",
             escape(sentences.sentence(run)),
-            f"Measured with {escape(_measured(run))}.",
-            _tests(run),
-            _METHOD,
+            f"Measured with {escape(measured_with(run))}.",
+            tests_table(run),
+            METHOD_NOTE,
             "### Limits of these measurements",
-            "\n".join(limit_lines),
+            limit_lines(run),
         ]
         if results.command:
             parts.append(f"Repeat: `{escape(shlex.join(results.command))}`")

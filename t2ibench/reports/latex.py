@@ -16,22 +16,32 @@ class LatexWriter:
     suffix = "tex"
 
     def table(self, table: Table) -> str:
-        """Return a table with its notes in small print; tabulate escapes the cells."""
+        """Return a table with its notes in small print; tabulate escapes the cells.
+
+        One with a title is a float with a caption.
+        """
         body = tabulate(
             table.rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True
         )
-        notes = [
-            "".join(LATEX_ESCAPE_RULES.get(letter, letter) for letter in note)
-            for note in table.notes
+        notes = [f"\\par{{\\footnotesize {escaped(note)}}}" for note in table.notes]
+        if not table.title:
+            return "\n".join([body, *notes]) + "\n"
+        opening = [
+            r"\begin{table}",
+            r"\centering",
+            f"\\caption{{{escaped(table.title)}}}",
         ]
-        return (
-            "\n".join([body, *(f"\\par{{\\footnotesize {note}}}" for note in notes)])
-            + "\n"
-        )
+        return "\n".join([*opening, body, *notes, r"\end{table}"]) + "\n"
 
     def results(self, results: Results) -> str:
         """Return the table of a run."""
         return "\n".join(map(self.table, tables(results)))
+
+
+def escaped(text: str) -> str:
+    """Return text of tasks and models as LaTeX shows it, in one line."""
+    line = " ".join(text.split())
+    return "".join(LATEX_ESCAPE_RULES.get(letter, letter) for letter in line)
 
 
 WRITER = LatexWriter()

@@ -22,10 +22,11 @@ _LEAN = (
 )
 _UNSTATED = "lean"  # the scale of a headline that states none
 _BEYOND_ONE = "An estimate can lie beyond 1 by chance;"
+OVER_TABLE = "Holm's correction is over all tasks of this table."
 _EXPLANATION = (
     "‹ and › mark what goes on beyond the axis. A fair model's headline lies in the band 'Fair' at "
     "this number of images. About 'these': these very prompts, with other images; 'like these': "
-    "prompts like them, too. Holm's correction is over all tasks of this table. A score describes "
+    f"prompts like them, too. {OVER_TABLE} A score describes "
     "this model as this encoder or judge sees it; it says nothing about real people, and no single "
     "number sums a model up."
 )

@@ -16,13 +16,15 @@ class Table:
     """A table before it is formatted.
 
     Notes are paragraphs that formats for programs leave out. Records are the rows for programs,
-    numbers as numbers, all with the same keys; none where the cells say it all.
+    numbers as numbers, all with the same keys; none where the cells say it all. The title is what
+    the user calls the table; formats for programs leave it out.
     """
 
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
     records: Sequence[Mapping[str, object]] = ()
+    title: str = ""
 
 
 class Writer(Protocol):
@@ -53,6 +55,10 @@ WRITERS: Registry[Writer] = Registry(
         "csv": "t2ibench.reports.csv:WRITER",
         "json": "t2ibench.reports.json:WRITER",
         "card": "t2ibench.reports.card:WRITER",
+        "every-eval-ever": "t2ibench.reports.exchange.every_eval_ever:WRITER",
+        "model-index": "t2ibench.reports.exchange.model_index:WRITER",
+        "gpai": "t2ibench.reports.exchange.gpai:WRITER",
+        "nist-ai-rmf": "t2ibench.reports.exchange.nist_ai_rmf:WRITER",
     },
     members=("description", "suffix", "table", "results"),
 )

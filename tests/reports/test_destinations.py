@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -212,3 +215,141 @@ def test_invalid_destinations_are_refused_before_anything_is_generated(
     )
     assert status == 1 and message in errors and errors.count("\n") == 1, errors
     assert "secret" not in errors and not (tmp_path / "runs").exists()
+
+
+@dataclass
+class Tracker:
+    """An MLflow server in memory, with the limits of a real one.
+
+    Attributes:
+        runs: Run id to what was logged there.
+        statuses: Run id to how it ended.
+        experiments: Name to id.
+        broken: Whether it takes no files.
+    """
+
+    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    statuses: dict[str, str] = field(default_factory=dict)
+    experiments: dict[str, str] = field(default_factory=dict)
+    broken: bool = False
+
+    def get_experiment_by_name(self, name: str) -> SimpleNamespace | None:
+        known = self.experiments.get(name)
+        return None if known is None else SimpleNamespace(experiment_id=known)
+
+    def create_experiment(self, name: str) -> str:
+        assert name not in self.experiments
+        self.experiments[name] = str(len(self.experiments))
+        return self.experiments[name]
+
+    def create_run(self, experiment_id: str, run_name: str) -> SimpleNamespace:
+        assert experiment_id in self.experiments.values()
+        run_id = f"run-{len(self.runs)}"
+        self.runs[run_id] = {"name": run_name, "params": {}, "metrics": {}, "files": []}
+        return SimpleNamespace(info=SimpleNamespace(run_id=run_id))
+
+    def log_batch(self, run_id: str, metrics: Any = (), params: Any = ()) -> None:
+        assert len(params) <= 100 and len(metrics) <= 1000
+        allowed = re.compile(r"[A-Za-z0-9_\-. :/]+")
+        for kind, entries in (("params", params), ("metrics", metrics)):
+            for entry in entries:
+                assert allowed.fullmatch(entry.key), entry.key
+                assert entry.key not in self.runs[run_id][kind]
+                self.runs[run_id][kind][entry.key] = entry.value
+
+    def log_table(self, run_id: str, data: Any, artifact_file: str) -> None:
+        self.runs[run_id]["table"] = (artifact_file, data)
+
+    def log_artifact(self, run_id: str, path: str) -> None:
+        if self.broken:
+            raise OSError("disk full")
+        self.runs[run_id]["files"].append(Path(path).name)
+
+    def set_terminated(self, run_id: str, status: str) -> None:
+        self.statuses[run_id] = status
+
+
+@pytest.fixture
+def tracker(monkeypatch: pytest.MonkeyPatch) -> Tracker:
+    """MLflow's own client replaced, whether or not MLflow is installed."""
+    tracker = Tracker()
+    package = ModuleType("mlflow")
+    package.__spec__ = ModuleSpec("mlflow", None, origin="here")
+    entities = ModuleType("mlflow.entities")
+
+    def entry(key: str, value: Any, **_: Any) -> SimpleNamespace:
+        return SimpleNamespace(key=key, value=value)
+
+    for module, names in (
+        (
+            package,
+            {
+                "MlflowClient": lambda tracking_uri: tracker,
+                "get_tracking_uri": lambda: "file:///here",
+                "entities": entities,
+            },
+        ),
+        (entities, {"Metric": entry, "Param": entry}),
+    ):
+        for name, value in names.items():
+            setattr(module, name, value)
+    monkeypatch.setitem(sys.modules, "mlflow", package)
+    monkeypatch.setitem(sys.modules, "mlflow.entities", entities)
+    return tracker
+
+
+def test_mlflow_gets_what_wandb_gets(
+    shared_run: Path, cli: Cli, tracker: Tracker
+) -> None:
+    for name in ("first", "second"):
+        words = ("--to", "mlflow:bias", "--log-args", f"name={name}")
+        status, _, errors = cli("export", shared_run, *words)
+        assert status == 0 and "experiment 'bias' in file:///here" in errors, errors
+    assert list(tracker.experiments) == ["bias"]
+    assert tracker.statuses == {"run-0": "FINISHED", "run-1": "FINISHED"}
+    run = tracker.runs["run-0"]
+    sent = payload_of(read_results(shared_run), shared_run)
+    assert run["name"] == "first" and set(run["files"]) == FILES
+    assert run["metrics"] == sent.metrics
+    assert run["params"]["model.name"] == "toyland"
+    assert run["params"]["measurement.images_per_prompt"] == "3"
+    file, table = run["table"]
+    assert file == "tests.json" and table["task"] == [row[0] for row in sent.rows]
+
+
+def test_a_run_that_mlflow_cannot_take_is_marked_as_failed(
+    shared_run: Path, cli: Cli, tracker: Tracker
+) -> None:
+    tracker.broken = True
+    words = ("--to", "mlflow", "--log-args", "uri=https://here")
+    status, _, errors = cli("export", shared_run, *words)
+    assert status == 1 and "mlflow: sending the results failed with" in errors
+    assert f"t2ibench export {shared_run} --to mlflow --log-args uri=" in errors
+    assert tracker.statuses == {"run-0": "FAILED"} and "Traceback" not in errors
+
+
+def test_without_mlflow_one_line_says_how_to_install_it(
+    shared_run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("t2ibench.errors.find_spec", lambda _: None)
+    status, _, errors = cli("export", shared_run, "--to", "mlflow")
+    assert status == 1 and "pip install 't2ibench[mlflow]'" in errors
+    assert errors.count("\n") == 1
+
+
+def test_a_store_of_mlflow_holds_the_run(
+    shared_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    uri = (tmp_path / "mlruns").as_uri()
+    words = ("--to", "mlflow:bias", "--log-args", f"uri={uri}")
+    status, _, errors = cli("export", shared_run, *words)
+    assert status == 0, errors
+    client = mlflow.MlflowClient(uri)
+    experiment = client.get_experiment_by_name("bias")
+    (run,) = client.search_runs([experiment.experiment_id])
+    sent = payload_of(read_results(shared_run), shared_run)
+    assert run.data.metrics == pytest.approx(sent.metrics)
+    files = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert files == {*FILES, "tests.json"}

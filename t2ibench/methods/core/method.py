@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, get_args
 
 from t2ibench.methods.core.checks import Finding
+from t2ibench.methods.core.publication import Publication
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.registry import LazyModule
 from t2ibench.settings import Settings
@@ -65,6 +66,7 @@ class Method(Generic[TaskT]):
         proposes: Target of its `Proposal`; None if a language model cannot propose its tasks.
         explores: Where its tasks are concept queries that the explorer shows; None where not.
         present: How pages show a task's result (see `core.presentation`); None for its title alone.
+        publications: What it follows, for `t2ibench cite`.
     """
 
     Task: type[TaskT]
@@ -83,6 +85,7 @@ class Method(Generic[TaskT]):
     proposes: str | None = None
     explores: str | None = None
     present: Callable[[TaskT], Presentation] | None = None
+    publications: tuple[Publication, ...] = ()
 
     def __post_init__(self) -> None:
         name = self.name or get_args(self.Task.model_fields["method"].annotation)[0]

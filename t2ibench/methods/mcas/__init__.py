@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from t2ibench.methods.core.method import MainScore, Method
+from t2ibench.methods.mcas.publications import PUBLICATIONS
 from t2ibench.methods.mcas.schema import McasTask, check
 from t2ibench.registry import LazyModule
 
@@ -35,4 +36,5 @@ METHOD = Method(
         "like those of B, 0 if they do not differ, -1 if it is the other way round."
     ),
     combine=composites.combine,
+    publications=PUBLICATIONS,
 )

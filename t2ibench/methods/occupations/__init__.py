@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.occupations.schema import OccupationsTask, check
+from t2ibench.methods.t2iat.publications import PUBLICATIONS
 from t2ibench.registry import LazyModule
 
 if TYPE_CHECKING:
@@ -33,4 +34,5 @@ METHOD = Method(
         "those of one; (2 P - 1) squared of a mixture with a share P of one group."
     ),
     combine=combining.combine,
+    publications=PUBLICATIONS,
 )

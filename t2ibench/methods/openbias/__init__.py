@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.openbias.checks import check
+from t2ibench.methods.openbias.publications import PUBLICATIONS
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.registry import LazyModule
 
@@ -38,4 +39,5 @@ METHOD = Method(
     ),
     combine=agreeing.combine,
     proposes="t2ibench.methods.openbias.propose:PROPOSAL",
+    publications=PUBLICATIONS,
 )

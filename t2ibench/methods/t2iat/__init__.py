@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from t2ibench.methods.core.method import MainScore, Method
+from t2ibench.methods.t2iat.publications import PUBLICATIONS
 from t2ibench.methods.t2iat.schema import T2iatTask, check
 from t2ibench.registry import LazyModule
 
@@ -29,4 +30,5 @@ METHOD = Method(
         "Half the difference between the mean leans of X's and of Y's images towards A rather "
         "than B: 2 P - 1 of a mixture whose share of A-like images is P in X and 1 - P in Y."
     ),
+    publications=PUBLICATIONS,
 )

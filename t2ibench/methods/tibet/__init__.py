@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from t2ibench.methods.core.method import MainScore, Method
+from t2ibench.methods.tibet.publications import PUBLICATIONS
 from t2ibench.methods.tibet.schema import TibetTask, check
 from t2ibench.registry import LazyModule
 
@@ -35,4 +36,5 @@ METHOD = Method(
     ),
     combine=combination.combine,
     proposes="t2ibench.methods.tibet.propose:PROPOSAL",
+    publications=PUBLICATIONS,
 )

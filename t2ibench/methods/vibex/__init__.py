@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from t2ibench.methods.core.method import MainScore, Method
+from t2ibench.methods.vibex.publications import PUBLICATIONS
 from t2ibench.methods.vibex.schema import VibexTask, check
 from t2ibench.registry import LazyModule
 
@@ -37,4 +38,5 @@ METHOD = Method(
     ),
     combine=combination.combine,
     explores="t2ibench.methods.vibex.explore:EXPLORATION",
+    publications=PUBLICATIONS,
 )

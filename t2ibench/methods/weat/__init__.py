@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from t2ibench.methods.core.method import MainScore, Method
+from t2ibench.methods.weat.publications import PUBLICATIONS
 from t2ibench.methods.weat.schema import WeatTask, check
 from t2ibench.registry import LazyModule
 
@@ -32,4 +33,5 @@ METHOD = Method(
         "attributes A rather than B: the share of pairs of words from X and from Y, of which X's "
         "is the nearer to A, less the share where Y's is; over words like these."
     ),
+    publications=PUBLICATIONS,
 )

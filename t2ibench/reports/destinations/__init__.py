@@ -48,6 +48,7 @@ DESTINATIONS: Registry[Destination] = Registry(
     "destination",
     {
         "wandb": "t2ibench.reports.destinations.wandb:DESTINATION",
+        "mlflow": "t2ibench.reports.destinations.mlflow:DESTINATION",
         "hf-dataset": "t2ibench.reports.destinations.hub:DESTINATION",
     },
     members=("description", "Args", "place", "check", "send"),

@@ -14,7 +14,8 @@ class MarkdownTables:
     def table(self, table: Table) -> str:
         """Return a table and its notes in GitHub's Markdown."""
         text = github(table.headers, table.rows)
-        return "\n\n".join([text, *map(escape, table.notes)]) + "\n"
+        title = [f"**{escape(table.title)}**"] if table.title else []
+        return "\n\n".join([*title, text, *map(escape, table.notes)]) + "\n"
 
 
 class MarkdownWriter(MarkdownTables):
