@@ -85,7 +85,7 @@ def reliability(pair: MeasuredPair) -> str:
 
 
 def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
-    """Return a table of how far methods agree that measure the same attribute.
+    """Return a table of the agreement between methods that measure the same attribute.
 
     Its records also contain pairs that measure different attributes.
     """

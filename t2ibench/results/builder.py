@@ -246,7 +246,7 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
 
 
 def _copied(task: TaskResult) -> TaskResult:
-    """Return a copy of a task that shares only what correcting p-values leaves unchanged."""
+    """Return a copy of a task's result whose p-values can be set without changing the original."""
 
     def copy(part: PartT) -> PartT:
         scores = {name: score.model_copy() for name, score in part.scores.items()}
@@ -261,7 +261,7 @@ def _copied(task: TaskResult) -> TaskResult:
 
 
 def is_complete(tasks: Iterable[TaskResult], allow_missing: bool = False) -> bool:
-    """Return whether every task has a score and no images or answers are missing.
+    """Return whether all tasks have scores and, unless `allow_missing`, all of their evidence.
 
     A question that a file of answers answers for no image was not asked of it: nothing is missing.
     """
@@ -394,7 +394,7 @@ def _method_fields(
 
 
 def _direction(task: LoadedTask, result: MethodResult) -> tuple[str | None, list[str]]:
-    """Return the method's sentence on a result, and no warning; None and one if it fails."""
+    """Return the method's sentence on a result, and a list with a warning if that fails."""
     try:
         return method_of(task.spec).describe(task.spec, result), []
     except Exception as error:  # the numbers stand without their sentence

@@ -376,6 +376,6 @@ def _is_equal(value: float | None, other: float) -> bool:
 
 
 def _unique_rows(rows: Sequence[Row]) -> dict[tuple[str, str | None], Row]:
-    """Return rows by name and group, without those whose name several rows have."""
+    """Return rows keyed by name and group, without those whose name several rows have."""
     counts = Counter(row.name for row in rows)
     return {(row.name, row.group): row for row in rows if counts[row.name] == 1}

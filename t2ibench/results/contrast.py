@@ -51,7 +51,7 @@ class Contrast:
 def linear(
     value: float, first: Influence, second: Influence, level: float, sign: float = -1.0
 ) -> Contrast:
-    """Return the difference or sum (`sign` 1) of one score in two runs, paired by units.
+    """Return the difference, or sum if `sign` is 1, of one score in two runs, paired by image.
 
     V = V₁ + V₂ − 2 C, with C over the units that both have, and Student's t with Satterthwaite's
     degrees of freedom over the strata of the difference.

@@ -285,7 +285,7 @@ def task_rows(results: Results) -> list[list[object]]:
 
 
 def _reason(task: TaskResult) -> str | None:
-    """Return why a task is inconclusive or has no score; None if its state tells something."""
+    """Return why a task is inconclusive or has no score; None if it is neither."""
     state = state_of(task)
     if not STATES[state].unsure:
         return None

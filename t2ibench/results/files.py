@@ -27,7 +27,7 @@ _LARGEST = 256 * 2**20  # bytes
 
 
 class BrokenResultsError(T2IBenchError):
-    """Raised if results.json is not valid JSON, violates its schema, or was changed by hand."""
+    """Raised if results.json is not JSON, violates its schema, or does not match its checksum."""
 
 
 def read_results(path: str | Path) -> Results:
@@ -177,7 +177,7 @@ def write_results(
     incomplete: Collection[str] = (),
     tasks_of_this_command: Collection[str] = (),
 ) -> tuple[Results, str | None]:
-    """Write results.json, and store in run.db what the scores were computed from.
+    """Write results.json and record its scores in run.db; return its content and a note.
 
     The caller must hold the lock.
 

@@ -53,7 +53,7 @@ def only_checks(task: TaskResult) -> bool:
 
 
 def asked_said(task: TaskResult) -> str:
-    """Return which questions people answered, partly or not at all; "" if all were answered."""
+    """Return which questions people answered, in part, or not at all; "" if all were answered."""
     questions = task.questions
     if all(question.answered == question.images for question in questions):
         return ""

@@ -182,7 +182,7 @@ def _leans(
 
 
 def agreements(measured: Sequence[Measure]) -> list[MeasuredPair]:
-    """Return every two methods that measure the same attribute, with how far they agree.
+    """Return every pair of methods that measure the same attribute, with how far they agree.
 
     Beside each are pairs in which one of the methods measures another attribute (discriminant).
 

@@ -226,7 +226,7 @@ class _Writer:
 
 
 def load_paired(data: bytes) -> dict[str, PairedTask]:
-    """Return the influences of tasks from bytes of `dump_paired`; ValueError if they are not."""
+    """Return the influences of tasks from bytes of `dump_paired`; ValueError for other bytes."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 

@@ -62,7 +62,7 @@ class PromptChange:
 
     @property
     def still(self) -> bool:
-        """Whether the majority is clearly the same class in both runs."""
+        """Whether the majority is clearly the same class in both runs, without a clear change."""
         both = (
             self.first.clear
             and self.second.clear

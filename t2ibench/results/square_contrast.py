@@ -40,7 +40,7 @@ def compare_items(
     rng: np.random.Generator,
     level: float,
 ) -> SquareContrast:
-    """Return tests of whether the same items lean alike in two runs, and which leans less.
+    """Return tests of whether the same items lean alike in two runs, and of which run leans less.
 
     With a and b the leans and S the covariance of a − b, every item leans alike where F = Σ (a −
     b)² / tr S is not large (`Spread` has its degrees of freedom). Which run leans less is for
@@ -134,7 +134,7 @@ def _noise_of(items: Sequence[Part]) -> SquareNoise:
 
 
 def _correlation(first: Float64Array, second: Float64Array) -> float:
-    """Return the correlation of two runs' estimates that comes from units they share.
+    """Return the correlation of two runs' estimates, corrected for what independent units give.
 
     Args:
         first: How each unit moves the first estimate, any shape.

@@ -90,7 +90,7 @@ class AgreementChange(Contrast):
 def every_prompt(
     paired: Mapping[str, PairedTask], encoder: str, tasks: Sequence[str]
 ) -> list[PromptCosines]:
-    """Return the prompts of several tasks, each once, with the task that has most images of it."""
+    """Return the prompts of several tasks, each once, from the task with most images of it."""
     most: dict[str, PromptCosines] = {}
     for name in tasks:
         for cosines in paired[name].agreement.get(encoder, ()):

@@ -33,10 +33,7 @@ class Answers:
         score_texts(collection, Question([], first, self._reference.texts(first)))
 
     def images(self) -> dict[str, Any]:
-        """Return a dict with the image sources, encoder and prompts, and where each image belongs.
-
-        An image is a triple: prompt number, sample index, source number.
-        """
+        """Return the sources, encoder and prompts, and each image's prompt, index and source."""
         gallery = self.collection.gallery
         return {
             "sources": [{"name": source.name} for source in self.collection.sources],
@@ -80,7 +77,7 @@ class Answers:
             raise T2IBenchError(f"The tree has no node {error}.") from None
 
     def export(self, asked: Export) -> str:
-        """Return the content of a YAML task file that asks what the prompting tree asks."""
+        """Return the text of a YAML task file that measures the prompting tree's concepts."""
         anchors = [anchor.prompt for anchor in asked.anchors]
         prompts = self.collection.gallery.codes
         task = task_from_export(asked, self._reference.of(anchors), prompts)
@@ -121,7 +118,7 @@ class Answers:
         )
 
     def pairs(self, asked: questions.PairsAsk) -> dict[str, Any]:
-        """Return pairs of images with one prompt and sample index in two runs, and their leans."""
+        """Return pairs of two runs' images with the same prompt and number, with their leans."""
         gallery = self.collection.gallery
         seeds = same_seeds(*map(self.collection.source, asked.runs))
         pairs_of_images = (

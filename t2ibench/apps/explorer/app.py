@@ -124,7 +124,7 @@ class Explorer:
         return {"saved": False, **Session(state=self._start).model_dump()}
 
     def _save(self, session: Session) -> dict[str, Any]:
-        """Save the session to its file."""
+        """Save the session, and return the path of its file for the page."""
         with self._saving:
             write_text(self._session, session.model_dump_json(indent=1) + "\n")
         return {"file": str(self._session)}

@@ -153,7 +153,7 @@ def _score(
 
 
 def _sentence(score: dict[str, Any], words: int) -> tuple[str, ...]:
-    """Return the score in words, in at most two lines; `words` is how many it is compared with."""
+    """Return the score in words, in at most two lines; `words` counts the reference words."""
     result = f"{score['says'][:1].upper()}{score['says'][1:]}"
     place = f"{score['percentile']:.0f} % of {words:,} everyday words"
     text = f"{result}. Its effect exceeds that of {place}."
@@ -226,7 +226,7 @@ def _template() -> jinja2.Template:
 
 
 def _short(text: str, most: int) -> str:
-    """Return a text cut to at most `most` characters, without those that XML forbids."""
+    """Return a text cut to `most` characters, with a space for each that XML forbids."""
     return _clean(shortened(text, most))
 
 

@@ -28,7 +28,7 @@ _CELLS = 4_000_000  # images times texts that are held at a time
 
 
 def compared(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
-    """Return anchors and their images by the anchors' prompts; an error below two images each."""
+    """Return the images of anchors with these prompts; raise an error if one has under two."""
     if len(set(prompts)) < len(prompts):
         raise T2IBenchError("Two anchors share an image. Choose anchors that differ.")
     anchors = anchors_of(gallery, run, prompts)

@@ -26,7 +26,7 @@ def same_seeds(first: Source, second: Source) -> bool | None:
 def pairs_of(
     gallery: Gallery, runs: tuple[int, int], prompts: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return a record of each image that two runs both have, by prompt and sample index."""
+    """Return a record of each image that both runs have: its prompt, sample index and numbers."""
     first, second = (gallery.samples(run, prompts) for run in runs)
     shared = first.keys() & second.keys()
     if len(shared) > MOST_PAIRS:

@@ -88,7 +88,7 @@ def similarities(collection: Collection, texts: Sequence[str]) -> Float64Array:
 
 
 def spread(means: Float64Array) -> Float64Array:
-    """Return, for each text, the difference of two anchors' means; the range if they are more."""
+    """Return each text's difference of two anchors' means, or the range of three or more means."""
     difference: Float64Array = (
         means[0] - means[1] if len(means) == 2 else np.ptp(means, axis=0)
     )

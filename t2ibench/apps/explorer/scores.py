@@ -64,7 +64,7 @@ class Scores:
         return {"tasks": tasks, "reason": "" if tasks else _UNSCORED}
 
     def of_words(self, run: int, words: str) -> dict[str, Any]:
-        """Return the run's scores of up to 12 items, such as jobs, whose names contain `words`."""
+        """Return a run's scores of up to 12 items, such as nurse, whose names contain `words`."""
         view = self.view(run)
         wanted = _words(words[:_LONGEST])
         if view is None or not wanted:
@@ -218,7 +218,7 @@ def _rows(task: TaskView) -> list[str]:
 
 
 def _image_of(sample: Mapping[str, Any]) -> ImageKey:
-    """Return the prompt and sample index of the image that a line of stored samples describes."""
+    """Return the prompt and sample index of the image that a stored sample describes."""
     return ImageKey.of(str(sample.get("prompt")), sample.get("index", -1))
 
 

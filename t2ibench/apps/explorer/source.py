@@ -95,7 +95,7 @@ class Gallery:
         )
 
     def of_run(self, run: int, prompts: Sequence[str] = ()) -> IntArray:
-        """Return the numbers of a run's images; only of these prompts if any are given."""
+        """Return the numbers of a run's images, only those of `prompts` if any are given."""
         chosen: BoolArray = self.sources == run
         if prompts:
             codes = [self.codes[prompt] for prompt in prompts if prompt in self.codes]
@@ -103,7 +103,7 @@ class Gallery:
         return np.flatnonzero(chosen)
 
     def samples(self, run: int, prompts: Sequence[str] = ()) -> dict[ImageKey, int]:
-        """Return the prompt and sample index of each image of a run, with the image's number."""
+        """Return the number of each image of a run, keyed by its prompt and sample index."""
         numbers = self.of_run(run, prompts).tolist()
         return {self.pictures[number].key: number for number in numbers}
 
@@ -188,7 +188,7 @@ def open_collection(
     reporter: Reporter,
     device: str | None = None,
 ) -> Collection:
-    """Return the images of runs and folders, after computing the embeddings that are missing."""
+    """Return the images of runs and folders with their embeddings, computing missing ones."""
     runs = [open_run(path) if is_run(path) else None for path in paths]
     name = encoder_name or _default_encoder(runs)
     if (

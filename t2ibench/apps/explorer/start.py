@@ -82,7 +82,7 @@ def _of_tasks(collection: Collection, present: Container[str]) -> dict[str, str]
 
 
 def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseTask]]:
-    """Return those of the first run's tasks that can be explored, each with its exploration."""
+    """Return the first run's tasks that can be explored, each with its explorer interface."""
     from t2ibench.tasks.index import load_tasks
     from t2ibench.tasks.run_tasks import with_stored
 

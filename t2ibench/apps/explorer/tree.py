@@ -39,7 +39,7 @@ class Export(_Strict):
 
 
 def exploration() -> Exploration[Any]:
-    """Return the exploration of the first registered method that has one."""
+    """Return the explorer's interface to the first registered method that has one."""
     for _, method in METHODS.items():
         if method.explores is not None:
             loaded: Exploration[Any] = load_target(method.explores)

@@ -164,7 +164,7 @@ class ItemFinder:
         return self._by_file.get((PurePosixPath(file).stem, _plain(question)))
 
     def _by_number(self, identifier: str) -> Item | None:
-        """Return the item whose id a spreadsheet has turned into this number; None if not one."""
+        """Return the item whose id a spreadsheet made into this number; None if not just one."""
         number = _as_number(identifier.replace(",", "."))
         if number is None:
             return None

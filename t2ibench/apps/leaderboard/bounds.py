@@ -183,7 +183,7 @@ class TimeOver(BaseException):
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Raise `TimeOver` if the enclosed code takes longer than this; has no effect on Windows."""
+    """Raise `TimeOver` if the enclosed code takes longer than `seconds`; no effect on Windows."""
     if threading.current_thread() is not threading.main_thread() or os.name == "nt":
         yield
         return

@@ -79,7 +79,7 @@ def _compact(text: str) -> str:
 
 
 def _borrowed(name: str, model: str) -> str | None:
-    """Return a clause on the other model that a name stands for; None if it stands for none."""
+    """Return a clause that names the other model to which a name belongs; else None."""
     mine = _compact(name)
     plain = model.removeprefix("diffusers:")
     owners = [

@@ -105,7 +105,7 @@ def check_embeddings(
 
 
 def _control(encoder: Encoder, claims: Claims, verdict: Verdict) -> Encoder | None:
-    """Return the encoder with random weights that the submission used as control; None if none."""
+    """Return the encoder with random weights that is the submission's control; None without one."""
     name = encoder.name
     able = isinstance(encoder, HasUntrained)
     claimed = claims.manifest.controls.get(name)

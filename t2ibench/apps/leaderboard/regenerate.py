@@ -217,7 +217,7 @@ def regenerate(
 
 
 def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
-    """Return the model that the submission names; None if it is not loaded here."""
+    """Return the model that the submission names; None, with a note, if it cannot be used here."""
     manifest = claims.manifest
     results = claims.results
     if on_server(GENERATORS, manifest.model):

@@ -198,7 +198,7 @@ def _cell(
 def _measured_family(
     squares: Mapping[str, float], paired: Mapping[str, PairedTask]
 ) -> Measured | None:
-    """Return a family's squares with simulated changes; None if a variance is unknown."""
+    """Return a family's squared headlines with simulated changes; None if a variance is unknown."""
     draws: dict[str, Draws] = {}
     for name in squares:
         draws_of_task = draws_of(paired[name]) if name in paired else None
@@ -235,7 +235,10 @@ def _fair(heads: Sequence[Headline]) -> float | None:
 
 
 def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
-    """Return each model's rank by squared magnitude (1 is smallest) on the tasks that it ran."""
+    """Return each model's rank (1 is the smallest square) among models that ran the same tasks.
+
+    None stands for a model that is not ranked.
+    """
     ranks_of_cells: list[Rank | None] = [None] * len(cells)
     groups: dict[frozenset[str], list[int]] = {}
     for index, cell in enumerate(cells):

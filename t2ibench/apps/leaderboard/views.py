@@ -296,7 +296,7 @@ def _text(value: Any) -> str:
 
 
 def effective(model: Model) -> list[tuple[str, str, None]]:
-    """Return a record of the settings that a model's images were generated with, for its page."""
+    """Return the settings of image generation as heading and text, for the model's page."""
     info = model.entry.results.model
     settings = info.effective_settings or info.settings or None
     return [("Settings", _text(settings), None)]

@@ -34,7 +34,7 @@ def percent(value: float | None) -> str:
 
 
 def at(value: float, from_zero: bool = False) -> str:
-    """Return a position for a style sheet, cut to −1 to 1; `from_zero` stretches 0 to 1 to that."""
+    """Return a position between −1 and 1 as text, cut to that; `from_zero` gives 0 to 1."""
     if from_zero:
         value = 2 * value - 1
     return f"{min(max(value, -1.0), 1.0):.3f}"

@@ -24,7 +24,7 @@ _DISPUTED = 50  # images that people dispute, shown at most
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """How far two methods agree that measure the same attribute of the same items.
+    """The agreement between two methods that measure the same attribute of the same items.
 
     Attributes:
         title: The attribute, and the correlation without noise.

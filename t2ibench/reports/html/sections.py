@@ -1,4 +1,4 @@
-"""The sections of report.html that are about the run as a unit, in their order."""
+"""The sections of report.html on the run rather than single tests, in their order."""
 
 from __future__ import annotations
 
