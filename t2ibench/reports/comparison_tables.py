@@ -116,7 +116,7 @@ def _cell(score: Score) -> str:
 
 
 def overall_sentence(overall: OverallDifference | None) -> list[str]:
-    """Return a sentence on whether two runs differ at all, in a list; empty without a test."""
+    """Return a sentence, in a list, on whether two runs differ at all; empty without a test."""
     if overall is None:
         return []
     p = format_p(overall.p)

@@ -128,7 +128,7 @@ def disputed_table(
 
 
 def _short(file: str) -> str:
-    """Return the first characters of a file's name, for display.
+    """Return the first 12 characters of the name of an image's file, for display.
 
     Examples:
         >>> _short("images/f2/f2b52d2b91a1cc15f36c029b41e4f789.png")

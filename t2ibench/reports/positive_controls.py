@@ -61,7 +61,7 @@ def _control_warning(
 
 
 def _settings_behind(run: RunView, tasks: Sequence[TaskView]) -> list[str]:
-    """Return the toyland settings that removed what all these controls look for, if any did."""
+    """Return the toyland settings that removed what all these controls look for; else none."""
     settings = [evening_settings(task.result.by, run.results) for task in tasks]
     return list(dict.fromkeys(chain(*settings))) if all(settings) else []
 

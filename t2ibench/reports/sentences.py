@@ -123,7 +123,7 @@ def _turns(run: RunView) -> list[TaskView]:
 
 
 def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
-    """Return the controls of a test with their names, for each encoder or judge if several.
+    """Return encoder or judge ("" if only one), name and result of each control of a test.
 
     Each is a reader (empty where there is one alone), the control's name and the control.
     """
@@ -284,7 +284,7 @@ def effective_number_text(result: TaskResult) -> str:
 
 
 def nothing(task: TaskView) -> str:
-    """Return the text in place of a test's mark: inconclusive, or no score."""
+    """Return the text shown where a test has no mark: that it is inconclusive, or has no score."""
     return _UNSURE if task.result.inconclusive else "no score"
 
 

@@ -117,7 +117,7 @@ class FamilyView:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """What pages show of a run: its tasks by family, tests on texts, encoders and judges."""
+    """What pages show of a run: families of tasks, tests on texts, encoders and judges."""
 
     name: str
     families: tuple[FamilyView, ...]

@@ -83,7 +83,7 @@ def with_claims(differences: Sequence[Difference]) -> list[Difference]:
 
 
 def _families(differences: Sequence[Difference]) -> list[list[int]]:
-    """Return the indices of differences in families, over which p-values are corrected."""
+    """Return the indices of differences, in the families over which p-values are corrected."""
     families: dict[tuple[str, str], list[int]] = {}
     for index, difference in enumerate(differences):
         family = (difference.task, difference.name) if difference.row else ("", "")

@@ -168,7 +168,7 @@ def in_two(results: Results) -> tuple[Results, Results]:
 
 
 def shown_rows(task: TaskResult) -> tuple[ShownAttribute, ...]:
-    """Return judges' answers about each prompt, by question; empty if no judge was asked."""
+    """Return judges' answers about each prompt, for each question; empty if no judge was asked."""
     shares: dict[tuple[str, str | None, str], RowShare] = {}
     for row in task.by:
         for name, score in row.scores.items():

@@ -179,7 +179,7 @@ class _Writer:
         return table
 
     def arrays(self) -> dict[str, Any]:
-        """Return all collected numbers as three arrays, by name."""
+        """Return all collected numbers as arrays, keyed by the arrays' names."""
         return {
             name: np.concatenate(
                 [

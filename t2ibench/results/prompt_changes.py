@@ -111,7 +111,7 @@ class AttributeChange:
 
 
 def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
-    """Return how judges' answers about each prompt changed between two runs, by question.
+    """Return how the answers to each question changed between two runs, prompt by prompt.
 
     Prompts are the same where the task has them, whatever a rewriter or a request adds.
     """

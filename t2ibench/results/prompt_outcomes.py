@@ -55,7 +55,7 @@ def prompt_outcomes(
     first: Callable[[str, int], Sequence[Attempt | None]],
     level: float,
 ) -> list[PromptOutcomes]:
-    """Return what became of image requests, overall and by group; empty if all went as asked.
+    """Return what became of image requests, overall and per group; empty if all went as asked.
 
     Images that failed do not count: they say nothing about the prompt. `first` gives the first n
     images of a prompt.

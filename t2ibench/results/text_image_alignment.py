@@ -27,7 +27,7 @@ CHANGED = "prompts with other images"
 def agreement_records(
     prompts: Sequence[PromptCosines], level: float
 ) -> list[TextImageAlignment]:
-    """Return records of how well one task's images agree with prompts, overall and by group."""
+    """Return records of how well a task's images agree with prompts, overall and in each group."""
     if not prompts:
         return []
     groups = _by_group(prompts)
@@ -106,7 +106,7 @@ def compare_agreement(
     first_paired: Mapping[str, PairedTask],
     second_paired: Mapping[str, PairedTask],
 ) -> list[AgreementChange]:
-    """Return how the agreement of images with prompts differs between two runs, by encoder.
+    """Return how the agreement of images with prompts differs between two runs, per encoder.
 
     Prompts are compared one by one.
     """
@@ -217,7 +217,7 @@ def _change(
     second: Sequence[PromptCosines],
     level: float,
 ) -> list[AgreementChange]:
-    """Return the difference over shared prompts in a list, which is empty if none is shared."""
+    """Return how agreement differs over shared prompts, in a list; empty if none is shared."""
     difference = paired_difference(first, second, level)
     if difference is None:
         return []

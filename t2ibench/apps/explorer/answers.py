@@ -45,7 +45,7 @@ class Answers:
         }
 
     def evaluate(self, asked: questions.EvaluateAsk) -> dict[str, Any]:
-        """Return each node of a prompting tree with its text and scores; None without text."""
+        """Return text and scores of each node of a prompting tree; scores are None without text."""
         texts = {node.id: asked.tree.text([node.id]) for node in asked.tree.nodes}
         texts_of_nodes = {name: text for name, text in texts.items() if text}
         question = Question(
@@ -103,7 +103,7 @@ class Answers:
         }
 
     def discover(self, asked: questions.DiscoverAsk) -> dict[str, Any]:
-        """Test many words for how far anchors' images differ in each; return the results."""
+        """Return how far the anchors' images differ in each of many words, with a verdict."""
         self.collection.source(asked.run)
         anchors = compared(self.collection.gallery, asked.run, asked.anchors)
         reference_of_anchors = self._reference.of(asked.anchors)

@@ -204,7 +204,7 @@ def _tile_rows(
 
 
 def _drawn(asked: CardAsk, pool: Sequence[int]) -> list[int]:
-    """Return the numbers of a few random images, always the same ones for the same run and text."""
+    """Return the indices of a few random images, always the same ones for the same run and text."""
     digest = hashlib.sha256(f"{asked.run}\0{asked.text}".encode()).digest()
     generator = random.Random(int.from_bytes(digest[:8], "little"))
     return generator.sample(sorted(pool), min(_SHOWN, len(pool)))

@@ -56,7 +56,7 @@ def sweep(
     template: str,
     reference: Sequence[str],
 ) -> dict[str, Any]:
-    """Test how far the anchors' images differ in each word, compared with reference words."""
+    """Return for each word how far the anchors' images differ in it, with a test and a verdict."""
     scene = scene_of(collection, anchors, filled(template, reference))
     texts = filled(template, words)
     step = max(1, _CELLS // len(anchors.ids))

@@ -34,7 +34,7 @@ def fit_axes(rows: Float32Array) -> tuple[Float64Array, Float64Array, list[float
 
 
 def on_map(gallery: Gallery, run: int) -> dict[str, Any]:
-    """Return the numbers of a run's images, and their coordinates on the two principal axes."""
+    """Return the indices of a run's images, and their coordinates on the two principal axes."""
     ids = gallery.of_run(run)
     places = np.empty((len(ids), 2), np.float32)
     shares = [0.0, 0.0]

@@ -26,7 +26,7 @@ def same_seeds(first: Source, second: Source) -> bool | None:
 def pairs_of(
     gallery: Gallery, runs: tuple[int, int], prompts: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return a record of each image that both runs have: its prompt, sample index and numbers."""
+    """Return a record of each image that both runs have: its prompt, sample index and indices."""
     first, second = (gallery.samples(run, prompts) for run in runs)
     shared = first.keys() & second.keys()
     if len(shared) > MOST_PAIRS:
@@ -47,7 +47,7 @@ def leans(
     anchors: Sequence[str],
     pairs: Sequence[dict[str, Any]],
 ) -> Float64Array:
-    """Return where both images of each pair lie between two anchors, shape (pairs, 2)."""
+    """Return where each pair's images lie: 1 at the first anchor, −1 at the second; (pairs, 2)."""
     parts = [
         np.concatenate([gallery.of_run(run, [anchor]) for run in dict.fromkeys(runs)])
         for anchor in anchors

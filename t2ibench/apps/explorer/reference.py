@@ -43,7 +43,7 @@ class Reference:
         )
 
     def texts(self, anchors: Sequence[str]) -> tuple[str, ...]:
-        """Return the reference texts of these anchors: their template filled with each word."""
+        """Return the reference texts for these anchors: a template filled with each word."""
         reference = self.of(anchors)
         return tuple(filled(reference.template, self.words(reference)))
 

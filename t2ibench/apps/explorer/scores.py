@@ -124,7 +124,7 @@ class Scores:
     def _values(
         self, run: int, task: TaskView, row: str
     ) -> tuple[list[int], list[float | str], list[str]]:
-        """Return the numbers of the images that have a value, the values, and the labels."""
+        """Return the indices of the images that have a value, the values, and the labels."""
         numbers = self._collection.gallery.samples(run)
         ids: list[int] = []
         values: list[float | str] = []

@@ -36,7 +36,7 @@ _MOST_TEXTS = 50_000  # embeddings of texts that are held in memory
 
 @dataclass(frozen=True, slots=True)
 class Picture(StoredImage):
-    """One image, with the number of the run or folder that contains it."""
+    """One image, with the index of the run or folder that contains it."""
 
     source: int
 
@@ -58,7 +58,7 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
-    """All images in a fixed order, which numbers them, with their embeddings, shape (n, d).
+    """All images in a fixed order, with embeddings of shape (n, d) in the same order.
 
     `cache` holds what earlier questions computed from them.
     """
@@ -69,7 +69,7 @@ class Gallery:
 
     @cached_property
     def sources(self) -> IntArray:
-        """Number of the run or folder that contains each image, shape (n,)."""
+        """Index of the run or folder that contains each image, shape (n,)."""
         return np.array([picture.source for picture in self.pictures], np.int64)
 
     @cached_property
@@ -79,7 +79,7 @@ class Gallery:
 
     @cached_property
     def codes(self) -> dict[str, int]:
-        """Each distinct prompt with its number, in the order of first occurrence."""
+        """Each distinct prompt with its index, in the order of first occurrence."""
         return {
             prompt: number
             for number, prompt in enumerate(
@@ -89,13 +89,13 @@ class Gallery:
 
     @cached_property
     def prompts(self) -> IntArray:
-        """Number of each image's prompt, shape (n,)."""
+        """Index in `codes` of each image's prompt, shape (n,)."""
         return np.array(
             [self.codes[picture.prompt] for picture in self.pictures], np.int64
         )
 
     def of_run(self, run: int, prompts: Sequence[str] = ()) -> IntArray:
-        """Return the numbers of a run's images, only those of `prompts` if any are given."""
+        """Return the indices of a run's images, only those of `prompts` if any are given."""
         chosen: BoolArray = self.sources == run
         if prompts:
             codes = [self.codes[prompt] for prompt in prompts if prompt in self.codes]
@@ -103,7 +103,7 @@ class Gallery:
         return np.flatnonzero(chosen)
 
     def samples(self, run: int, prompts: Sequence[str] = ()) -> dict[ImageKey, int]:
-        """Return the number of each image of a run, keyed by its prompt and sample index."""
+        """Return the index of each image of a run, keyed by the image's prompt and sample index."""
         numbers = self.of_run(run, prompts).tolist()
         return {self.pictures[number].key: number for number in numbers}
 
@@ -138,7 +138,7 @@ class Collection:
         self._lock = threading.Lock()
 
     def source(self, run: int) -> Source:
-        """Return the run or folder with the number `run`."""
+        """Return the run or folder with the index `run`."""
         if run >= len(self.sources):
             raise T2IBenchError(f"There is no run {run}.")
         return self.sources[run]

@@ -133,7 +133,7 @@ def folder_problems(root: Path) -> Iterator[str]:
 
 
 def _measure(entries: Sequence[Entry]) -> None:
-    """Set each entry's scores by family, and how its tasks depart from their definitions."""
+    """Set each entry's score in each family, and how its tasks depart from their definitions."""
     # A family that few models ran does not rank them.
     extended = {
         name for name, task in build_index()[0].tasks.items() if task.spec.extended

@@ -77,7 +77,7 @@ class Cell:
 
 @dataclass(slots=True)
 class Entry:
-    """A submission on the leaderboard, with its verdict, scores by family, and ranks.
+    """A submission on the leaderboard, with its verdict, its score in each family, and ranks.
 
     `departures` are what was not measured as the tasks ask, a clause each. `ranks` are by family,
     `overall` is the rank over families, and `why` tells why there is none.

@@ -111,7 +111,7 @@ class Exhibit:
 
     @property
     def published(self) -> Mapping[str, Mapping[str, Value]]:
-        """Published values of the first model, by row and score."""
+        """Published values of the first model, keyed by row and then by score."""
         return self.file.published[self.file.models[0]]
 
     def samples(self, task: str) -> Sequence[Mapping[str, Any]]:

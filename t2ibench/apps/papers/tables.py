@@ -119,7 +119,7 @@ def _record(
     published: _Values,
     gaps: Sequence[float | None],
 ) -> dict[str, object]:
-    """Return a row as a record by column, with unrounded numbers."""
+    """Return a row as a record keyed by column, with unrounded numbers."""
     record: dict[str, object] = {"row": line.row, "score": line.score}
     for model, value in zip(models, published, strict=True):
         record[f"published: {model}"] = value

@@ -116,7 +116,7 @@ def _common(values: list[Any]) -> Any:
 def _metrics(
     results: Results, columns: list[str], rows: list[list[Any]]
 ) -> dict[str, float]:
-    """Return the numbers of each conclusive test, by keys such as 'TASK/headline'."""
+    """Return the numbers of each conclusive test, under keys such as 'TASK/headline'."""
     metrics: dict[str, float] = {}
     for row in rows:
         record = dict(zip(columns, row, strict=True))

@@ -22,7 +22,7 @@ Arrow = tuple[str, float, float, float | None, float | None]
 
 
 def draw(figure: Arrows, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Return a figure with an arrow for each row, in the order of the heads; None if under two."""
+    """Return a figure with an arrow for each row, sorted by its head; None if fewer than two."""
     arrows: list[Arrow] = []
     for row in task.result.by:
         tail, tip = (row.scores.get(name) for name in (figure.start, figure.end))

@@ -17,7 +17,7 @@ Group = tuple[str, Sequence[tuple[str, float]], str]
 
 
 def draw(figure: Bars, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Return a figure of the ten rows with the largest leans, with bars; None without rows."""
+    """Return a figure of up to ten rows with the largest scores, as bars; None without rows."""
     rows_of_bars = []
     for row in task.result.by:
         order = row.scores.get(figure.row)

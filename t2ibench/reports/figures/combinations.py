@@ -60,7 +60,7 @@ class _Cell:
 
 
 def draw(figure: Combinations, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Return a figure of two questions' combined classes, the most over-represented first."""
+    """Return a figure of two questions' combined classes, most over-represented first, or None."""
     report = _report(task, figure.group)
     rows = [row for row in task.result.by if _is_combination(row, figure.group)]
     if report is None and not rows:

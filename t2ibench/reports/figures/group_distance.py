@@ -37,7 +37,7 @@ _Row = tuple[str, Score, float]
 
 
 def draw(figure: Apart, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Return a figure of the distance of two groups' images, with random halves for comparison."""
+    """Return a figure of how far apart two groups' images are, or None if that is unknown."""
     whole = task.result.scores.get(figure.score)
     if whole is None or whole.value is None:
         return None

@@ -33,7 +33,7 @@ _TABLE = 200  # lines of the table
 
 
 def draw(figure: Panels, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Return a figure of the three panels with the largest scores; None if there are none."""
+    """Return a figure of up to three panels, the largest scores first; None if there are none."""
     panels = _sorted(figure, task)
     if not panels:
         return None

@@ -38,7 +38,7 @@ class _Point:
 
 
 def draw(figure: Scatter, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Return a scatter plot of a task's rows, the outermost named; None if under two."""
+    """Return a scatter plot of a task's rows, the outermost named; None with fewer than two."""
     points = [
         point for row in task.result.by if (point := _point(figure, row)) is not None
     ]

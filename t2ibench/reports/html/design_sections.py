@@ -64,7 +64,7 @@ class WordingsView:
 
 
 def wordings_section(run: RunView) -> Markup | None:
-    """Return the section on how headlines depend on wording; None if no test has several."""
+    """Return the section on how headlines depend on wording; None if no test compares wordings."""
     tests = [
         _wordings(task, report)
         for task in run.tasks
@@ -74,7 +74,7 @@ def wordings_section(run: RunView) -> Markup | None:
 
 
 def _wording_reports(task: TaskView) -> list[WordingReport]:
-    """Return a test's results by wording; empty if its method stores none in this form."""
+    """Return a test's results for each wording; empty if its method stores none in this form."""
     try:
         return _REPORTS.validate_python(task.result.details.get("wording", []))
     except ValidationError:
@@ -165,7 +165,7 @@ class PowerRow:
 
 
 def power_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
-    """Return the section on the smallest leans that tests detect; None without task files."""
+    """Return the section on the smallest leans that tests detect; None if no task file is known."""
     rows = [
         _power_row(task, paired.get(task.id))
         for task in run.tasks

@@ -133,7 +133,7 @@ def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | 
 def of_prompts(
     task: TaskView, samples: Rows, thumbnails: Thumbnails
 ) -> dict[tuple[str, str], tuple[Tile, ...]]:
-    """Return a few images of each prompt, by question and prompt, with the judge's answer."""
+    """Return a few images of each prompt with the judge's answer, keyed by question and prompt."""
     shown = task.shown.images
     if not task.prompts or not isinstance(shown, ImageGroups):
         return {}

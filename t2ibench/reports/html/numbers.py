@@ -34,7 +34,7 @@ def percent(value: float | None) -> str:
 
 
 def at(value: float, from_zero: bool = False) -> str:
-    """Return a position between −1 and 1 as text, cut to that; `from_zero` gives 0 to 1."""
+    """Return a value as −1 to 1 for a style sheet; `from_zero` if the axis starts at 0."""
     if from_zero:
         value = 2 * value - 1
     return f"{min(max(value, -1.0), 1.0):.3f}"

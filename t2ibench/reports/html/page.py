@@ -28,7 +28,7 @@ def report_html(
     sections: Sequence[SectionView] = (),
     origin: str = "",
 ) -> str:
-    """Return the HTML of a run's report; `parts` are figures and images, by test id."""
+    """Return the HTML of a run's report; `parts` has each test's figures and images."""
     script = static("report.js")
     script_digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     _, passed_controls = controls_said(run)

@@ -60,7 +60,7 @@ class AlignmentReader:
 
 
 def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
-    """Return the section on how well images fit their prompts; None if nothing measured it."""
+    """Return the section on how well images fit their prompts; None if it was not measured."""
     names = dict.fromkeys(
         name for task in run.tasks for name in task.result.text_image_alignment
     )

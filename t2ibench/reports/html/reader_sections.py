@@ -96,7 +96,7 @@ class PeopleView:
 def agreement_section(
     run: RunView, pairs: Sequence[MeasuredPair] = ()
 ) -> Markup | None:
-    """Return the section on how far methods, encoders and judges agree; None without several."""
+    """Return the section on how methods, encoders and judges agree; None if none are compared."""
     encoders = [
         _encoders(task) for task in run.tasks if len(task.result.by_encoder) > 1
     ]

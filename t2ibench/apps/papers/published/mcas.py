@@ -70,7 +70,7 @@ def _published_points(draft: Exhibit, model: str) -> Series:
 
 
 def _points(task: TaskResult) -> list[Point]:
-    """Return each target's bias δ and amplification α, if this run measured both."""
+    """Return bias δ and amplification α of every target for which this run measured both."""
     points = []
     for row in task.by:
         delta = value_of(row, "diffusion_bias")
