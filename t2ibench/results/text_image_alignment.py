@@ -161,7 +161,7 @@ def _overall_changes(
     second_paired: Mapping[str, PairedTask],
     level: float,
 ) -> list[AgreementChange]:
-    """Return the difference over all prompts, and that over prompts with other images."""
+    """Return how agreement with prompts differs over all prompts and only where images differ."""
     first = every_prompt(first_paired, encoder, tasks)
     second = every_prompt(second_paired, encoder, tasks)
     changes = _change((encoder, "", ""), first, second, level)
@@ -183,7 +183,7 @@ def _task_changes(
     second_paired: Mapping[str, PairedTask],
     level: float,
 ) -> list[AgreementChange]:
-    """Return the difference in each task, with p-values corrected over the tasks."""
+    """Return how agreement with prompts differs in each task, with p-values corrected for all."""
     changes: list[AgreementChange] = []
     for name in tasks:
         first = first_paired[name].agreement.get(encoder, ())
