@@ -117,7 +117,7 @@ def exclusions(run: RunView) -> list[TaskExclusions]:
 
 @dataclass(frozen=True, slots=True)
 class _Exclusion:
-    """How many images were excluded for one reason, in a group of prompts and in all prompts.
+    """How many images were excluded for one reason, among a group of prompts and among all.
 
     Attributes:
         task: The task.

@@ -77,7 +77,7 @@ class Difference:
 
     @property
     def p_items(self) -> float | None:
-        """p-value that every item leans alike in both runs; None unless scores are mean squares."""
+        """The p-value that every item leans alike in both runs; None unless both are squares."""
         return self.p_differ if self.is_square else None
 
     @property
