@@ -72,7 +72,7 @@ def linear(
 def detectable_difference(
     first: Influence, second: Influence, level: float
 ) -> float | None:
-    """Return the smallest true difference that a t-test detects in 8 of 10 cases."""
+    """Return the smallest true difference that a t-test detects in 8 of 10 cases, or None."""
     variance, df = JointInfluence([first, second]).variance([1.0, -1.0])
     if not (variance > 0 and df > 0):
         return None

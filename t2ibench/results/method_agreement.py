@@ -39,7 +39,7 @@ NOTHING = (
 
 @dataclass(frozen=True, slots=True)
 class Lean:
-    """An item's lean, positive to the first pole, with the influence of each image on it."""
+    """An item's lean, positive towards the first pole, with the influence of each image on it."""
 
     name: str
     value: float
