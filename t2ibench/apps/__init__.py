@@ -1,1 +1,1 @@
-"""Applications built on stored runs; each imports public names of lower rooms, and no other app."""
+"""Applications built on stored runs; none imports from another app."""

@@ -62,13 +62,16 @@ def limit_lines(run: RunView) -> str:
 
 
 class CardWriter(MarkdownTables):
-    """Writes a section for a model card (see reports.writers.Writer)."""
+    """Formats a run's results as a Markdown section for a model card.
+
+    Implements `t2ibench.reports.writers.Writer`.
+    """
 
     description = "a section on bias for a model card, in Markdown"
     suffix = "md"
 
     def results(self, results: Results) -> str:
-        """Return the model card section of a run."""
+        """Return the section of a model card that states a run's results."""
         run = run_view(results, task_files(results, None))
         parts = [
             "## Social bias",

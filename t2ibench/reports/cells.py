@@ -1,4 +1,4 @@
-"""Formatting of table cells: numbers, intervals, p-values and headlines as text."""
+"""Texts of table cells: numbers, intervals, p-values and headlines."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _ABOUT = {"fixed_prompts": "these", "prompt_population": "like these", None: "�
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Format a number for a table; a missing one becomes a dash."""
+    """Return a number with `digits` decimals as text; None becomes a dash."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def signed(value: float | None, digits: int = 3) -> str:
-    """Format a number with its sign; a missing one becomes a dash.
+    """Return a number with its sign as text; None becomes a dash.
 
     Examples:
         >>> signed(0.5), signed(-0.25, 2), signed(-0.0001), signed(None)
@@ -32,19 +32,19 @@ def signed(value: float | None, digits: int = 3) -> str:
 
 
 def format_p(value: float | None) -> str:
-    """Format a p-value for a table; a missing one becomes a dash."""
+    """Return a p-value as text for a table; None becomes a dash."""
     if value is None:
         return "–"
     return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
 
 
 def ends(low: float | None, high: float | None) -> str:
-    """Format both ends of an interval or a band for a table; a missing one becomes a dash."""
+    """Return both ends of an interval or band as text; a dash if either is None."""
     return "–" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
 def headline(record: Headline, digits: int = 3) -> str:
-    """Format a headline on the scale on which tables show it.
+    """Return a headline as text, with the prefix and unit of the scale that tables use.
 
     Examples:
         >>> headline(Headline(value=0.47, scale="lean"))
@@ -61,7 +61,7 @@ def headline(record: Headline, digits: int = 3) -> str:
 
 
 def task_cells(task: TaskResult) -> list[str]:
-    """Return the table cells of a task's headline, from its value to its corrected p-value."""
+    """Return a task's table cells: headline, interval, what it is about, fair band, p-values."""
     head = task.headline
     shown = displayed(task.headline)
     fair = ends(shown.fair_low, shown.fair_high)
@@ -82,7 +82,7 @@ def task_cells(task: TaskResult) -> list[str]:
 
 
 def main_score(task: TaskResult) -> str:
-    """Return the name and value of the score for which the method is best known."""
+    """Return name and value of the score for which a task's method is best known; else a dash."""
     main = method_named(task.method).main_score
     score = None if main is None else task.scores.get(main.name)
     if main is None or score is None or score.value is None:
@@ -91,12 +91,12 @@ def main_score(task: TaskResult) -> str:
 
 
 def three_digits(value: float | None) -> str:
-    """Format a possibly small number, such as a diversity, with three digits."""
+    """Return a possibly small number as text with three significant digits; None as a dash."""
     return "–" if value is None else f"{value:.3g}"
 
 
 def excluded(task: TaskResult) -> str:
-    """Return the number of excluded images as text, by reason."""
+    """Return how many images of a task are excluded for each reason, as text; '0' if none."""
     parts = [f"{count} {reason}" for reason, count in task.excluded.items() if count]
     if task.missing_prompts:
         count = len(task.missing_prompts)
@@ -105,17 +105,17 @@ def excluded(task: TaskResult) -> str:
 
 
 def score_words(name: str) -> str:
-    """Return the name of a score in plain words."""
+    """Return a score's name as plain words, with spaces in place of underscores."""
     kind, about = split_score_name(name)
     return join_score_name(kind.replace("_", " "), about)
 
 
 def level_of(results: Results) -> str:
-    """Return the heading of a run's column of intervals, such as '95 % CI'."""
+    """Return the heading for a run's column of intervals, such as '95 % CI'."""
     return level_name(task.settings.level for task in results.tasks.values())
 
 
 def level_name(levels: Iterable[float]) -> str:
-    """Return the heading of a column of intervals with these levels; 'CI' if they differ."""
+    """Return the heading for intervals of these levels, such as '95 % CI'; 'CI' if they differ."""
     distinct = set(levels)
     return f"{100 * distinct.pop():g} % CI" if len(distinct) == 1 else "CI"

@@ -21,7 +21,7 @@ _LEANS_LESS = {"first": "old", "second": "new"}
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRecord:
-    """A difference between two runs; unknown fields are None.
+    """One difference between two runs as a record; None stands for what is unknown.
 
     Attributes:
         task: The task; None for all prompts of both runs.
@@ -74,7 +74,7 @@ class ComparisonRecord:
 
 
 def difference_record(difference: Difference) -> Mapping[str, Any]:
-    """Return the record of a difference between two headlines or two rows."""
+    """Return the record of a difference between two headlines, or between two rows."""
     old, old_low, old_high = shown_ends(difference.first)
     new, new_low, new_high = shown_ends(difference.second)
     change = difference.change
@@ -111,7 +111,7 @@ def difference_record(difference: Difference) -> Mapping[str, Any]:
 
 
 def overall_record(overall: OverallDifference) -> Mapping[str, Any]:
-    """Return the record of the test over all tests of both runs."""
+    """Return the record of the single test whether two runs differ in any headline."""
     record = ComparisonRecord(
         task=None,
         row="",
@@ -127,7 +127,7 @@ def overall_record(overall: OverallDifference) -> Mapping[str, Any]:
 def prompt_record(
     attribute: AttributeChange, prompt: PromptChange
 ) -> Mapping[str, Any]:
-    """Return the record of a change in the answers about one prompt."""
+    """Return the record of how the answers about one prompt differ between two runs."""
     old, new = prompt.shares
     record = ComparisonRecord(
         task=attribute.task,
@@ -147,7 +147,7 @@ def prompt_record(
 
 
 def agreement_record(agreement: AgreementChange) -> Mapping[str, Any]:
-    """Return the record of a difference in agreement with prompts, of one task or of both runs."""
+    """Return the record of how two runs differ in the agreement of images with prompts."""
     change = agreement.turned
     encoder = agreement.encoder
     group = agreement.group
@@ -168,7 +168,7 @@ def agreement_record(agreement: AgreementChange) -> Mapping[str, Any]:
 
 
 def shown_ends(score: Score) -> tuple[float | None, float | None, float | None]:
-    """Return a score and its interval on the scale on which tables show them."""
+    """Return a score and both ends of its interval, on the scale that tables show."""
     if not isinstance(score, Headline):
         return score.value, score.ci_low, score.ci_high
     mark = displayed(score)

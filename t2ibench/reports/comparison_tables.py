@@ -45,7 +45,7 @@ def comparison_table(
     prompts: Sequence[AttributeChange] = (),
     remarks: Sequence[str] = (),
 ) -> Table:
-    """Return the differences between two runs as a table.
+    """Return a table with a row for each difference between two runs.
 
     Args:
         differences: Its rows.
@@ -109,14 +109,14 @@ def _row(difference: Difference, names: Sequence[str]) -> list[str]:
 
 
 def _cell(score: Score) -> str:
-    """Format a score with its interval."""
+    """Return a score and its interval as the text of a table cell."""
     value, low, high = shown_ends(score)
     text = headline(score) if isinstance(score, Headline) else signed(value)
     return f"{text} {ends(low, high)}"
 
 
 def overall_sentence(overall: OverallDifference | None) -> list[str]:
-    """Return a sentence on whether two runs differ at all; empty if no test can tell."""
+    """Return a sentence, in a list, on whether two runs differ at all; empty without a test."""
     if overall is None:
         return []
     p = format_p(overall.p)
@@ -147,7 +147,7 @@ def prompts_table(
     names: Sequence[str],
     runs: tuple[Results, Results],
 ) -> Table:
-    """Return a table of the answers about each prompt in both runs, and of the change in words."""
+    """Return a table of the answers about each prompt in both runs, and how they changed."""
     first, second = names
     headers = [
         "Task",
@@ -200,14 +200,14 @@ def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
 
 
 def _in_words(attribute: AttributeChange, prompt: PromptChange) -> str:
-    """Return the change for a prompt in words, or that the model did not read it to its end."""
+    """Return in words how a prompt's answers changed, or that the model did not read its end."""
     if attribute.unread:
         return "the end of the prompt was not read"
     return "over-corrected" if attribute.asked and prompt.turned else prompt.words
 
 
 def _distances(prompt: PromptChange, reference: float) -> str:
-    """Return how far a share is above or below a reference in both runs, as text."""
+    """Return as text how many points a share is above or below `reference` in both runs."""
     before, after = (100 * (share - reference) for share in prompt.shares)
     crossed = ", other side" if round(before * after, 6) < 0 else ""
     return f"{before:+.0f}, then {after:+.0f}{crossed}"

@@ -1,4 +1,4 @@
-"""The writer `csv`, which formats tables as comma-separated values for programs."""
+"""The writer `csv`, which formats tables as comma-separated values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNSEEN = " \t\r\n\v\f\0\u00a0\u200b\u2028\u2029\u3000\ufeff"
 
 
 def cell(text: str) -> str:
-    """Return a cell that a spreadsheet reads as text even if it begins like a formula.
+    """Return a cell changed so that spreadsheets read it as text even if it looks like a formula.
 
     Examples:
         >>> cell("=1+1"), cell(" =1+1"), cell("-0.25"), cell("nurse")
@@ -37,13 +37,16 @@ def _text(value: object) -> str:
 
 
 class CsvWriter:
-    """Writes comma-separated values (see reports.writers.Writer)."""
+    """Formats tables and results as comma-separated values.
+
+    Implements `t2ibench.reports.writers.Writer`.
+    """
 
     description = "comma-separated values; of a run, one row a score"
     suffix = "csv"
 
     def table(self, table: Table) -> str:
-        """Return a table without its notes; its records are written if it has any."""
+        """Return a table as CSV text, without notes; its records in place of rows if it has any."""
         headers = table.headers
         rows = table.rows
         if table.records:
@@ -56,7 +59,7 @@ class CsvWriter:
         return buffer.getvalue()
 
     def results(self, results: Results) -> str:
-        """Return every score of a run, of tasks and of their rows."""
+        """Return every score of a run's tasks and their rows as CSV text."""
         rows = [
             [
                 "yes" if value is True else "" if value is False else _text(value)

@@ -1,4 +1,4 @@
-"""Images excluded from a run; refusals of a group of prompts can themselves be a bias."""
+"""Images that are excluded from a run; whom a model refuses to show can itself be a bias."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _REASONS = (
 
 
 def reasons_said(by_reason: Mapping[str, int]) -> str:
-    """Return in words why images were excluded, with counts."""
+    """Return why images were excluded, in words with the count for each reason."""
     words = {UNKNOWN: "without an answer", UNREAD: "unknown, without an embedding"}
     reasons = [name for name in _REASONS if by_reason.get(name)]
     return ", ".join(f"{by_reason[name]:,} {words.get(name, name)}" for name in reasons)
 
 
 def excluded_of(result: TaskResult) -> tuple[int, dict[str, int]]:
-    """Return the number of images that a test requested, and the excluded ones by reason."""
+    """Return how many images a test asked for, and how many are excluded for each reason."""
     counts = {reason: count for reason, count in result.excluded.items() if count}
     missing = sum(count for reason, count in counts.items() if reason != UNKNOWN)
     if UNKNOWN in counts and result.excluded_because.get(UNKNOWN):
@@ -48,7 +48,7 @@ def excluded_of(result: TaskResult) -> tuple[int, dict[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class GroupExclusions:
-    """Images that a model refused for a group of prompts, or that a filter removed.
+    """The images of one group of prompts that a model refused, or that its filter removed.
 
     The mark is the share, of these very prompts; 'clear' where other groups differ from it.
     """
@@ -62,20 +62,20 @@ class GroupExclusions:
 
     @property
     def percent(self) -> str:
-        """Return the group's share in per cent, with a decimal if it is small."""
+        """The group's excluded share in per cent as text, with a decimal if it is small."""
         value = 100 * (self.mark.value or 0.0)
         return f"{value:.1f}" if 0 < value < 9.95 else f"{value:.0f}"
 
     @property
     def verdict(self) -> str:
-        """Return whether the group clearly loses more or less than the others; "" if neither."""
+        """Whether the group's share is clearly above or below that of others, in words; else ""."""
         if self.mark.state != "clear":
             return ""
         return "more than the others" if self.more else "less than the others"
 
     @property
     def spoken(self) -> str:
-        """Return the group's share and interval as a sentence for screen readers."""
+        """The group's excluded share and its interval as a sentence for screen readers."""
         ends = (self.mark.value, self.mark.low, self.mark.high)
         value, low, high = (round(100 * (number or 0.0)) for number in ends)
         text = f"{self.name}: {value} % {self.what}, interval {low} to {high} %"
@@ -84,19 +84,19 @@ class GroupExclusions:
 
 @dataclass(frozen=True, slots=True)
 class TaskExclusions:
-    """The exclusions of a task by group, with the largest share first."""
+    """The images excluded from one task, in groups of prompts, the largest share first."""
 
     task: TaskView
     groups: tuple[GroupExclusions, ...]
 
     @property
     def differs(self) -> bool:
-        """Return whether any group clearly loses more or fewer images than the others."""
+        """Whether one group's excluded share clearly differs from that of the others."""
         return any(group.mark.state == "clear" for group in self.groups)
 
 
 def exclusions(run: RunView) -> list[TaskExclusions]:
-    """Return each task's exclusions by group, with tests against the task's other groups.
+    """Return the exclusions of each task, each group of prompts tested against the others.
 
     Holm's method corrects them over all groups of the run.
     """
@@ -117,7 +117,7 @@ def exclusions(run: RunView) -> list[TaskExclusions]:
 
 @dataclass(frozen=True, slots=True)
 class _Exclusion:
-    """Images that were excluded for one reason, of a group of prompts and of all prompts.
+    """How many images were excluded for one reason, among a group of prompts and among all.
 
     Attributes:
         task: The task.
@@ -135,7 +135,7 @@ class _Exclusion:
 
 
 def _exclusions_of(task: TaskView) -> Iterator[_Exclusion]:
-    """Yield the images excluded from each group of prompts of a task, reason by reason."""
+    """Yield the images excluded from each group of a task's prompts, separately for each reason."""
     if not task.result.prompt_outcomes:
         return
     whole, *groups = task.result.prompt_outcomes
@@ -148,7 +148,7 @@ def _exclusions_of(task: TaskView) -> Iterator[_Exclusion]:
 
 
 def _p_value(exclusion: _Exclusion) -> float | None:
-    """Return Fisher's p-value that a group loses as many images as the others; None if alone."""
+    """Return Fisher's p-value that a group's share is that of the others; None without others."""
     n_excluded = exclusion.rate.count
     remaining = exclusion.rate.total - n_excluded
     n_others_excluded = exclusion.whole.count - n_excluded

@@ -1,4 +1,4 @@
-"""Export of a run's images and prompts in the folder layout that `datasets` reads."""
+"""Export of a run's images and prompts, in a folder that the library `datasets` can read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Advance = Callable[[int], None]
 def export(
     images: ImageStore, model: str, target: Path, advance: Advance = lambda _: None
 ) -> tuple[int, list[str]]:
-    """Write a run's images to a new folder; return their number and damaged files."""
+    """Write a run's images to a new folder; return how many, and the paths of damaged files."""
     made = target.with_name(f".{target.name[:60]}.part")
     with disk_errors(target):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):

@@ -1,4 +1,4 @@
-"""The report files that every run writes next to its results.json."""
+"""The report files that every run writes beside its results.json."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SUBMISSION = "submission.json"
 
 
 def write_reports(results: Results, folder: Path) -> None:
-    """Write results.md, report.html and the figures for results that were just written.
+    """Write results.md, report.html and the figures of a run's results into its folder.
 
     Another command may have replaced results.json since; then the files are about its results.
     """
@@ -38,18 +38,18 @@ def write_reports(results: Results, folder: Path) -> None:
 
 
 def _is_current(results: Results, folder: Path) -> bool:
-    """Return whether a folder's results.json contains these results."""
+    """Return whether the folder's results.json contains exactly these results."""
     file = folder / "results.json"
     return file.is_file() and file.read_bytes() == _file_content(results)
 
 
 def _file_content(results: Results) -> bytes:
-    """Return the bytes of results.json for these results."""
+    """Return the bytes that results.json has for these results."""
     return results.to_json(checked=True).encode()
 
 
 def digest(results: Results) -> str:
-    """Return the SHA-256 of results.json: of the file, or of its content if there is no file."""
+    """Return the SHA-256 of results.json; without the file, of what it would contain."""
     file = results.folder / "results.json" if results.folder is not None else None
     content = (
         file.read_bytes()
@@ -60,7 +60,7 @@ def digest(results: Results) -> str:
 
 
 def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
-    """Write report.html, results.md, and every figure as figures/NAME.svg, .png, .csv and .pdf.
+    """Write a run's page, results.md and figures, and return the path of the page.
 
     With a target the page goes there, and the folder's own files stay as they are.
     """
@@ -80,7 +80,7 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
 
 
 def _origin(results: Results, folder: Path) -> str:
-    """Return a line with the end of a run, the version used, and the digest of the results."""
+    """Return a line with the date of a run, the version of t2ibench, and the results' digest."""
     return " · ".join(
         [
             _submitted(folder) or _finished(folder) or "date not recorded",
@@ -91,7 +91,7 @@ def _origin(results: Results, folder: Path) -> str:
 
 
 def _finished(folder: Path) -> str | None:
-    """Return the date and time at which a run's last command ended; None if unknown."""
+    """Return the date and time at which a run's last command ended, as text; None if unknown."""
     with contextlib.suppress(T2IBenchError, IndexError):
         finished = open_run(folder).record.history[-1].finished
         return finished.strftime("%Y-%m-%d %H:%M UTC")
@@ -99,7 +99,7 @@ def _finished(folder: Path) -> str | None:
 
 
 def _submitted(folder: Path) -> str | None:
-    """Return the date on which a folder says it was submitted; None if it is no submission."""
+    """Return the date of submission that a folder states, as text; None if it states none."""
     unreadable = (OSError, ValueError, LookupError, TypeError, AttributeError)
     with contextlib.suppress(*unreadable):
         text = (folder / SUBMISSION).read_text("utf-8")
@@ -109,7 +109,7 @@ def _submitted(folder: Path) -> str | None:
 
 
 def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
-    """Return the tasks of a run: its stored copies, or installed tasks of the same content."""
+    """Return each result's task file: the run's copy, or an installed one with its hash."""
     hashes = {name: task.task_hash for name, task in results.tasks.items()}
     if folder is None:
         return specs_of(hashes, [])

@@ -1,4 +1,4 @@
-"""The writer `json`, which formats tables and runs for programs."""
+"""The writer `json`, which formats tables and results for programs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from t2ibench.results.schema import Results
 
 
 class JsonWriter:
-    """Writes JSON (see reports.writers.Writer)."""
+    """Formats tables and results as JSON.
+
+    Implements `t2ibench.reports.writers.Writer`.
+    """
 
     description = "JSON for programs; of a run, its results.json"
     suffix = "json"
 
     def table(self, table: Table) -> str:
-        """Return an object with the rows of a table and its notes."""
+        """Return a JSON object with a table's rows, as records, and its notes."""
         rows: list[Any] = [dict(record) for record in table.records]
         if not rows:
             rows = [dict(zip(table.headers, row, strict=True)) for row in table.rows]
@@ -24,7 +27,7 @@ class JsonWriter:
         return json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n"
 
     def results(self, results: Results) -> str:
-        """Return a run as its results.json has it."""
+        """Return the text of a run's results.json."""
         return results.to_json().rstrip("\n") + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The largest lean that an interval allows, in words."""
+"""The largest lean that is still possible given an interval, in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_DIGITS = 6
 
 
 def possible(mark: IntervalMark, axis: Axis | None) -> str:
-    """Return the largest lean that an interval allows, as a clause.
+    """Return a clause on the largest lean that an interval allows, and to which pole.
 
     Examples:
         >>> possible(IntervalMark(-0.2, -0.35, -0.06, "not_clear", None), Axis("female", "male"))
@@ -31,7 +31,7 @@ def possible(mark: IntervalMark, axis: Axis | None) -> str:
 
 
 def _beside(bound: float, limit: float) -> str:
-    """Return a bound as text, with enough digits to show on which side of a limit it is.
+    """Return a bound as text, with enough decimals to show on which side of `limit` it is.
 
     'None above 0.24. A lean of up to 0.24 is possible' would read as a contradiction.
 

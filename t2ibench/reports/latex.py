@@ -1,4 +1,4 @@
-"""The writer `latex`: tables for papers."""
+"""The writer `latex`, which formats tables for papers."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from t2ibench.results.schema import Results
 
 
 class LatexWriter:
-    """Writes LaTeX tables (see reports.writers.Writer)."""
+    """Formats tables and results as LaTeX.
+
+    Implements `t2ibench.reports.writers.Writer`.
+    """
 
     description = "LaTeX tables with booktabs"
     suffix = "tex"
 
     def table(self, table: Table) -> str:
-        """Return a table with its notes in small print; tabulate escapes the cells.
-
-        One with a title is a float with a caption.
-        """
+        """Return a table as LaTeX text, with its notes in small print."""
         body = tabulate(
             table.rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True
         )
@@ -34,7 +34,7 @@ class LatexWriter:
         return "\n".join([*opening, body, *notes, r"\end{table}"]) + "\n"
 
     def results(self, results: Results) -> str:
-        """Return the table of a run."""
+        """Return a run's tables of tests as LaTeX text."""
         return "\n".join(map(self.table, tables(results)))
 
 

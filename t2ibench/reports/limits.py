@@ -17,7 +17,7 @@ _NAMED_TESTS = 2
 
 
 def limits(run: RunView) -> list[tuple[str, str]]:
-    """Return the limitations of a run as pairs of title and text, measurement first."""
+    """Return title and text of each of a run's limitations, those of measurement first."""
     return [
         _encoders(run),
         *_judges(run),
@@ -111,7 +111,7 @@ def _earlier(run: RunView) -> Iterator[tuple[str, str]]:
 
 
 def earlier(run: RunView) -> tuple[str, str] | None:
-    """Return title and text of a note on earlier commands' tests that the report leaves out.
+    """Return title and text of a note on tests of earlier commands, which reports omit.
 
     It is None if there are none.
     """
@@ -127,7 +127,7 @@ def earlier(run: RunView) -> tuple[str, str] | None:
 
 
 def warnings_of_libraries(results: Results) -> list[str]:
-    """Return the warnings that libraries gave while models were loaded, one sentence each."""
+    """Return a sentence for each warning that a library gave while a model was loaded."""
     sentences = []
     for warning in results.library_warnings:
         about = f" while {warning.about} was loaded" if warning.about else ""

@@ -1,4 +1,4 @@
-"""Agreement of methods, as a table and in words."""
+"""How far methods agree about the same items, as a table and in words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FULL = 0.995  # from which on it is shown as 1.00
 
 
 def correlation(estimate: Correlation) -> str:
-    """Format a correlation with its interval for a table."""
+    """Return a correlation with its interval as text for a table."""
     if not math.isfinite(estimate.value):
         return "–"
     interval = (
@@ -36,12 +36,12 @@ def correlation(estimate: Correlation) -> str:
 
 
 def attribute(pair: MeasuredPair) -> str:
-    """Return the poles of the attribute that both methods measure, the positive one first."""
+    """Return the two poles of the attribute that both methods measure, the positive one first."""
     return " / ".join(pair.first.attribute)
 
 
 def in_words(pair: MeasuredPair) -> str:
-    """Return one or two sentences on whether two methods agree."""
+    """Return one or two sentences on whether the two methods agree."""
     true = pair.agreement.true
     if pair.agreement.reason is not None:
         sentence = f"{_UNSURE}: {pair.agreement.reason}."
@@ -64,7 +64,7 @@ def in_words(pair: MeasuredPair) -> str:
 
 
 def disagreements_text(pair: MeasuredPair) -> str:
-    """Return the items on which the methods differ most, with both leans."""
+    """Return as text the items on which two methods differ most, with each method's lean."""
     return ", ".join(
         f"{lean.name} ({signed(lean.value, 2)} and {signed(other.value, 2)})"
         for lean, other in pair.disagreements
@@ -72,12 +72,12 @@ def disagreements_text(pair: MeasuredPair) -> str:
 
 
 def attribute_of(other: MeasuredPair) -> str:
-    """Return a description of another attribute and of the two methods that are compared."""
+    """Return as text another attribute of the items, with the two methods that are compared."""
     return f"{' / '.join(other.second.attribute)} ({other.second.label}) beside {other.first.label}"
 
 
 def reliability(pair: MeasuredPair) -> str:
-    """Format the reliability of both methods; a missing one becomes a dash."""
+    """Return the reliability of both methods as text; a dash if it is unknown."""
     return (
         " and ".join(signed(value, 2) for value in pair.agreement.reliability or ())
         or "–"
@@ -85,7 +85,10 @@ def reliability(pair: MeasuredPair) -> str:
 
 
 def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
-    """Return a table of convergent pairs; its records also contain the discriminant ones."""
+    """Return a table of the agreement between methods that measure the same attribute.
+
+    Its records also contain pairs that measure different attributes.
+    """
     rows = []
     for pair in pairs:
         agreement = pair.agreement

@@ -1,4 +1,4 @@
-"""Overview of a run as text for the terminal and results.md; it fits 80 columns or more."""
+"""Overview of a run in lines of text, for the terminal and results.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COUNTED = 9  # lines of who is shown as what
 
 
 def interval_bar(mark: IntervalMark, width: int = _BAR) -> str:
-    """Return a mark drawn as text on an axis from -1 to 1: fair band, interval and value.
+    """Return one line of text that draws a mark on an axis from −1 to 1.
 
     Examples:
         >>> interval_bar(IntervalMark(0.5, 0.25, 0.75, "clear", "high", -0.2, 0.2), 17)
@@ -72,7 +72,7 @@ def _fill(cells: list[str], low: float | None, high: float | None, sign: str) ->
 
 
 def counts(run: RunView) -> str:
-    """Return the number of tests in each state that occurs as text, with the state's sign."""
+    """Return as text how many tests are in each state, without states that do not occur."""
     return "   ".join(
         f"{STATES[state].sign} {count} {STATES[state].word}"
         for state, count in run.shown_counts().items()
@@ -85,7 +85,7 @@ def bars(
     width: int = 80,
     groups: Iterable[tuple[str, Sequence[TaskView]]] | None = None,
 ) -> list[Line]:
-    """Return lines with a bar for each test, under the name of its family."""
+    """Return lines of text that draw each test as a bar, under the name of its family."""
     size = _BAR if width >= 80 else _NARROW
     lines: list[Line] = [(f"{'':{_NAME}} {_scale(size)}", None)]
     if groups is None:
@@ -97,14 +97,14 @@ def bars(
 
 
 def _with_axis(title: str, tasks: Sequence[TaskView]) -> str:
-    """Return a title, followed by the ends of any axis that does not run from -1 to 1."""
+    """Return a title with a note on where the axis ends, if it does not run from −1 to 1."""
     ends = dict.fromkeys(task.mark.scale.ends for task in tasks)
     further = "; ".join(text for text in ends if text)
     return f"{title} ({further})" if further else title
 
 
 def prompts(run: RunView, width: int = 80) -> list[Line]:
-    """Return lines with judges' answers about prompts, as many as fit."""
+    """Return lines with judges' answers about prompts, for as many questions as fit."""
     lines: list[Line] = []
     for task in run.tasks:
         for attribute in task.prompts:
@@ -139,7 +139,7 @@ def _shades(attribute: ShownAttribute) -> dict[str, str]:
 def _prompt_lines(
     rows: Sequence[ShownRow], shades: Mapping[str, str], width: int
 ) -> list[Line]:
-    """Return a line for each prompt with its bar, all bars aligned.
+    """Return lines with the answers about each prompt as a bar and counts, all bars aligned.
 
     The counts stand in full, since they are what a reader quotes: where there is little room,
     the bar and the prompt are shortened, and counts of many classes go on in a line of their own.
@@ -164,7 +164,7 @@ def _prompt_lines(
 
 
 def _shares_bar(row: ShownRow, shades: Mapping[str, str], size: int) -> str:
-    """Return a bar of the classes' shares for a prompt; the rest, unanswered, is dotted."""
+    """Return a bar of characters for the share of each class, dotted where unanswered."""
     counts = [row.counted.counts.get(name, 0) for name in shades]
     ends = [
         round(size * sum(counts[: last + 1]) / max(row.images, 1))
@@ -205,7 +205,7 @@ def _bar(task: TaskView, width: int, size: int) -> Line:
 
 
 def inconclusive(run: RunView, width: int = 80) -> list[str]:
-    """Return a line for each inconclusive test with the reason."""
+    """Return a line for each test that is inconclusive or has no score, with the reason."""
     tasks = [task for task in run.tasks if STATES[task.mark.state].unsure]
     longest = min(_NAME - 1, max((len(task.id) for task in tasks), default=0))
     return [

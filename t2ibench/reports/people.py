@@ -1,4 +1,4 @@
-"""Tables on the agreement of people who labelled images."""
+"""Tables of how far people agree who labelled images."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DISPUTED = (
 
 
 def agreement_table(questions: Iterable[PeopleAgreement]) -> Table:
-    """Return a table of agreement for all people and for every two, question by question."""
+    """Return a table of how far all people, and every two of them, agree on each question."""
     rows: list[list[str]] = []
     records: list[dict[str, Any]] = []
     for question in questions:
@@ -91,7 +91,7 @@ def _percent(score: AgreementScore) -> str:
 def disputed_table(
     questions: Sequence[PeopleAgreement], most: int | None = None
 ) -> Table:
-    """Return a table of the first `most` images about which people answered differently."""
+    """Return a table of images that people answered differently, at most `most` of them."""
     images = list(disputed(questions))
     shown = images if most is None else images[:most]
     people = sorted({name for question in questions for name in question.people})
@@ -128,7 +128,7 @@ def disputed_table(
 
 
 def _short(file: str) -> str:
-    """Return the short name of a stored file for display; records contain the full name.
+    """Return the first 12 characters of the name of an image's file, for display.
 
     Examples:
         >>> _short("images/f2/f2b52d2b91a1cc15f36c029b41e4f789.png")
@@ -140,7 +140,7 @@ def _short(file: str) -> str:
 def disputed(
     questions: Iterable[PeopleAgreement],
 ) -> Iterator[tuple[PeopleAgreement, DisputedImage]]:
-    """Yield every image about which people answered differently, with its question."""
+    """Yield each image that people answered differently, with its question."""
     for question in questions:
         for image in question.disputed:
             yield question, image

@@ -1,4 +1,4 @@
-"""Positive controls of toyland that find nothing because its settings took their bias away."""
+"""Positive controls that find nothing in toyland because its settings removed the bias."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from t2ibench.toyland.world import AXES, BiasSettings, read_bias_settings
 
 
 def evening_settings(rows: Sequence[Row], results: Results) -> list[str]:
-    """Return the --model-args of toyland that took away what a positive control looks for.
+    """Return the settings of toyland that removed what a positive control looks for.
 
     Whoever sets the shares of flowers and insects to .5 finds no lean of flowers and insects: that
     is what the encoder should find, and no failure of it.
@@ -46,7 +46,7 @@ def evening_settings(rows: Sequence[Row], results: Results) -> list[str]:
 
 
 def _leans_by_axis(rows: Sequence[Row], biases: BiasSettings) -> dict[str, float]:
-    """Return, by axis, half the largest difference of concepts' mean leans in toyland."""
+    """Return, for each axis of toyland, half the range of concepts' mean leans with `biases`."""
     leans: dict[str, float] = {}
     for axis in AXES:
         by_concept: dict[str | None, list[float]] = {}

@@ -1,4 +1,4 @@
-"""The outcome of the positive controls of a run, in words."""
+"""The outcome of a run's positive controls, in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNTRAINED = "random_encoder"  # the control by a network of random weights
 
 
 def controls_said(run: RunView) -> tuple[str, str]:
-    """Return a warning of failed positive controls, and a sentence on passed ones.
+    """Return a warning if positive controls failed, and a sentence on those that passed.
 
     Either is "" if there are none; inconclusive controls are warned of, too.
     """
@@ -37,7 +37,7 @@ def controls_said(run: RunView) -> tuple[str, str]:
 def _control_warning(
     run: RunView, failed: Sequence[TaskView], unsure: Sequence[TaskView]
 ) -> str:
-    """Return a warning against results that failed or inconclusive positive controls affect."""
+    """Return a warning about results that failed or inconclusive positive controls put in doubt."""
     tasks = failed or unsure
     if not tasks:
         return ""
@@ -61,13 +61,13 @@ def _control_warning(
 
 
 def _settings_behind(run: RunView, tasks: Sequence[TaskView]) -> list[str]:
-    """Return the settings of toyland that took away what all of these controls look for."""
+    """Return the toyland settings that removed what all these controls look for; else none."""
     settings = [evening_settings(task.result.by, run.results) for task in tasks]
     return list(dict.fromkeys(chain(*settings))) if all(settings) else []
 
 
 def _passed_controls(passed: Sequence[TaskView]) -> str:
-    """Return a sentence on how many positive controls passed; "" for none.
+    """Return a sentence on how many positive controls passed; "" if none did.
 
     It says so if an untrained network passes, too.
     """
@@ -96,7 +96,7 @@ def _untrained_passes(task: TaskView) -> bool:
 
 
 def _failing_readers(task: TaskView) -> list[str]:
-    """Return the encoders that fail a positive control; all if no single one fails."""
+    """Return the encoders with which a positive control fails; all of them if none does alone."""
     readers = task.result.by_encoder
     failing = [
         name

@@ -1,4 +1,4 @@
-"""Tables of the headlines of a run, with the explanations that their readers need."""
+"""Tables of a run's headlines, with explanations for their readers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _tests(results: Results, notes: list[str]) -> Table:
 
 
 def explanations(results: Results) -> list[str]:
-    """Return the explanations that a reader of the table needs."""
+    """Return the paragraphs that explain a run's table of headlines."""
     tasks = list(results.tasks.values())
     scales = {task.headline.scale or _UNSTATED for task in tasks}
     explained = [scale_named(name).explanation for name in SCALES if name in scales]
@@ -92,7 +92,7 @@ def explanations(results: Results) -> list[str]:
 
 
 def _of_scales(names: Collection[str]) -> Iterator[str]:
-    """Yield sentences that name the scales of the headlines and say where they end."""
+    """Yield sentences that name the headlines' scales and say where they end."""
     scales = [scale_named(name) for name in sorted(names, key=_place)]
     leans = any(scale.matters == SMALL for scale in scales)
     labels = [scale.label for scale in scales]
@@ -111,6 +111,6 @@ def _of_scales(names: Collection[str]) -> Iterator[str]:
 
 
 def _place(name: str) -> tuple[int, str]:
-    """Return where a scale stands among all: in the order of the registry, unknown ones last."""
+    """Return the key that sorts scales in the registry's order, unknown ones last."""
     names = SCALES.names()
     return (names.index(name) if name in names else len(names)), name

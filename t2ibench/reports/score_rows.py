@@ -1,4 +1,4 @@
-"""Score tables that tasks define, as text cells for every page."""
+"""Tables of scores that tasks define, as text cells for every kind of page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from t2ibench.results.schema import Score, TaskResult
 
 @dataclass(frozen=True, slots=True)
 class ScoreTableView:
-    """A table of scores prepared for pages."""
+    """A table of scores as text cells, with a caption and the reasons for missing values."""
 
     title: str
     caption: str
@@ -21,7 +21,7 @@ class ScoreTableView:
 
 
 def score_table_views(task: TaskResult) -> list[ScoreTableView]:
-    """Return the score tables of a task; a missing score becomes a dash."""
+    """Return the tables of scores that a task's method defines, as text cells."""
     views = []
     for table in score_tables(task.details):
         adjusted = adjusted_p_values(task.details, table)

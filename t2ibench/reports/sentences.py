@@ -1,4 +1,4 @@
-"""Sentences about runs, tests and rows that all pages share."""
+"""Sentences about runs, tests and rows that all pages use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMED = 3
 
 
 def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> str:
-    """Return a task's result in words, with a note if correction removes the direction."""
+    """Return a task's result in words; without a clear lean, with the largest that is possible."""
     sentence = task.headline.direction or task.reason or task.headline.reason or ""
     p = task.headline.p
     if mark.state in {"clear", "no_score"} or task.inconclusive:
@@ -55,7 +55,7 @@ def brief(task: TaskView) -> str:
 
 
 def verdict(run: RunView) -> list[tuple[str, bool]]:
-    """Return the summary of a run in parts, each with whether it is emphasised.
+    """Return a run's summary as parts of text, each with whether it is emphasised.
 
     A warning of positive controls comes first, then how many tests lean clearly.
     """
@@ -85,12 +85,12 @@ def verdict(run: RunView) -> list[tuple[str, bool]]:
 
 
 def sentence(run: RunView) -> str:
-    """Return the summary of a run: any warning of positive controls, then the clear tests."""
+    """Return a run's summary: a warning if positive controls failed, then the clear tests."""
     return "".join(text for text, _ in verdict(run))
 
 
 def named(run: RunView) -> list[TaskView]:
-    """Return up to two clear tests that represent a run in its summary."""
+    """Return up to two tests with a clear lean that a run's summary names."""
     by_sentence: dict[str, TaskView] = {}
     for task in _turns(run):
         if task.sentence:
@@ -99,7 +99,7 @@ def named(run: RunView) -> list[TaskView]:
 
 
 def _turns(run: RunView) -> list[TaskView]:
-    """Return clear tests, one of each family, then a second; first those that count images."""
+    """Return the clear tests: the first of each family, then the second of each, and so on."""
 
     def place(task: TaskView) -> tuple[bool, int]:
         counted = any(attribute.rows for attribute in task.prompts)
@@ -123,7 +123,7 @@ def _turns(run: RunView) -> list[TaskView]:
 
 
 def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
-    """Return the controls of a test, for each encoder or judge separately if there are several.
+    """Return encoder or judge ("" if only one), name and result of each control of a test.
 
     Each is a reader (empty where there is one alone), the control's name and the control.
     """
@@ -142,14 +142,14 @@ def controls_by_reader(result: TaskResult) -> list[tuple[str, str, Control]]:
 
 
 def findings(run: RunView) -> Iterator[tuple[str, str]]:
-    """Yield the id of each test with its result in words, in the order of the bars."""
+    """Yield each test's id and its result in words, for tests that have one."""
     for task in (*run.tasks, *run.texts):
         if task.sentence:
             yield task.id, task.sentence
 
 
 def judged(run: RunView) -> list[str]:
-    """Return which judges answered about which tasks, and whether they were validated."""
+    """Return sentences on which judges answered about which tasks, and if people checked them."""
     tasks: dict[str, list[str]] = {}
     for task in run.tasks:
         if judges_text := judges_said(task.result):
@@ -161,7 +161,7 @@ def judged(run: RunView) -> list[str]:
 
 
 def asked(run: RunView) -> list[str]:
-    """Return lines on the questions that people skipped, task by task; empty without any."""
+    """Return a sentence for each task on the questions that people did not all answer."""
     sentences = [(task.id, asked_said(task.result)) for task in run.tasks]
     lines = [(name, text) for name, text in sentences if text]
     if len(run.tasks) == 1:
@@ -170,14 +170,14 @@ def asked(run: RunView) -> list[str]:
 
 
 def too_wide(task: TaskView) -> bool:
-    """Return whether a test is inconclusive only because its interval is wide."""
+    """Return whether a test is inconclusive only because its interval is too wide."""
     result = task.result
     unsure = task.mark.state == "cannot_tell" and not result.inconclusive
     return unsure and result.headline.p is not None
 
 
 def why_unsure(task: TaskView) -> str:
-    """Return why a test is inconclusive or has no score, as a clause."""
+    """Return a clause on why a test is inconclusive or has no score."""
     if too_wide(task):
         return f"its interval, {ends(task.mark, task.mark.sized)}, is too wide"
     result = task.result
@@ -188,7 +188,7 @@ def why_unsure(task: TaskView) -> str:
 
 
 def summary(run: RunView) -> str:
-    """Return the size of a run in words: its tests, and images a prompt."""
+    """Return a run's size in words: how many tests, and how many images of each prompt."""
     tasks = [task.result for task in run.tasks]
     counts = {task.settings.images_per_prompt for task in tasks}
     sizes = sorted(count for count in counts if count is not None)
@@ -204,7 +204,7 @@ def summary(run: RunView) -> str:
 
 
 def network_text(network: Mapping[str, Any]) -> str:
-    """Return a one-line description of an encoder's network.
+    """Return the properties of an encoder's network as one line of text.
 
     Examples:
         >>> network_text({"architecture": "ViT-L-14", "mean": [0.5, 0.5]})
@@ -221,7 +221,7 @@ def network_text(network: Mapping[str, Any]) -> str:
 
 
 def family_note(family: FamilyView) -> str:
-    """Return a note on how to read the numbers of a family."""
+    """Return a note on how to read the numbers of a family's tests."""
     if family.name == CONTROLS:
         return "every working encoder finds these; not counted above"
     tasks = family.tasks
@@ -232,7 +232,7 @@ def family_note(family: FamilyView) -> str:
 
 
 def image_count_text(task: TaskView) -> str:
-    """Return the numbers of images and prompts that a task is based on, as text."""
+    """Return as text how many images and prompts a task is based on."""
     count = task.result.n_images
     prompts = task.result.n_prompts
     return (
@@ -243,7 +243,7 @@ def image_count_text(task: TaskView) -> str:
 
 
 def clear_count_text(series: SeriesView) -> str:
-    """Return how many rows lean clearly, and to which side, as text."""
+    """Return as text how many rows lean clearly, and to which side."""
     low, high = series.clear
     axis = series.series.axis
     total = len(series.rows)
@@ -254,7 +254,7 @@ def clear_count_text(series: SeriesView) -> str:
 
 
 def interval_text(task: TaskView) -> str:
-    """Return what variation the interval covers, in words."""
+    """Return in words what a test's interval and fair band are about."""
     head = task.result.headline
     level = 100 * task.result.settings.level
     about = {
@@ -272,7 +272,7 @@ def interval_text(task: TaskView) -> str:
 
 
 def effective_number_text(result: TaskResult) -> str:
-    """Return how unequally the stimuli count in a headline that is weighted; '' in others."""
+    """Return a sentence on how unequally stimuli count in a weighted headline; "" in others."""
     effective = result.scores.get("effective_stimuli")
     if effective is None or effective.value is None:
         return ""
@@ -284,12 +284,12 @@ def effective_number_text(result: TaskResult) -> str:
 
 
 def nothing(task: TaskView) -> str:
-    """Return the text shown for a test without a mark: inconclusive, or no score."""
+    """Return the text shown where a test has no mark: that it is inconclusive, or has no score."""
     return _UNSURE if task.result.inconclusive else "no score"
 
 
 def spoken(task: TaskView) -> str:
-    """Return a task's mark as one sentence for screen readers."""
+    """Return a test's value, interval and state as a sentence for screen readers."""
     if task.mark.value is None:
         return f"{task.name}: {STATES[task.mark.state].word}. {task.sentence}"
     interval = ends(task.mark)
@@ -300,7 +300,7 @@ def spoken(task: TaskView) -> str:
 
 
 def row_spoken(row: RowView, axis: Axis | None) -> str:
-    """Return a row's mark in words."""
+    """Return a row's value and interval, and to which pole it leans if clearly, in words."""
     interval = ends(row.mark, axis is None)
     number = plain(row.mark.value) if axis is None else signed(row.mark.value)
     text = f"{row.name}: {number}{row.mark.scale.unit}"
@@ -316,7 +316,10 @@ def row_spoken(row: RowView, axis: Axis | None) -> str:
 
 
 def ends(mark: IntervalMark, sized: bool = False) -> str:
-    """Format both ends of an interval, with a note if one was clipped to the range."""
+    """Return both ends of an interval as text; "" if unknown.
+
+    A note says if an end was cut at the end of the scale.
+    """
     if mark.low is None or mark.high is None:
         return ""
     shown = plain if sized else signed
@@ -324,5 +327,5 @@ def ends(mark: IntervalMark, sized: bool = False) -> str:
 
 
 def task_ends(task: TaskView) -> str:
-    """Format both ends of a headline's interval, signed if its value is."""
+    """Return both ends of a headline's interval as text, with signs if its value has one."""
     return ends(task.mark, task.mark.sized)

@@ -1,4 +1,4 @@
-"""Results of a run on a terminal, on one screen of at most fifty lines."""
+"""Results of a run for a terminal, as one screen of at most fifty lines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
 
 
 def _top(run: RunView, width: int) -> list[overview.Line]:
-    """Return the lines above the bars: verdict, restrictions, and numbers of tests."""
+    """Return the lines above the bars: verdict, warnings, counts of tests, and answers."""
     words_only = bool(run.texts and not run.families)
     top = [] if words_only else _wrapped(sentences.sentence(run), width, "clear")
     for text in sentences.asked(run):
@@ -111,7 +111,7 @@ def _groups(run: RunView) -> list[tuple[str, Sequence[TaskView]]]:
 def _fitted(
     groups: Sequence[tuple[str, Sequence[TaskView]]], room: int
 ) -> tuple[list[tuple[str, Sequence[TaskView]]], int]:
-    """Return as many tests of each group as fit, clear ones first, and the number left out."""
+    """Return the tests that fit into `room` lines, clear ones first, and how many do not fit."""
     total = sum(len(tasks) for _, tasks in groups)
     for most in range(max((len(tasks) for _, tasks in groups), default=0), 0, -1):
         cut = [(title, tasks[:most]) for title, tasks in groups]
@@ -145,7 +145,7 @@ def print_results(
     folder: Path | None = None,
     verbose: bool = False,
 ) -> None:
-    """Print the results: one screen, in colour on a terminal."""
+    """Print a run's results as one screen; with `verbose`, all of results.md as well."""
     from rich.console import Console
 
     width = min(width or shutil.get_terminal_size().columns, 80)

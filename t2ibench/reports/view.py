@@ -1,4 +1,4 @@
-"""View of a run that every page uses: plain numbers and untrusted text, not yet escaped."""
+"""The content that every page of a run shows, before it is formatted or escaped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LONG = 131  # letters of a sentence, above which a summary has its first part a
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """A stimulus, word, target or question; `flipped` if it counts with the opposite sign."""
+    """A row of a task with its mark; `flipped` if it counts with the opposite sign."""
 
     name: str
     group: str | None
@@ -43,21 +43,21 @@ class RowView:
 
 @dataclass(frozen=True, slots=True)
 class SeriesView:
-    """The rows of a task with a value, on one axis, by increasing value."""
+    """The rows of a task that have a value and lie on one axis, the lowest first."""
 
     series: RowSeries
     rows: tuple[RowView, ...]
 
     @property
     def clear(self) -> tuple[int, int]:
-        """Return how many rows lean clearly to the low pole, and to the high pole."""
+        """How many rows lean clearly to the low pole, and how many to the high pole."""
         sides = [row.mark.side for row in self.rows if row.mark.state == "clear"]
         return sides.count("low"), len(sides) - sides.count("low")
 
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """The view of one task with the answers about its prompts; `spec` may be missing."""
+    """What pages show of one task: its mark, rows, answers and sentence."""
 
     id: str
     name: str
@@ -71,12 +71,12 @@ class TaskView:
 
     @property
     def scale(self) -> str:
-        """Return the name of the headline's scale: 'lean', 'rms lean' or 'excess'."""
+        """Name of the headline's scale, such as 'lean', 'rms lean' or 'excess'."""
         return self.mark.label
 
     @property
     def combined(self) -> tuple[SeriesView, ...]:
-        """Return the task's series of rows, except those that `prompts` shows with counts."""
+        """The task's rows on their axes, except those that `prompts` shows as counts of answers."""
         counted = {attribute.counted.attribute for attribute in self.prompts}
         return tuple(
             series
@@ -87,7 +87,7 @@ class TaskView:
 
     @property
     def finding(self) -> str:
-        """Return the task's sentence, shortened to its first part if it is long."""
+        """The task's result as a sentence, shortened to its first part if it is long."""
         if len(self.sentence) <= _LONG:
             return self.sentence
         first = self.sentence.partition(". ")[0].partition("; not clear: ")[0]
@@ -95,20 +95,20 @@ class TaskView:
 
     @property
     def control(self) -> bool:
-        """Return whether the task is a positive control, which is listed apart from findings."""
+        """Whether the task is a positive control, which is no finding."""
         if self.spec is None:
             return self.result.positive_control
         return self.spec.control == "positive"
 
     @property
     def distance(self) -> float:
-        """Return the absolute value of the headline, for sorting."""
+        """Absolute value of the headline, which sorts tasks."""
         return abs(self.mark.value or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyView:
-    """The tasks of one method, sorted by state and then by distance from 0."""
+    """The tasks of one method, sorted by state and then by how far the headline is from 0."""
 
     name: str
     title: str
@@ -117,7 +117,7 @@ class FamilyView:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """The view of a run: tasks on images by family, tests of texts alone, and the readers."""
+    """What pages show of a run: families of tasks, tests on texts, encoders and judges."""
 
     name: str
     families: tuple[FamilyView, ...]
@@ -128,22 +128,22 @@ class RunView:
 
     @property
     def tasks(self) -> list[TaskView]:
-        """Return the tasks on images in the order of display."""
+        """The tasks on images, in the order in which pages show them."""
         return [task for family in self.families for task in family.tasks]
 
     @property
     def tests(self) -> list[TaskView]:
-        """Return the tasks on images except positive controls."""
+        """The tasks on images, without positive controls."""
         return [task for task in self.tasks if not task.control]
 
     @property
     def controls(self) -> tuple[TaskView, ...]:
-        """Return the positive controls."""
+        """The tasks on images that are positive controls."""
         return tuple(task for task in self.tasks if task.control)
 
     @property
     def groups(self) -> list[FamilyView]:
-        """Return the families without positive controls, which form a last group of their own."""
+        """The families without positive controls, and these as a group of their own at the end."""
         families = [
             replace(
                 family, tasks=tuple(task for task in family.tasks if not task.control)
@@ -154,19 +154,19 @@ class RunView:
         return [family for family in [*families, last] if family.tasks]
 
     def counts(self) -> dict[State, int]:
-        """Return the number of tests on images in each state, without positive controls."""
+        """Return how many tests on images are in each state, positive controls not counted."""
         states = [task.mark.state for task in self.tests]
         return {state: states.count(state) for state in STATES}
 
     def shown_counts(self) -> dict[State, int]:
-        """Return the counts for display, with tests without a score counted as inconclusive."""
+        """Return how many tests are in each state, with 'no score' counted as inconclusive."""
         counts = self.counts()
         counts["cannot_tell"] += counts.pop("no_score")
         return counts
 
 
 def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> RunView:
-    """Return the view of a run for its pages."""
+    """Return what pages show of a run; `specs` are its task files, as far as they are known."""
     views = [
         _task_view(name, task, (specs or {}).get(name))
         for name, task in results.tasks.items()
@@ -190,7 +190,7 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
 
 
 def _families(tasks: Sequence[TaskView]) -> tuple[FamilyView, ...]:
-    """Return the tasks of each family, in the registry's order; unknown methods come last."""
+    """Return the tasks in families, in the order of the registry, unknown methods last."""
     by_method: dict[str, list[TaskView]] = {}
     for task in tasks:
         by_method.setdefault(task.result.method, []).append(task)
@@ -203,7 +203,7 @@ def _families(tasks: Sequence[TaskView]) -> tuple[FamilyView, ...]:
 
 
 def sorted_tasks(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
-    """Return tests sorted by state, clear ones first, and then by distance from 0."""
+    """Return tasks sorted for display: clear ones first, then by how far they are from 0."""
     return tuple(
         sorted(
             tasks,
@@ -232,7 +232,7 @@ def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
 
 
 def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
-    """Return the view of the rows of a task that share one axis."""
+    """Return the rows that have a value and lie on the axis of `series`, the lowest first."""
     scale = scale_named(series.scale)
     views = []
     for row in rows:
@@ -265,7 +265,7 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
 
 
 def scale_record(scale: Scale) -> dict[str, Any]:
-    """Return the properties of a scale of headlines, such as its unit, for pages' scripts."""
+    """Return the properties of a scale, such as its name and unit, as a JSON record."""
     return {
         "scale": scale.label,
         "end": scale.end,

@@ -1,4 +1,4 @@
-"""Output formats: each writer formats tables of results and comparisons in one way."""
+"""Output formats; each writer turns tables and results into text of one format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from t2ibench.results.schema import Results
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table before it is formatted.
+    """A table as text cells, before a writer formats it.
 
     Notes are paragraphs that formats for programs leave out. Records are the rows for programs,
     numbers as numbers, all with the same keys; none where the cells say it all. The title is what
@@ -28,7 +28,7 @@ class Table:
 
 
 class Writer(Protocol):
-    """An output format; it must escape the text of tasks and models, which is untrusted.
+    """An output format for tables and results, which must escape untrusted text.
 
     Attributes:
         description: One line, for `t2ibench ls writers`.
@@ -39,11 +39,11 @@ class Writer(Protocol):
     suffix: str
 
     def table(self, table: Table) -> str:
-        """Return a table as text that ends in a newline."""
+        """Return a table as text in this format, which ends in a newline."""
         ...
 
     def results(self, results: Results) -> str:
-        """Return a whole run as text that ends in a newline."""
+        """Return a run's results as text in this format, which ends in a newline."""
         ...
 
 
@@ -65,7 +65,7 @@ WRITERS: Registry[Writer] = Registry(
 
 
 def render(name: str, content: Table | Results) -> str:
-    """Return a table, or a run's results, in a format."""
+    """Return a table, or a run's results, as text formatted by the writer called `name`."""
     writer = WRITERS.get(name)
     try:
         return visible_lines(

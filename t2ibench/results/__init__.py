@@ -1,4 +1,4 @@
-"""The schema of results.json, with its readers and writers."""
+"""The content of results.json as typed records, and how it is read and written."""
 
 from t2ibench.results.files import read_results
 from t2ibench.results.schema import Results, TaskResult

@@ -1,4 +1,4 @@
-"""Records of how well images agree with their prompts."""
+"""Records in results.json of how well images agree with their prompts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from t2ibench.stats import holm
 
 
 class PromptDifference(Record):
-    """Difference in prompt agreement between one group's images and those of all other groups.
+    """How much better one group's images agree with their prompts than those of all other groups.
 
     Attributes:
         value: Difference of the mean cosines.
@@ -28,7 +28,7 @@ class PromptDifference(Record):
 
 
 class TextImageAlignment(Record):
-    """Agreement of images with their prompts: the mean cosine of image and prompt.
+    """How well images agree with their prompts: the mean cosine of image and prompt.
 
     Attributes:
         group: What the prompts stand for; null for all prompts of the task.
@@ -56,7 +56,7 @@ class TextImageAlignment(Record):
 def adjust_agreements(
     tasks: Sequence[Mapping[str, Sequence[TextImageAlignment]]],
 ) -> None:
-    """Set the adjusted p-values of agreement differences between groups over a run.
+    """Set the corrected p-values of the differences between groups, over all tasks of a run.
 
     Holm's correction is made for each encoder.
     """

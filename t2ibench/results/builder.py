@@ -1,4 +1,4 @@
-"""Conversion of a method's estimates to the records of results.json."""
+"""Conversion of what a method estimates into the records of results.json."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RecordT = TypeVar("RecordT", Inference, Control)
 
 @dataclass(frozen=True, slots=True)
 class ScoredTask:
-    """The estimates of a method for one task.
+    """What a method estimates for one task, over all encoders or judges and for each.
 
     Attributes:
         combined: Its result over all encoders or judges.
@@ -55,7 +55,7 @@ class ScoredTask:
 
     @classmethod
     def undefined(cls, reason: str) -> ScoredTask:
-        """Return the result of a task without a score, with the reason."""
+        """Return the estimates of a task that has no score, with the reason."""
         return cls(MethodResult.undefined(reason))
 
 
@@ -70,7 +70,7 @@ def _plain(value: Any) -> Any:
 
 
 def rounded_record(record: RecordT) -> RecordT:
-    """Return a copy of a record with its numbers rounded."""
+    """Return a copy of a record with its numbers rounded to nine significant digits."""
     numbers: dict[str, Any] = {}
     for attribute in fields(record):
         value = getattr(record, attribute.name)
@@ -81,7 +81,7 @@ def rounded_record(record: RecordT) -> RecordT:
 
 @dataclass(frozen=True, slots=True)
 class AdjustedP:
-    """A p-value adjusted for the number of tests in its family; None without a p-value.
+    """A p-value corrected in two ways for the number of tests in its family.
 
     Attributes:
         holm: After Holm.
@@ -96,7 +96,7 @@ _NOT_ADJUSTED = AdjustedP()
 
 
 def _adjusted(p_values: Sequence[float | None]) -> list[AdjustedP]:
-    """Return the p-values of one family of tests, adjusted for the number of tests."""
+    """Return the p-values of one family of tests, corrected for the number of tests."""
     by_holm, by_bh = holm(p_values), benjamini_hochberg(p_values)
     return [
         AdjustedP(rounded(p_holm), rounded(p_bh))
@@ -107,7 +107,7 @@ def _adjusted(p_values: Sequence[float | None]) -> list[AdjustedP]:
 def score_record(
     estimate: Estimate, level: float, adjusted: AdjustedP = _NOT_ADJUSTED
 ) -> Score:
-    """Return a score's record for results.json, with its interval."""
+    """Return the record of a score for results.json, with its interval."""
     low, high = _interval(estimate, level)
     tested = estimate.p is not None
     n_draws = None
@@ -130,7 +130,7 @@ def score_record(
 def _interval(
     estimate: Estimate, level: float
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the interval of an estimate, analytic or from its bootstrap draws."""
+    """Return the interval of an estimate, its own or from bootstrap draws; else two Nones."""
     if estimate.interval is not None:
         return estimate.interval
     if estimate.value is not None and estimate.boot is not None:
@@ -141,7 +141,7 @@ def _interval(
 def headline_record(
     headline: HeadlineEstimate, direction: str | None = None
 ) -> Headline:
-    """Return a headline's record for results.json, with its intervals and its direction."""
+    """Return the record of a headline for results.json, with its intervals and `direction`."""
     chosen = inference_within_scale(headline.chosen, headline)
     fair_low, fair_high = headline.fair or (None, None)
     inference = {
@@ -175,7 +175,7 @@ def _scores(estimates: Mapping[str, Estimate], level: float) -> dict[str, Score]
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:
-    """Return rows' records for results.json, with p-values adjusted within families of rows."""
+    """Return the records of a task's rows for results.json, with p-values corrected over rows."""
     adjusted = _adjusted_over_rows(items)
     rows = []
     for number, item in enumerate(items):
@@ -193,7 +193,7 @@ def _rows(items: Sequence[Item], level: float) -> list[Row]:
 
 
 def _adjusted_over_rows(items: Sequence[Item]) -> dict[tuple[int, str], AdjustedP]:
-    """Return the adjusted p-value of each score of each row.
+    """Return the corrected p-value of each score of each row.
 
     Keys are the number of the row and the name of the score.
     """
@@ -226,7 +226,7 @@ def _adjust_by_name(score_sets: Sequence[Mapping[str, Score]]) -> None:
 
 
 def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
-    """Return copies of tasks with p-values adjusted over the run.
+    """Return copies of tasks with p-values corrected over all tasks of the run.
 
     Tests of words and positive controls are families of their own, and so is each encoder.
     """
@@ -246,7 +246,7 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
 
 
 def _copied(task: TaskResult) -> TaskResult:
-    """Return a copy of a task with separate p-values; a deep copy would take seconds."""
+    """Return a copy of a task's result whose p-values can be set without changing the original."""
 
     def copy(part: PartT) -> PartT:
         scores = {name: score.model_copy() for name, score in part.scores.items()}
@@ -261,7 +261,7 @@ def _copied(task: TaskResult) -> TaskResult:
 
 
 def is_complete(tasks: Iterable[TaskResult], allow_missing: bool = False) -> bool:
-    """Return whether every task has a score and no evidence is missing.
+    """Return whether all tasks have scores and, unless `allow_missing`, all of their evidence.
 
     A question that a file of answers answers for no image was not asked of it: nothing is missing.
     """
@@ -276,7 +276,7 @@ def _lacks(task: TaskResult) -> bool:
 
 
 class ImageFindings(TypedDict, total=False):
-    """Findings about a task's images besides its scores, as fields of `TaskResult`."""
+    """What was found about a task's images besides its scores, as fields of `TaskResult`."""
 
     missing_prompts: list[str]
     excluded_because: dict[str, dict[str, int]]
@@ -304,7 +304,7 @@ class _TaskFields(TypedDict):
 
 
 class _MethodFields(TypedDict):
-    """The fields that `TaskResult` and `EncoderScores` share: the findings of a method."""
+    """The fields that `TaskResult` and `EncoderScores` share, which come from the method."""
 
     headline: Headline
     scores: dict[str, Score]
@@ -321,7 +321,7 @@ def task_record(
     images: ImageFindings | None = None,
     warnings: Sequence[str] = (),
 ) -> TaskResult:
-    """Return the complete entry of one task in results.json.
+    """Return the complete record of one task for results.json.
 
     Args:
         task: The task.
@@ -394,7 +394,7 @@ def _method_fields(
 
 
 def _direction(task: LoadedTask, result: MethodResult) -> tuple[str | None, list[str]]:
-    """Return the method's sentence on a result; None and a warning if the method fails."""
+    """Return the method's sentence on a result, and a list with a warning if that fails."""
     try:
         return method_of(task.spec).describe(task.spec, result), []
     except Exception as error:  # the numbers stand without their sentence
@@ -415,7 +415,7 @@ def _encoders_agree(by_encoder: Mapping[str, MethodResult]) -> bool | None:
 
 
 def _excluded(result: MethodResult) -> dict[str, int]:
-    """Return the number of excluded images by status; common statuses are listed even if 0."""
+    """Return how many images are excluded for each reason; usual reasons are listed even if 0."""
     excluded = {"refused": 0, "filtered": 0, "failed": 0, "unknown": 0}
     for status, count in sorted(result.excluded.items()):
         if count:

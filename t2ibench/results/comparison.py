@@ -72,7 +72,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class _TaskPair:
-    """The results of one task in two runs.
+    """The results of one task in two runs, with the influences of their images.
 
     Attributes:
         name: The task's name.
@@ -90,13 +90,13 @@ class _TaskPair:
 
     @property
     def level(self) -> float:
-        """Return the confidence level of both runs."""
+        """Confidence level of both runs."""
         return self.first.settings.level
 
 
 @dataclass(frozen=True, slots=True)
 class _ScorePair:
-    """The values of one score in two runs.
+    """One score of a task or row, as two runs measured it.
 
     Attributes:
         row: The row's name; empty for the headline.
@@ -116,18 +116,18 @@ class _ScorePair:
 
     @property
     def difference(self) -> float:
-        """Return the first score minus the second."""
+        """First run's score minus the second's."""
         return (self.first.value or 0.0) - (self.second.value or 0.0)
 
     @property
     def total(self) -> float:
-        """Return the sum of the two scores."""
+        """Sum of both runs' scores."""
         return (self.first.value or 0.0) + (self.second.value or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Measurement:
-    """The difference of one score between two runs, before a verdict is reached.
+    """How one score differs between two runs, before p-values are corrected.
 
     Attributes:
         difference: The difference.
@@ -218,7 +218,7 @@ def _not_compared(pair: _TaskPair, scores: _ScorePair, *notes: str) -> Differenc
 def _compared(
     pair: _TaskPair, scores: _ScorePair, measured: _Measurement
 ) -> Difference:
-    """Return the difference of one score, rounded as in results.json, before corrections."""
+    """Return the difference of one score, rounded and with p-values that are not corrected yet."""
     difference = measured.difference
     change = Contrast(
         rounded(measured.change.value) or 0.0,
@@ -254,7 +254,7 @@ def _compared(
 def _paired(
     pair: _TaskPair, scores: _ScorePair, first: Part, second: Part
 ) -> _Measurement:
-    """Return the difference of one score between two runs, paired by unit, such as image."""
+    """Return how one score differs between two runs, paired by units such as images."""
     difference = linear(
         scores.difference, first.influence, second.influence, pair.level
     )
@@ -272,7 +272,7 @@ def _paired(
 
 
 def _unpaired(scores: _ScorePair, level: float) -> _Measurement:
-    """Return the difference of two scores with an interval that treats the runs as independent."""
+    """Return how one score differs between two runs that are treated as independent."""
     first = scores.first
     second = scores.second
     if not scores.signed:
@@ -296,7 +296,7 @@ def _unpaired(scores: _ScorePair, level: float) -> _Measurement:
 
 
 def _as_displayed(score: Score) -> Score:
-    """Return a headline in the unit in which tables show it, and any other score unchanged."""
+    """Return a headline's value and interval on the scale of tables; other scores unchanged."""
     if not isinstance(score, Headline):
         return score
     mark = displayed(score)
@@ -306,7 +306,7 @@ def _as_displayed(score: Score) -> Score:
 def _paired_squares(
     pair: _TaskPair, paired: tuple[PairedTask, PairedTask]
 ) -> _Measurement | None:
-    """Return the difference of two root mean squares over shared rows; None without any."""
+    """Return how root mean squares over shared rows differ; None if no row is shared."""
     first, second = paired
     items = _items(first)
     other_items = {part.name: part for part in _items(second)}
@@ -341,7 +341,7 @@ def _paired_squares(
 def _are_current(
     paired: tuple[PairedTask, PairedTask], headlines: tuple[Headline, Headline]
 ) -> bool:
-    """Return whether stored influences are those of the present headlines of both runs."""
+    """Return whether the stored influences of both runs belong to their present headlines."""
     return all(
         _is_current(influences, headline)
         for influences, headline in zip(paired, headlines, strict=True)
@@ -359,7 +359,7 @@ def _is_current(paired: PairedTask, headline: Headline) -> bool:
 
 
 def _items(task: PairedTask) -> Sequence[Part]:
-    """Return the items of a headline; none for a mean square in a run of an older version."""
+    """Return the items that a headline is made of, such as stimuli; none in some older runs."""
     if _has_one_part(task) and task.scale == "mean_square":
         return task.items
     return task.headline
@@ -376,6 +376,6 @@ def _is_equal(value: float | None, other: float) -> bool:
 
 
 def _unique_rows(rows: Sequence[Row]) -> dict[tuple[str, str | None], Row]:
-    """Return rows by name and group, without ambiguous rows that share both."""
+    """Return rows keyed by name and group, without those whose name several rows have."""
     counts = Counter(row.name for row in rows)
     return {(row.name, row.group): row for row in rows if counts[row.name] == 1}

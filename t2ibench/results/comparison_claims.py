@@ -1,4 +1,4 @@
-"""Claims about two runs: one test of all differences, then each with Holm's correction.
+"""Claims about two runs: first whether they differ at all, then in which tests and rows.
 
 A claim of a single test counts only where the runs differ at all. So two equal models get any
 claim, of whichever test or row, in at most as many cases as the overall test errs.
@@ -15,7 +15,7 @@ from t2ibench.stats import holm
 
 @dataclass(frozen=True, slots=True)
 class OverallDifference:
-    """The result of one test over all tests of two runs of whether they differ at all.
+    """The result of a single test of whether two runs differ in any of their headlines.
 
     Attributes:
         p: p-value that every test is alike in both runs.
@@ -31,7 +31,7 @@ class OverallDifference:
 
 
 def overall_difference(differences: Sequence[Difference]) -> OverallDifference | None:
-    """Return a test over all tests of whether two runs differ at all; None without tests.
+    """Return a single test of whether two runs differ at all; None if no headline is tested.
 
     The least p-value of all tests after Holm's correction, which holds whatever images the tests
     share. It needs no lean: a test that failed a check of its own counts, and so do counts of
@@ -59,7 +59,7 @@ def overall_difference(differences: Sequence[Difference]) -> OverallDifference |
 
 
 def with_claims(differences: Sequence[Difference]) -> list[Difference]:
-    """Return differences with corrected p-values and the verdicts that follow from them.
+    """Return differences with corrected p-values, and the verdicts that follow from them.
 
     Holm's correction is over all headlines, and over the rows of each score of a task. No
     corrected p-value is below that of the overall test.
@@ -83,7 +83,7 @@ def with_claims(differences: Sequence[Difference]) -> list[Difference]:
 
 
 def _families(differences: Sequence[Difference]) -> list[list[int]]:
-    """Return the indices of differences by family, over which p-values are corrected."""
+    """Return the indices of differences, in the families over which p-values are corrected."""
     families: dict[tuple[str, str], list[int]] = {}
     for index, difference in enumerate(differences):
         family = (difference.task, difference.name) if difference.row else ("", "")
@@ -96,13 +96,13 @@ def _corrected(
     p_of: Callable[[Difference], float | None],
     least: float,
 ) -> list[float | None]:
-    """Return differences' p-values after Holm's correction, each at least as large as `least`."""
+    """Return p-values after Holm's correction, with `least` in place of any below it."""
     p_values = holm([p_of(member) for member in members])
     return [None if p is None else max(p, least) for p in p_values]
 
 
 def _claimed(difference: Difference) -> Difference:
-    """Return a difference with its verdict, and with a note where nothing is claimed."""
+    """Return a difference with its verdict, and with a note if neither run leans less."""
     if difference.verdict is None:
         return difference
     verdict = _verdict(difference)
@@ -126,12 +126,12 @@ def _verdict(difference: Difference) -> Verdict:
 
 
 def _is_above(low: float | None, high: float | None) -> bool:
-    """Return whether the whole interval of a change lies above 0."""
+    """Return whether all of an interval lies above 0."""
     return low is not None and low > 0 and high is not None
 
 
 def _note_on_size(detectable: float, difference: Difference) -> str:
-    """Return a note on the smallest detectable difference, if none was detected."""
+    """Return a note on how large a difference would have to be to be detected."""
     largest = 1.0 if difference.is_square else 2.0
     if detectable > largest:
         return "with so many images, no difference is told in 8 of 10 cases"

@@ -1,4 +1,4 @@
-"""Remarks on a comparison: differences between two runs other than the models."""
+"""Remarks on what differs between two runs besides the models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from t2ibench.store.answers import who_judged
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """Remarks on two results of one task.
+    """What differs between two results of one task besides the models, and what follows.
 
     Attributes:
         notes: What differs, or limits both, in words.
@@ -32,7 +32,7 @@ class Remarks:
 
 
 def remarks_on(first: TaskResult, second: TaskResult) -> Remarks:
-    """Return remarks on the differences between two results of one task other than the models."""
+    """Return what differs between two results of one task besides the models, in words."""
     if first.task_hash != second.task_hash:
         return _incomparable(_other_task(first, second))
     same_encoders = first.settings.encoders == second.settings.encoders
@@ -62,7 +62,7 @@ def _other_task(first: TaskResult, second: TaskResult) -> str:
 
 
 def _other_ways(first: TaskResult, second: TaskResult) -> list[str]:
-    """Return differences in measurement that would change the results of equal models."""
+    """Return notes on differences in measurement that would make equal models differ."""
     notes = []
     if first.settings.encoders != second.settings.encoders and not text_only(first):
         notes.append(_other_encoders(first, second))
@@ -78,7 +78,7 @@ def _other_ways(first: TaskResult, second: TaskResult) -> list[str]:
 
 
 def _failed_checks(first: TaskResult, second: TaskResult) -> list[str]:
-    """Return why a test is inconclusive, for each run in which it is."""
+    """Return for each of two results that is inconclusive a note with the reason."""
     return [
         f"the {which} run is inconclusive: {task.inconclusive}"
         for which, task in (("first", first), ("second", second))
@@ -87,7 +87,7 @@ def _failed_checks(first: TaskResult, second: TaskResult) -> list[str]:
 
 
 def _limits(first: TaskResult, second: TaskResult) -> list[str]:
-    """Return limitations common to both runs, and differences unrelated to the models."""
+    """Return notes that leave a comparison valid, such as on the numbers of images."""
     notes = []
     unread = _unread_words(first)
     if unread and unread == _unread_words(second):
@@ -110,7 +110,7 @@ def _other_encoders(first: TaskResult, second: TaskResult) -> str:
 
 
 def _unread_words(task: TaskResult) -> set[tuple[str, str]]:
-    """Return each prompt that the text encoders truncated, with the words that were cut off."""
+    """Return each prompt whose end no text encoder of the model read, with the unread end."""
     return {
         (reading.prompt, reading.unread)
         for reading in task.unread_prompts
@@ -128,7 +128,7 @@ def _unread_note(first: TaskResult, second: TaskResult) -> str:
 
 
 def unread_lines(first: Results, second: Results, names: Sequence[str]) -> list[str]:
-    """Return lines on the prompts that text encoders truncated in each run.
+    """Return sentences on the prompts whose ends text encoders did not read, for each run.
 
     Args:
         first: A run.
@@ -154,7 +154,7 @@ def unread_lines(first: Results, second: Results, names: Sequence[str]) -> list[
 
 
 def rewriting_line(first: Results, second: Results) -> str | None:
-    """Return a sentence on how the rewriters differ; None if neither run has a rewriter."""
+    """Return a sentence on how two runs' rewriters differ; None if neither run has one."""
     rewriter = first.model.rewriter
     other_rewriter = second.model.rewriter
     if rewriter is None and other_rewriter is None:
@@ -178,7 +178,7 @@ def rewriting_line(first: Results, second: Results) -> str | None:
 
 
 def _differing_generation(first: Results, second: Results) -> list[str]:
-    """Return differences in generation other than the rewriter."""
+    """Return what else than the rewriter differs in how the images of two runs were made."""
     shared = first.tasks.keys() & second.tasks.keys()
     differing = []
     if _generator_behind(first.model) != _generator_behind(second.model):
@@ -191,7 +191,7 @@ def _differing_generation(first: Results, second: Results) -> list[str]:
 
 
 def _generator_behind(model: GeneratorInfo) -> str | None:
-    """Return the fingerprint of a run's generator without its rewriter."""
+    """Return the fingerprint of a run's generator, as it is without any rewriter."""
     if model.rewriter is None:
         return model.fingerprint
     return model.rewriter.generator

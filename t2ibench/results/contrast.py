@@ -17,7 +17,7 @@ POWER = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A difference between two runs; without a variance it has no interval and no p-value.
+    """A difference between two runs with its interval and p-value, both None if unknown.
 
     The interval excludes 0 if and only if p is below 1 - level: both are of one test.
 
@@ -35,14 +35,14 @@ class Contrast:
 
     @property
     def differs(self) -> bool:
-        """Return whether the interval of the difference excludes 0."""
+        """Whether the interval of the difference excludes 0."""
         if self.low is None or self.high is None:
             return False
         return self.low > 0 or self.high < 0
 
     @property
     def turned(self) -> Contrast:
-        """Return the reversed difference: the second run's score minus the first's."""
+        """The same difference with the opposite sign, as second run minus first."""
         low = None if self.high is None else 0.0 - self.high
         high = None if self.low is None else 0.0 - self.low
         return Contrast(0.0 - self.value, low, high, self.p)
@@ -51,7 +51,7 @@ class Contrast:
 def linear(
     value: float, first: Influence, second: Influence, level: float, sign: float = -1.0
 ) -> Contrast:
-    """Return the difference or sum of one score in two runs, paired by units such as images.
+    """Return the difference, or sum if `sign` is 1, of one score in two runs, paired by image.
 
     V = V₁ + V₂ − 2 C, with C over the units that both have, and Student's t with Satterthwaite's
     degrees of freedom over the strata of the difference.
@@ -72,7 +72,7 @@ def linear(
 def detectable_difference(
     first: Influence, second: Influence, level: float
 ) -> float | None:
-    """Return the smallest true difference that a t-test detects with a power of 0.8."""
+    """Return the smallest true difference that a t-test detects in 8 of 10 cases, or None."""
     variance, df = JointInfluence([first, second]).variance([1.0, -1.0])
     if not (variance > 0 and df > 0):
         return None
@@ -83,7 +83,7 @@ def detectable_difference(
 def difference_interval(
     first: Score, second: Score, sign: float = -1.0
 ) -> tuple[float | None, float | None]:
-    """Return the interval of a difference or sum of independent runs (MOVER; Zou & Donner 2008)."""
+    """Return the interval of a difference or sum of scores of two independent runs."""
     if (
         first.value is None
         or first.ci_low is None
@@ -104,7 +104,7 @@ def difference_interval(
 
 
 def with_p_of_interval(contrast: Contrast, level: float) -> Contrast:
-    """Return a difference with its p-value: the level at which its interval would end at 0.
+    """Return a difference with the p-value that its interval implies.
 
     For runs without influences, of which only intervals are known: the end toward 0 is taken for
     that of a normal distribution.
@@ -127,7 +127,7 @@ def with_p_of_interval(contrast: Contrast, level: float) -> Contrast:
 
 
 def change_of_leans(difference: Contrast, total: Contrast) -> Contrast:
-    """Return how much more the second run leans than the first, regardless of direction.
+    """Return how much more the second run leans than the first, whichever way each leans.
 
     |l₂| − |l₁| = (|t − d| − |t + d|) / 2 with d = l₁ − l₂ and t = l₁ + l₂ rises or falls with each,
     so that its ends are at the ends of their intervals. It leaves out 0 where both do. The leans

@@ -1,4 +1,4 @@
-"""Differences between the settings of two runs in words, such as 'seed: 0 there, 1 here'."""
+"""Differences between two runs' settings in words, such as 'seed: 0 there, 1 here'."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNNAMED = "something that no setting names, such as the version of the model's 
 
 
 def differences_in_words(differences: Sequence[str]) -> str:
-    """Return the first differences as text, with the number of others."""
+    """Return up to four differences as text, and how many more there are."""
     more = len(differences) - _SHOWN
     return "; ".join(
         [*differences[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
@@ -32,7 +32,7 @@ def generator_differences(
     new: GeneratorInfo,
     sides: tuple[str, str] = ("there", "here"),
 ) -> list[str]:
-    """Return each setting in which two generators differ, with both values.
+    """Return a clause for each setting in which two generators differ, with both values.
 
     Args:
         stored: The generator of the first run.
@@ -61,7 +61,7 @@ def generator_differences(
 def record_differences(
     first: RunRecord, second: RunRecord, sides: tuple[str, str]
 ) -> list[str]:
-    """Return each setting that prevents two runs from being merged, with both values."""
+    """Return a clause for each difference that keeps two runs from being merged."""
     if _fingerprint(first) != _fingerprint(second):
         if first.generator is None or second.generator is None:
             return _clause("model", _model(first), _model(second), sides)
@@ -86,7 +86,7 @@ def record_differences(
 def _only_on_one_side(
     tasks: Iterable[str], others: Iterable[str], side: str
 ) -> Iterator[str]:
-    """Yield a clause on the tasks that only one of two runs has, if there are any."""
+    """Yield a clause with the tasks that `others` does not contain, if there are any."""
     alone = sorted(set(tasks) - set(others))
     if alone:
         names = ", ".join(shown(task, _WIDTH) for task in alone[:_SHOWN])
@@ -94,7 +94,7 @@ def _only_on_one_side(
 
 
 def _contents_of_observers(first: RunRecord, second: RunRecord) -> list[str]:
-    """Return clauses on encoders, judges and captions of equal names but other contents."""
+    """Return clauses on encoders, judges and captions with the same name but other content."""
     clauses: list[str] = []
     for kind, before, after in (
         ("encoder", first.encoders, second.encoders),
@@ -113,7 +113,7 @@ def _contents_of_observers(first: RunRecord, second: RunRecord) -> list[str]:
 def _with_other_content(
     before: Mapping[str, object], after: Mapping[str, object]
 ) -> list[str]:
-    """Return the names of models or captions whose contents differ between two runs."""
+    """Return the names of models or captions whose content differs between two runs."""
     names = sorted(before.keys() | after.keys())
     return [
         shown(name, _WIDTH) for name in names if before.get(name) != after.get(name)
@@ -121,7 +121,7 @@ def _with_other_content(
 
 
 def _clause(name: str, before: Any, after: Any, sides: tuple[str, str]) -> list[str]:
-    """Return a list with 'NAME: BEFORE there, AFTER here'; empty if the values are equal."""
+    """Return 'NAME: BEFORE there, AFTER here' in a list, which is empty if both are equal."""
     if before == after:
         return []
     if name == "hook_sha256" and before is not None and after is not None:
@@ -150,7 +150,7 @@ def _rewriter_differences(
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested settings as one flat mapping, under the names that users give them."""
+    """Return nested settings as one flat dict, under the names that users give them."""
     flat: dict[str, Any] = {}
     for name, value in settings.items():
         if isinstance(value, Mapping):

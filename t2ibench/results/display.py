@@ -1,4 +1,4 @@
-"""Headlines as tables display them, the states of tests, and scores as flat rows."""
+"""Headlines on the scale that tables show, states of tests, and scores as table rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IntervalMark:
-    """A value with its interval and the band of a fair model, on the scale of its display.
+    """A value with its interval and fair band, on the scale that pages show.
 
     The state is 'no_score' until `state_of` says more. An estimate may lie beyond what it
     estimates: `cut` where it or an end was cut to the range.
@@ -44,49 +44,49 @@ class IntervalMark:
 
     @property
     def label(self) -> str:
-        """Return the name of the number on pages."""
+        """Name of the value's scale on pages, such as 'lean'."""
         return self.scale.label
 
     @property
     def has_interval(self) -> bool:
-        """Return whether both ends of the interval exist."""
+        """Whether both ends of the interval are known."""
         return self.low is not None and self.high is not None
 
     @property
     def has_band(self) -> bool:
-        """Return whether the fair band exists."""
+        """Whether both ends of the fair band are known."""
         return self.fair_low is not None and self.fair_high is not None
 
     @property
     def cut_above(self) -> bool:
-        """Return whether the value or an end of its interval was clipped at 1."""
+        """Whether the value or an end of its interval was cut at 1."""
         return self.cut and max(self.value or 0.0, self.high or 0.0) >= 1
 
     @property
     def cut_below(self) -> bool:
-        """Return whether the value or an end of its interval was clipped at -1."""
+        """Whether the value or an end of its interval was cut at −1."""
         return self.cut and min(self.value or 0.0, self.low or 0.0) <= -1
 
     @property
     def signed(self) -> bool:
-        """Return whether the sign of the value is a direction."""
+        """Whether the sign of the value says to which pole it leans."""
         return self.scale.directed
 
     @property
     def sized(self) -> bool:
-        """Return whether the value is a size, written without a sign."""
+        """Whether the value is a size, which is written without a sign."""
         return not self.scale.signed
 
     @property
     def on_axis(self) -> IntervalMark:
-        """Return the mark as positions on an axis from -1 to 1, clipped for drawing."""
+        """The mark with its numbers as positions on an axis from −1 to 1, cut at the ends."""
         if self.scale.end == 1.0 and self.scale.bounded:
             return self
         return _at_ends(self, 1.0, [_part(end, self.scale.end) for end in _ends(self)])
 
 
 def displayed(headline: Headline) -> IntervalMark:
-    """Return a headline as tables show it, without its state, which `state_of` determines."""
+    """Return a headline on the scale that tables show; its state is not determined yet."""
     scale = scale_named(headline.scale)
     mark = IntervalMark(
         headline.value,
@@ -102,25 +102,25 @@ def displayed(headline: Headline) -> IntervalMark:
 
 
 def within(mark: IntervalMark, square: bool) -> IntervalMark:
-    """Return a mark clipped to the range of its scale; `square` takes roots of its numbers."""
+    """Return a mark cut to the range of its scale; `square` takes roots of its numbers first."""
     numbers = [root(end) if square else end for end in _ends(mark)]
     return _at_ends(mark, mark.scale.end if mark.scale.bounded else math.inf, numbers)
 
 
 def _ends(mark: IntervalMark) -> tuple[float | None, ...]:
-    """Return the value, both ends of the interval and both ends of the band of a mark."""
+    """Return a mark's value, the ends of its interval, and the ends of its fair band."""
     return mark.value, mark.low, mark.high, mark.fair_low, mark.fair_high
 
 
 def _part(value: float | None, end: float) -> float | None:
-    """Return a number as a fraction of the end of its axis; None without a number."""
+    """Return a number divided by the end of its axis; None stays None."""
     return None if value is None else value / end
 
 
 def _at_ends(
     mark: IntervalMark, end: float, numbers: Sequence[float | None]
 ) -> IntervalMark:
-    """Return a mark with replaced numbers, clipped to the ends of its axis."""
+    """Return a mark with these five numbers instead of its own, cut to −`end` and `end`."""
     inside = [cut(number, end) for number in numbers]
     value, low, high, fair_low, fair_high = inside
     return replace(
@@ -135,22 +135,22 @@ def _at_ends(
 
 
 def cut(value: float | None, end: float = 1.0) -> float | None:
-    """Return a lean or a share clipped to its range; None without a value."""
+    """Return a number cut to the range from −`end` to `end`; None stays None."""
     return None if value is None else min(max(value, -end), end)
 
 
 def root(value: float | None) -> float | None:
-    """Return the root of a mean square; 0 for a negative estimate."""
+    """Return the root of a mean square, 0 if it is negative; None stays None."""
     return None if value is None else math.sqrt(max(value, 0.0))
 
 
 def side_of(value: float | None) -> Literal["low", "high"] | None:
-    """Return the pole that a value leans to, low or high; None for 0 or without a value."""
+    """Return the pole that a value leans to: 'low' if negative, 'high' if positive, else None."""
     return None if not value else "low" if value < 0 else "high"
 
 
 def text_only(task: TaskResult) -> bool:
-    """Return whether a result concerns an encoder's texts alone, without a generator."""
+    """Return whether a result is about an encoder's texts alone, without images."""
     if task.n_images or any(task.excluded.values()):
         return False
     return bool(task.n_prompts) or not issubclass(
@@ -159,7 +159,7 @@ def text_only(task: TaskResult) -> bool:
 
 
 def in_two(results: Results) -> tuple[Results, Results]:
-    """Return results in two parts: on the generator's images, and on encoders' texts alone."""
+    """Return a run's results in two parts: of tests on images, and of tests on texts alone."""
     parts: tuple[dict[str, TaskResult], dict[str, TaskResult]] = ({}, {})
     for name, task in results.tasks.items():
         parts[text_only(task)][name] = task
@@ -168,7 +168,7 @@ def in_two(results: Results) -> tuple[Results, Results]:
 
 
 def shown_rows(task: TaskResult) -> tuple[ShownAttribute, ...]:
-    """Return judges' answers about each prompt; empty if no judge was asked."""
+    """Return judges' answers about each prompt, for each question; empty if no judge was asked."""
     shares: dict[tuple[str, str | None, str], RowShare] = {}
     for row in task.by:
         for name, score in row.scores.items():
@@ -182,7 +182,7 @@ ALPHA = 0.05
 
 
 def state_of(task: TaskResult) -> State:
-    """Return the state of a task's headline, such as clear.
+    """Return the state of a task's headline, such as 'clear' or 'cannot_tell'.
 
     'clear': beyond chance after correction, and outside of a fair model's band; 'none_above': the
     whole interval lies within ±0.24; 'cannot_tell': a control contradicts the test, or it rules
@@ -208,7 +208,7 @@ def state_of(task: TaskResult) -> State:
 
 
 def row_state(score: Score) -> State:
-    """Return the state of one row of a task, such as an occupation."""
+    """Return the state of a row's score: 'clear', 'not_clear' or 'no_score'."""
     if score.value is None:
         return "no_score"
     p = score.p_holm if score.p_holm is not None else score.p
@@ -258,7 +258,7 @@ SCORES = (
 
 
 def task_rows(results: Results) -> list[list[object]]:
-    """Return a row for each task with the columns of `TASKS`, on the scale that pages show."""
+    """Return a table row for each task, with its name and the columns of `TASKS`."""
     rows: list[list[object]] = []
     for name, task in sorted(results.tasks.items()):
         head, shown = task.headline, displayed(task.headline)
@@ -285,7 +285,7 @@ def task_rows(results: Results) -> list[list[object]]:
 
 
 def _reason(task: TaskResult) -> str | None:
-    """Return why a task has no score or is inconclusive; None if it is conclusive."""
+    """Return why a task is inconclusive or has no score; None if it is neither."""
     state = state_of(task)
     if not STATES[state].unsure:
         return None
@@ -303,7 +303,7 @@ def _reason(task: TaskResult) -> str | None:
 
 
 def run_name(results: Results) -> str | None:
-    """Return a name that distinguishes a run: its own, its folder's, or its model's."""
+    """Return a name for the run: its own, or else its folder's or its model's; None if none."""
     folder = results.folder
     return (
         results.name
@@ -313,7 +313,7 @@ def run_name(results: Results) -> str | None:
 
 
 def score_rows(results: Results) -> Iterator[list[object]]:
-    """Yield every score of a run, of tasks and of their rows, with the columns of `SCORES`."""
+    """Yield a table row with the columns of `SCORES` for each score of a run's tasks and rows."""
     for name, task in results.tasks.items():
         for row, key, score, n_images in _scores_of(task):
             is_headline = isinstance(score, Headline)
@@ -326,13 +326,13 @@ def score_rows(results: Results) -> Iterator[list[object]]:
 
 
 def _state_if_tested(score: Score) -> State | None:
-    """Return the state of a score; None if it has a value without a test."""
+    """Return the state of a score; None if it has a value and no p-value."""
     tested = score.value is None or score.p is not None
     return row_state(score) if tested else None
 
 
 def _headline_cells(score: Score) -> list[object]:
-    """Return the cells that only headlines have, such as the scale and the fair band."""
+    """Return the table cells that only headlines fill, such as the scale and the fair band."""
     head = score if isinstance(score, Headline) else Headline()
     return [head.scale, head.question, head.fair_low, head.fair_high, head.square]
 
@@ -357,7 +357,7 @@ def _scores_of(task: TaskResult) -> Iterator[tuple[Row | None, str, Score, int]]
 
 
 def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
-    """Return the results as a data frame."""
+    """Return the tasks or the scores of a run as a data frame."""
     import pandas as pd
 
     tables = {"tasks": (("task", *TASKS), task_rows), "scores": (SCORES, score_rows)}

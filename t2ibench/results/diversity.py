@@ -1,4 +1,4 @@
-"""Records of how much the images of a prompt differ from each other."""
+"""Records in results.json of how much the images of one prompt differ from each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from t2ibench.results.json_record import Record
 
 
 class Diversity(Record):
-    """Diversity of images of one prompt: 1 minus the mean cosine of two different images.
+    """How much images of one prompt differ: 1 less the mean cosine of two different ones.
 
     Attributes:
         group: What the prompts stand for; null for all prompts of the task.

@@ -1,4 +1,4 @@
-"""Reading and writing the results.json of a run folder."""
+"""Reading and writing of the results.json in a run folder."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _LARGEST = 256 * 2**20  # bytes
 
 
 class BrokenResultsError(T2IBenchError):
-    """Raised if results.json is not valid JSON, violates the schema, or has been altered."""
+    """Raised if results.json is not JSON, violates its schema, or does not match its checksum."""
 
 
 def read_results(path: str | Path) -> Results:
-    """Return the validated content of a results.json, given as a file or by its run folder.
+    """Return the content of results.json, given its path or that of the run folder.
 
     Args:
         path: The file, or a folder that holds one.
@@ -84,7 +84,7 @@ def _broken(file: Path, why: str) -> BrokenResultsError:
 
 
 def generator_info(record: GeneratorRecord | None) -> GeneratorInfo:
-    """Return the entry of the generator in results.json."""
+    """Return the entry of results.json that describes a run's generator."""
     if record is None:
         return GeneratorInfo(name=None)
     return GeneratorInfo(
@@ -100,7 +100,7 @@ def assemble(
     earlier: Mapping[str, TaskResult] | None = None,
     record: RunRecord | None = None,
 ) -> Results:
-    """Return the results of one command, with p-values adjusted over its tasks.
+    """Return the results of one command, with p-values corrected over its tasks.
 
     The record says what its encoders are, what libraries warned of, and which parts are missing.
     """
@@ -131,7 +131,7 @@ def assemble(
 
 
 def _command(settings: RunSettings, tasks: Mapping[str, TaskResult]) -> list[str]:
-    """Return the command that repeats the tasks, with its arguments in canonical order."""
+    """Return the command that repeats the tasks, as a list of words."""
     pools = {task.pool.name for task in tasks.values() if task.pool is not None}
     captions = {
         pool: source
@@ -143,7 +143,7 @@ def _command(settings: RunSettings, tasks: Mapping[str, TaskResult]) -> list[str
 
 
 def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
-    """Return the stored results, if any, with a message if results.json was unreadable.
+    """Return the stored results, or None, with a message if results.json was unreadable.
 
     An unreadable file is renamed.
     """
@@ -177,7 +177,9 @@ def write_results(
     incomplete: Collection[str] = (),
     tasks_of_this_command: Collection[str] = (),
 ) -> tuple[Results, str | None]:
-    """Write results.json and record its scores in run.db; the caller must hold the lock.
+    """Write results.json and record its scores in run.db; return its content and a note.
+
+    The caller must hold the lock.
 
     Of a task that two calls scored, what is written last stays, unless evidence is missing now
     that a result measured alike had; all other tasks are kept, as those of earlier commands.
@@ -215,7 +217,7 @@ def write_results(
 
 
 def _stored_tasks(folder: RunFolder, generator: GeneratorInfo) -> dict[str, TaskResult]:
-    """Return the stored tasks of this generator, including those of earlier commands."""
+    """Return the stored results of this generator's tasks, those of earlier commands included."""
     results, _ = stored_results(folder)
     if results is None or results.model.fingerprint != generator.fingerprint:
         return {}
@@ -227,7 +229,7 @@ def _better_before(
     stored: Mapping[str, TaskResult],
     incomplete: Collection[str],
 ) -> list[str]:
-    """Return the tasks that lack evidence now but have a complete stored result.
+    """Return the names of tasks that lack evidence now, and whose stored result is complete.
 
     Both results have equal settings.
     """
@@ -246,7 +248,7 @@ def _measured_alike(new: TaskResult, old: TaskResult) -> bool:
 
 
 def _staying_line(names: Sequence[str]) -> str | None:
-    """Return a line on earlier results that are kept; None if there are none."""
+    """Return a note on earlier results that stay in place of new ones; None if there are none."""
     if not names:
         return None
     listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")

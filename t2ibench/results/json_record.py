@@ -1,4 +1,4 @@
-"""The base of every part of results.json."""
+"""The base class of all records in results.json."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _OF_EVERY_MODEL = frozenset(name for name in dir(BaseModel) if not name.startswi
 
 
 class _ListsItsMembers(_ModelMetaclass):
-    """Metaclass whose `dir` lists only the members of a record, for notebook completion."""
+    """Metaclass whose `dir` lists only a record's own members, for completion in notebooks."""
 
     def __dir__(cls) -> list[str]:
         return sorted(set(super().__dir__()) - _OF_EVERY_MODEL)
 
 
 class Record(BaseModel, metaclass=_ListsItsMembers):
-    """Base of every part of results.json; unknown keys are errors."""
+    """Base class of all records in results.json; a key that it does not know is an error."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     def __dir__(self) -> list[str]:
-        """Return the names of the record's fields and methods, without those of pydantic."""
+        """Return the names of the record's own fields and methods, without those of pydantic."""
         return sorted(set(super().__dir__()) - _OF_EVERY_MODEL)

@@ -1,4 +1,4 @@
-"""Sentences on whether people validated the judge of a result."""
+"""Sentences on who answered about the images of a result, and whether people checked it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULE = (
 
 
 def judges_said(task: TaskResult) -> str:
-    """Return which judges answered about a task, and if people validated them; '' without judge."""
+    """Return sentences on which judges answered, and if people checked them; "" without any."""
     judges = list(task.settings.judges)
     if not judges:
         return ""
@@ -48,12 +48,12 @@ def judges_said(task: TaskResult) -> str:
 
 
 def only_checks(task: TaskResult) -> bool:
-    """Return whether judges only check which guided images show what was asked for."""
+    """Return whether a task's judges only check that guided images show what was asked for."""
     return any(name.split(":")[0] == "obedience" for name in task.controls)
 
 
 def asked_said(task: TaskResult) -> str:
-    """Return which questions people answered and skipped; '' if they answered all."""
+    """Return which questions people answered, in part, or not at all; "" if all were answered."""
     questions = task.questions
     if all(question.answered == question.images for question in questions):
         return ""
@@ -84,7 +84,7 @@ def asked_said(task: TaskResult) -> str:
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    """Return the names of questions, without 'person' if all of them concern one person.
+    """Return the names of questions, without 'person' if they all begin with it.
 
     Examples:
         >>> _short(["person gender", "person age"]), _short(["person gender", "child age"])
@@ -96,7 +96,7 @@ def _short(names: Sequence[str]) -> list[str]:
 
 
 def people_agree(questions: Sequence[PeopleAgreement]) -> str:
-    """Return a sentence on people's agreement for each of some questions."""
+    """Return a sentence for each question on how far people agree about it."""
     return " ".join(map(_agreement, questions))
 
 
@@ -114,7 +114,7 @@ def _agreement(question: PeopleAgreement) -> str:
 
 
 def score_said(score: AgreementScore) -> str:
-    """Format a measure of agreement with its interval.
+    """Return a measure of agreement with its interval as text; a dash if it is unknown.
 
     Examples:
         >>> score_said(AgreementScore(value=0.5, ci_low=0.1, ci_high=0.8))
@@ -128,7 +128,7 @@ def score_said(score: AgreementScore) -> str:
 
 
 def people_checked(task: TaskResult) -> str:
-    """Return whether people validated the judge of a task, as a clause."""
+    """Return a clause on whether people checked the judge of a task, and with what result."""
     labels = [
         row.scores["n_labels"].value or 0.0
         for row in task.by
@@ -153,7 +153,7 @@ def people_checked(task: TaskResult) -> str:
 
 
 def _unchecked(task: TaskResult) -> str:
-    """Return what the mistakes of a judge that nobody validated may do, as a clause."""
+    """Return a clause on what the mistakes of an unchecked judge can do."""
     whose = "their" if len(task.settings.judges) > 1 else "its"
     if only_checks(task):
         return f"unchecked by people: {whose} mistakes decide which images are left out"
@@ -161,7 +161,7 @@ def _unchecked(task: TaskResult) -> str:
 
 
 def _verdict(check: Mapping[str, Any]) -> str:
-    """Return the conclusion of a validation in words: use, use corrected, or do not use."""
+    """Return the verdict of a judge check in words, such as 'do not use' with the reason."""
     if check["verdict"] == "do not use":
         return f"do not use ({check['reason']})"
     if check["verdict"] == "use corrected":

@@ -1,6 +1,7 @@
-"""Agreement of methods: a multitrait-multimethod matrix (Campbell and Fiske 1959) of leans.
+"""How far methods agree: correlations of leans, as in a multitrait-multimethod matrix.
 
-An attribute is a trait, a family of tasks with what reads its images is a method.
+After Campbell and Fiske (1959). An attribute is a trait, a family of tasks with what reads its
+images is a method.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ NOTHING = (
 
 @dataclass(frozen=True, slots=True)
 class Lean:
-    """The lean of an item (positive is the first pole), and the influence of each image on it."""
+    """An item's lean, positive towards the first pole, with the influence of each image on it."""
 
     name: str
     value: float
@@ -47,7 +48,7 @@ class Lean:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """An attribute of items as one method measures it; positive is the first pole."""
+    """Leans of items on one attribute, as a method measures them; positive is its first pole."""
 
     task: str
     method: str
@@ -59,17 +60,17 @@ class Measure:
 
     @property
     def label(self) -> str:
-        """Return the name of the measure in tables: its task and its encoder or judge."""
+        """Name of the measure in tables: its task, and its encoder or judge."""
         return f"{self.task}, {self.reader}"
 
     def find(self, name: str) -> Lean | None:
-        """Return the lean of an item, found by its name in lower case or by its prompt."""
+        """Return the lean of the item with this name, or this prompt, in lower case; else None."""
         return self.leans.get(name) or self.leans.get(self.prompts.get(name, ""))
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPair:
-    """Two measures of the same items, their agreement, and the largest disagreements.
+    """Two measures of the same items, how far they agree, and where they differ most.
 
     `others` are other attributes of these items, each beside one of the two (discriminant); a pair
     that is itself discriminant has none.
@@ -83,7 +84,7 @@ class MeasuredPair:
 
     @property
     def nearest_other(self) -> MeasuredPair | None:
-        """Return the pair with another attribute that correlates most; None without any."""
+        """The pair with another attribute that correlates most; None if there is none."""
         others = [
             pair for pair in self.others if math.isfinite(pair.agreement.linear.value)
         ]
@@ -95,7 +96,7 @@ class MeasuredPair:
 def measures(
     results: Results, specs: Mapping[str, BaseTask], paired: Mapping[str, PairedTask]
 ) -> list[Measure]:
-    """Return the leans of items by task, attribute, and encoder or judge."""
+    """Return the leans of a run's items, for each task, attribute, and encoder or judge."""
     measured = []
     for name, task in results.tasks.items():
         if name not in specs:
@@ -144,7 +145,7 @@ def measures(
 
 
 def _prompts(leans: Mapping[str, Lean]) -> dict[str, str]:
-    """Return the name of the item of each prompt, except for prompts that several items share."""
+    """Return each prompt with its item's name, without prompts that several items share."""
     items: dict[str, set[str]] = {}
     for item, lean in leans.items():
         for prompt in lean.influence.strata if lean.influence else ():
@@ -181,7 +182,7 @@ def _leans(
 
 
 def agreements(measured: Sequence[Measure]) -> list[MeasuredPair]:
-    """Return pairs of methods that measure the same attribute, with their agreement.
+    """Return every pair of methods that measure the same attribute, with how far they agree.
 
     Beside each are pairs in which one of the methods measures another attribute (discriminant).
 
@@ -243,7 +244,7 @@ def _pair(
 
 
 def _noise(shared: Sequence[tuple[Lean, Lean]]) -> Float64Array | None:
-    """Return error covariances of items, shape (items, 2, 2); None if one is missing."""
+    """Return the covariances of both measures' errors, (items, 2, 2); None if one is unknown."""
     influences = [lean.influence for both in shared for lean in both]
     finite = [influence for influence in influences if influence is not None]
     if len(finite) < len(influences):

@@ -1,4 +1,4 @@
-"""Migration of schema 2 results, whose scores had the letters of the papers.
+"""Conversion of results of schema 2, whose scores were named by the papers' letters.
 
 docs/score-names.md shows `SCORES` and `FIELDS`; names of other packages' methods are theirs.
 Conventions, which are for people to read, stay as they were.
@@ -127,7 +127,7 @@ _ENDS = {
 
 
 def score_name(method: str, name: str) -> str:
-    """Return the present name of a score in an older file; text after a colon is unchanged.
+    """Return the present name of a score that a file of schema 2 names otherwise.
 
     Examples:
         >>> score_name("tibet", "cas:female"), score_name("mcas", "alpha_mean_A")
@@ -149,7 +149,7 @@ def score_name(method: str, name: str) -> str:
 
 
 def migrate(data: dict[str, Any]) -> None:
-    """Convert the data of schema 2 results in place; errors in them are left to validation."""
+    """Convert the data of a schema 2 file in place; whether they are valid is not checked here."""
     if data["schema"] == OLDEST:
         for part in ("tasks", "earlier"):
             for task in _mappings(data.get(part)):
@@ -200,7 +200,7 @@ def _rename(part: Any, names: Mapping[str, str]) -> None:
 
 
 def _mappings(part: Any, lists: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield the mappings in a list or among a mapping's values, and in its lists on request."""
+    """Yield the dicts directly in a list or dict; with `lists`, also those in its inner lists."""
     members: Iterable[Any] = ()
     if isinstance(part, dict):
         members = part.values()

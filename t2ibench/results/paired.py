@@ -1,4 +1,4 @@
-"""Influences of each image on each score, which allow paired comparisons of runs."""
+"""Influences of each image on each score, with which runs are compared image by image."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ARRAYS: dict[str, Any] = {"stratum": np.int32, "unit": np.int32, "value": np.fl
 
 @dataclass(frozen=True, slots=True)
 class PairedTask:
-    """The influences of one task, which paired comparisons require.
+    """The influences of images on one task's scores, with which two runs are compared.
 
     Attributes:
         scale: What the headline is: a lean, a mean square or an excess.
@@ -54,7 +54,7 @@ def paired_task(
     by_reader: Mapping[str, MethodResult] | None = None,
     agreement: Mapping[str, tuple[PromptCosines, ...]] | None = None,
 ) -> PairedTask:
-    """Return each image's influence on the scores of a task's result.
+    """Return the influences of images on the scores of one task.
 
     Args:
         result: The result over all encoders or judges.
@@ -86,7 +86,7 @@ def _rows(result: MethodResult) -> dict[tuple[str, str], Part]:
 
 
 def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
-    """Return the influences of tasks in the safetensors format.
+    """Return the influences of tasks as bytes in the safetensors format.
 
     A table in JSON has a row for every influence; the numbers of all rows lie one after the other
     in three arrays: stratum, unit and value.
@@ -103,7 +103,7 @@ def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _InfluenceRow:
-    """A row of the influence table: a score and the influences of images on it.
+    """A row of the stored table: a score, and how many numbers are its influences.
 
     Attributes:
         name: Of the row of the task, or of the part of its headline.
@@ -123,7 +123,7 @@ class _InfluenceRow:
 
 @dataclass(frozen=True, slots=True)
 class _CosinesRow:
-    """A row of the influence table: cosines of a prompt with each of its images.
+    """A row of the stored table: a prompt, and how many numbers are cosines of its images.
 
     Attributes:
         prompt: The prompt.
@@ -145,7 +145,7 @@ class _CosinesRow:
 
 
 class _Writer:
-    """Collects the rows of the influence table and their arrays.
+    """Collects the rows of the stored table of influences, and the numbers for its arrays.
 
     Attributes:
         strata: Each stratum with its number, in the order of their first occurrence.
@@ -156,7 +156,7 @@ class _Writer:
         self._columns: dict[str, list[Any]] = {name: [] for name in _ARRAYS}
 
     def task(self, task: PairedTask) -> dict[str, Any]:
-        """Return the influence table of one task as JSON, and collect its numbers in the arrays."""
+        """Return one task's table of influences as JSON data, and collect its numbers."""
         table: dict[str, Any] = {
             "scale": task.scale,
             "question": task.question,
@@ -179,7 +179,7 @@ class _Writer:
         return table
 
     def arrays(self) -> dict[str, Any]:
-        """Return the collected numbers of all rows as arrays, by name."""
+        """Return all collected numbers as arrays, keyed by the arrays' names."""
         return {
             name: np.concatenate(
                 [
@@ -226,7 +226,7 @@ class _Writer:
 
 
 def load_paired(data: bytes) -> dict[str, PairedTask]:
-    """Return tasks' influences from the bytes of `dump_paired`; raise ValueError for others."""
+    """Return the influences of tasks from bytes of `dump_paired`; ValueError for other bytes."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -249,7 +249,7 @@ def load_paired(data: bytes) -> dict[str, PairedTask]:
 
 
 def read_paired(path: Path) -> dict[str, PairedTask]:
-    """Return the influences that a run folder stores, by task; empty without a run.db."""
+    """Return the influences that a run folder stores, for each task; empty without a run.db."""
     database = Database(path if path.is_dir() else path.parent)
     tasks: dict[str, PairedTask] = {}
     for task, score in ScoreStore(database).current().items():
@@ -264,7 +264,7 @@ def read_paired(path: Path) -> dict[str, PairedTask]:
 
 
 class _Reader:
-    """Reads tasks from an influence table and its arrays, row by row.
+    """Reads the influences of tasks from the stored table and arrays, row by row.
 
     Attributes:
         at: How many numbers of the arrays have been read.
@@ -276,7 +276,7 @@ class _Reader:
         self.at = 0
 
     def task(self, table: Mapping[str, Any]) -> PairedTask:
-        """Return the influences of one task; rows must be read in the order of writing."""
+        """Return one task's influences; tasks must be read in the order of writing."""
         headline = self._parts(table["headline"])
         rows = self._rows(table["rows"])
         items = self._parts(table.get("items", []))

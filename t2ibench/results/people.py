@@ -1,4 +1,4 @@
-"""Records in results.json of the agreement between people who labelled the same images."""
+"""Records in results.json of how far people agree who labelled the same images."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from t2ibench.results.json_record import Record
 
 
 class AgreementScore(Record):
-    """A measure of agreement with its interval.
+    """A measure of agreement with its 95 % interval.
 
     Attributes:
         value: The measure; null where it has none, as kappa where both only ever give one class.
@@ -22,7 +22,7 @@ class AgreementScore(Record):
 
 
 class PairAgreement(Record):
-    """The agreement of two people.
+    """How far two people agree on one question.
 
     Attributes:
         people: Their names.
@@ -38,7 +38,7 @@ class PairAgreement(Record):
 
 
 class AskedQuestion(Record):
-    """A question that was put to people and not to a model.
+    """A question that people rather than a model were asked, and how much they answered.
 
     Attributes:
         about: What it is about, such as 'person gender'.
@@ -56,12 +56,12 @@ class AskedQuestion(Record):
 
     @property
     def incomplete(self) -> bool:
-        """Return whether some of the images have an answer and others still lack one."""
+        """Whether people answered about some of the images, but not about all."""
         return not self.sampled and 0 < self.answered < self.images
 
 
 class DisputedImage(Record):
-    """An image about which people answered differently.
+    """An image that people answered differently.
 
     Attributes:
         prompt: What it was generated for.
@@ -81,7 +81,7 @@ class DisputedImage(Record):
 
 
 class PeopleAgreement(Record):
-    """The agreement of people on one question.
+    """How far people agree on one question.
 
     Attributes:
         about: What the question is about, such as 'person gender'.

@@ -1,4 +1,4 @@
-"""Changes between two runs in the judges' answers about each prompt."""
+"""How judges' answers about each prompt differ between two runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class PromptChange:
-    """The answers about one prompt in two runs; common parts of prompt names are omitted.
+    """A judge's answers about one prompt in two runs, and how a class's share changed.
 
     `change` is the share of a class in the second run less that in the first, with an interval that
     has room for images without an answer; of two classes the first, of more the one that differs
@@ -42,17 +42,17 @@ class PromptChange:
 
     @property
     def known_share(self) -> float | None:
-        """Return the class's known share, such as in a census; None if unknown."""
+        """The class's share as known from elsewhere, such as a census; None if unknown."""
         return self.first.counted.known.get(self.group)
 
     @property
     def shares(self) -> tuple[float, float]:
-        """Return the share of the class among the answers, in both runs."""
+        """The class's share of the answers in the first and in the second run."""
         return _share(self.first, self.group), _share(self.second, self.group)
 
     @property
     def turned(self) -> bool:
-        """Return whether the majority class changed, clearly so in both runs."""
+        """Whether the majority is clearly one class in the first run, and another in the second."""
         both = (
             self.first.clear
             and self.second.clear
@@ -62,7 +62,7 @@ class PromptChange:
 
     @property
     def still(self) -> bool:
-        """Return whether the majority class is clear in both runs and unchanged."""
+        """Whether the majority is clearly the same class in both runs, without a clear change."""
         both = (
             self.first.clear
             and self.second.clear
@@ -72,7 +72,7 @@ class PromptChange:
 
     @property
     def words(self) -> str:
-        """Return the change in the answers about the prompt in a few words."""
+        """The change in the answers about the prompt in a few words."""
         if self.turned:
             return f"turned from {_who(self.first)} to {_who(self.second)}"
         sides = self.first.most != self.second.most
@@ -83,7 +83,7 @@ class PromptChange:
 
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """The answers to one question in two runs, for their shared prompts; `alone` counts others.
+    """The answers to one question in two runs, for the prompts that both have.
 
     Who `judged` is two names where they are not the same; `asked` where the second run's prompts
     had a request that those of the first had not; `unread` where no text encoder read the end of
@@ -111,7 +111,7 @@ class AttributeChange:
 
 
 def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
-    """Return the changes in the answers about each prompt between two runs.
+    """Return how the answers to each question changed between two runs, prompt by prompt.
 
     Prompts are the same where the task has them, whatever a rewriter or a request adds.
     """
@@ -130,7 +130,7 @@ def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
 
 
 def p_values_of_answers(changes: Sequence[AttributeChange]) -> dict[str, float]:
-    """Return the p-value that prompts are answered alike in both runs, task by task.
+    """Return, for each task, the p-value that prompts are answered alike in both runs.
 
     The least p-value of its prompts after Holm's correction, times its number of questions.
     """
@@ -145,7 +145,7 @@ def p_values_of_answers(changes: Sequence[AttributeChange]) -> dict[str, float]:
 
 
 def request_of(results: Results) -> str | None:
-    """Return what a method or rewriter added to every prompt, in words; None if nothing."""
+    """Return in words what a method or rewriter added to every prompt; None if nothing."""
     request = results.model.settings.get("request")
     if request:
         return f"'{str(request).strip('.,;: ')}'"
@@ -161,7 +161,7 @@ def _compared(
     both: tuple[ShownAttribute, ShownAttribute],
     asked: bool,
 ) -> Iterator[AttributeChange]:
-    """Yield the change in answers to one question between two results, for shared prompts."""
+    """Yield how the answers to one question changed, unless the two results share no prompt."""
     first = _rows_by_prompt(both[0])
     second = _rows_by_prompt(both[1])
     ordered = [row.counted.name for row in sorted_rows(both[0])]
@@ -194,12 +194,12 @@ def _compared(
 
 
 def _rows_by_prompt(attribute: ShownAttribute) -> dict[str, ShownRow]:
-    """Return the answers about each prompt that has any, by prompt."""
+    """Return the answers about each prompt, without prompts that have none."""
     return {row.counted.name: row for row in attribute.rows if row.most}
 
 
 def _other_ends_are_unread(first: TaskResult, second: TaskResult) -> bool:
-    """Return whether truncation differs between two results, one truncating every prompt."""
+    """Return whether unread ends of prompts differ, and one result has one in every prompt."""
     first_ends = _unread_ends(first)
     second_ends = _unread_ends(second)
     if first_ends == second_ends:
@@ -211,7 +211,7 @@ def _other_ends_are_unread(first: TaskResult, second: TaskResult) -> bool:
 
 
 def _unread_ends(task: TaskResult) -> set[tuple[str, str]]:
-    """Return each prompt that some text encoder truncated, with the part that it cut off."""
+    """Return each prompt whose end no text encoder of the model read, with the unread end."""
     return {(end.prompt, end.unread) for end in task.unread_prompts if end.unread}
 
 
@@ -242,7 +242,7 @@ def _share(row: ShownRow, group: str) -> float:
 
 
 def _score(row: ShownRow, group: str, level: float) -> Score:
-    """Return a class's share for a prompt, with an interval that covers missing answers."""
+    """Return a class's share of answers, with an interval that allows for missing answers."""
     hits, unanswered = row.counted.counts.get(group, 0.0), row.counted.unanswered
     total = sum(row.counted.counts.values())
     share = clustered_proportion([hits], [total])
@@ -257,7 +257,7 @@ def _score(row: ShownRow, group: str, level: float) -> Score:
 
 
 def _p(first: ShownRow, second: ShownRow, group: str) -> float:
-    """Return Fisher's exact p-value that a class has equal shares in both runs.
+    """Return Fisher's p-value that a class's share of answers is equal in both runs.
 
     Missing answers count in favour of equal shares.
     """

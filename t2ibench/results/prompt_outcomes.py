@@ -1,4 +1,4 @@
-"""Shares of images that a model refused, filtered or made from a rewritten prompt."""
+"""What became of image requests: shares refused, filtered, or made from a rewritten prompt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNMADE = {"refused", "filtered"}
 
 
 class Rate(Record):
-    """A share of images, with an interval for the given prompts.
+    """A share of images, with an interval that is about these very prompts.
 
     Attributes:
         count: Images.
@@ -31,7 +31,7 @@ class Rate(Record):
 
 
 class PromptOutcomes(Record):
-    """Outcomes of a model's image requests by prompt; failed images do not count.
+    """What became of the image requests of a group of prompts; failed images do not count.
 
     Attributes:
         group: What the prompts stand for; null for all prompts of the task.
@@ -55,7 +55,7 @@ def prompt_outcomes(
     first: Callable[[str, int], Sequence[Attempt | None]],
     level: float,
 ) -> list[PromptOutcomes]:
-    """Return the shares of images that were refused, filtered or made from a rewritten prompt.
+    """Return what became of image requests, overall and per group; empty if all went as asked.
 
     Images that failed do not count: they say nothing about the prompt. `first` gives the first n
     images of a prompt.
@@ -103,7 +103,7 @@ def _of(
 
 
 def is_revised(attempt: Attempt) -> bool:
-    """Return whether the model reports that it changed the prompt, beyond spaces."""
+    """Return whether the model says that it changed the prompt, other than in its spaces."""
     revised_prompt = attempt.revised_prompt
     return (
         revised_prompt is not None and revised_prompt.split() != attempt.prompt.split()
@@ -127,7 +127,7 @@ def _rate(
 
 
 def revised_line(outcomes: Sequence[PromptOutcomes]) -> str | None:
-    """Return a note on prompts that the model rewrote; None without any."""
+    """Return a note on how many prompts the model rewrote; None if it rewrote none."""
     if not outcomes or outcomes[0].revised is None or not outcomes[0].revised.count:
         return None
     whole = outcomes[0].revised

@@ -1,4 +1,4 @@
-"""The record of a run: its settings, software and progress, as stored in run.db."""
+"""The record that run.db stores of a run: its settings, software and progress."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Status = Literal["running", "complete", "incomplete"]
 
 
 class GeneratorRecord(GeneratorInfo):
-    """The record of a run's generator.
+    """What a run's record says of its generator.
 
     Attributes:
         name: Its name for people.
@@ -49,7 +49,7 @@ class GeneratorRecord(GeneratorInfo):
     cost: float | None = None
 
     def updated_by(self, call: GeneratorRecord) -> GeneratorRecord:
-        """Return the record updated with the data of a later call with the same generator.
+        """Return this record with what a later call says of the same generator.
 
         What its images were really made with, and what they have cost, stays.
         """
@@ -67,7 +67,7 @@ class GeneratorRecord(GeneratorInfo):
 
 
 class EncoderRecord(Record):
-    """The record of a run's encoder.
+    """What a run's record says of an encoder.
 
     Attributes:
         fingerprint: SHA-256 over everything that decides an embedding.
@@ -81,7 +81,7 @@ class EncoderRecord(Record):
 
 
 class ControlRecord(Record):
-    """The record of an encoder that serves only as a control.
+    """What a run's record says of an encoder that serves only as a control.
 
     Attributes:
         name: Its name, such as 'random:toy-clip'.
@@ -93,7 +93,7 @@ class ControlRecord(Record):
 
 
 class HistoryEntry(Record):
-    """The record of one call that worked on the run.
+    """What a run's record says of one call that worked on it.
 
     Attributes:
         command: The command line, or the name of the Python function.
@@ -109,7 +109,7 @@ class HistoryEntry(Record):
 
 
 class MergedParts(Record):
-    """The parts (`--shard I/N`) that were merged into a run.
+    """The parts (`--shard I/N`) that were merged into a run, and those that are missing.
 
     Attributes:
         count: N, the number of parts that the run was split into.
@@ -133,7 +133,7 @@ class MergedParts(Record):
 
 @dataclass(frozen=True, slots=True)
 class ObserverRecords:
-    """Records of the encoders and judges of a call.
+    """The encoders and judges that a call uses, with what identifies them.
 
     Attributes:
         encoders: Encoders by name.
@@ -151,7 +151,7 @@ class ObserverRecords:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """The planned work of one call on a run.
+    """What one call on a run is going to do: its settings, tasks and models.
 
     Attributes:
         settings: What it asks for.
@@ -223,14 +223,14 @@ class RunRecord(Record):
 
     @property
     def part(self) -> tuple[int, int] | None:
-        """Return I and N of a run that is the I-th of N parts; None for a complete run."""
+        """The number of this part and of all parts, if the run is one of several; else None."""
         if self.settings.shard is None:
             return None
         number, _, count = self.settings.shard.partition("/")
         return int(number), int(count)
 
     def updated_by(self, call: CallRecord) -> RunRecord:
-        """Return the record of a run updated for a call that will work on it.
+        """Return this record as it is when a further call begins to work on the run.
 
         What the call does not say stays: captions of other pools, folders of further tasks that
         still exist, and, where it only generates, who looks at the images.
@@ -264,7 +264,7 @@ class RunRecord(Record):
         return self.model_copy(update=changes)
 
     def _joined_settings(self, call: CallRecord) -> RunSettings:
-        """Return a call's settings, completed by those of the run."""
+        """Return a call's settings, with the run's captions and observers where it names none."""
         settings = call.settings
         if call.observers is None and self._was_observed:
             update = {name: getattr(self.settings, name) for name in _OBSERVER_SETTINGS}
@@ -275,7 +275,7 @@ class RunRecord(Record):
         return settings.model_copy(update={"captions": dict(sorted(captions.items()))})
 
     def _joined_from_objects(self, call: CallRecord) -> bool:
-        """Return whether Python objects take part in this call or in what the run retains."""
+        """Return whether Python objects made any of what the run has or this call uses."""
         if call.stored_images_only:
             return self.from_objects
         if call.observers is None and self._was_observed:
@@ -287,7 +287,7 @@ class RunRecord(Record):
         return bool(self.encoders or self.judges)
 
     def speed(self) -> float | None:
-        """Return the images per second of the latest call with enough images; None without any.
+        """Return images per second of the latest call with 50 images or more; None without one.
 
         The time includes scoring.
         """
@@ -314,7 +314,7 @@ class RunRecord(Record):
 
 
 def joined_warnings(*lists: Sequence[LibraryWarning]) -> list[LibraryWarning]:
-    """Return the library warnings of several lists, sorted and without duplicates."""
+    """Return the library warnings of several lists, sorted and each once."""
     joined: list[LibraryWarning] = []
     for warnings in lists:
         joined += [warning for warning in warnings if warning not in joined]

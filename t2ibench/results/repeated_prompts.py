@@ -1,4 +1,4 @@
-"""Prompts whose images repeat one another: images of identical content count once."""
+"""Prompts of which a model made the same image several times, which then counts once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MANY = 0.5
 
 
 class RepeatedPrompt(Record):
-    """A prompt with several images of identical content, which count once.
+    """A prompt of which several images have the same content, which count as one.
 
     Attributes:
         prompt: The prompt.
@@ -50,14 +50,14 @@ def repeated_prompts(
 
 
 def by_share(prompts: Iterable[RepeatedPrompt]) -> list[RepeatedPrompt]:
-    """Return prompts sorted by their share of distinct images, smallest first."""
+    """Return prompts sorted by their share of distinct images, the smallest first."""
     return sorted(
         prompts, key=lambda prompt: (prompt.n_distinct / prompt.n_images, prompt.prompt)
     )
 
 
 def too_few(prompts: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str | None:
-    """Return why a test is inconclusive if half of a group's prompts have few distinct images.
+    """Return why a test is inconclusive because images repeat; None if they are enough.
 
     It is None if fewer prompts of every group have few distinct images.
     """
@@ -76,7 +76,7 @@ def too_few(prompts: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str
 def repeats_line(
     prompts: Sequence[RepeatedPrompt], counts: Mapping[str, int]
 ) -> str | None:
-    """Return a note on prompts with repeated images; None without any."""
+    """Return a note on prompts whose images repeat; None if there are none."""
     if not prompts:
         return None
     several = sum(count > 1 for count in counts.values())

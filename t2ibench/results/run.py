@@ -1,4 +1,4 @@
-"""A run: its folder, and the typed record in its run.db."""
+"""A run's folder, and its record in run.db."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from t2ibench.store.schema import of_text, to_text
 
 @dataclass(slots=True)
 class RunFolder:
-    """The folder of a run, its record and its run.db; `damaged` lists unreadable fields."""
+    """The folder of a run, with its record and its run.db; `damaged` names unreadable fields."""
 
     path: Path
     record: RunRecord = field(default_factory=RunRecord)
@@ -35,16 +35,16 @@ class RunFolder:
     _stored: dict[str, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        """Set the folder's run.db, without opening it."""
+        """Set the database to the folder's run.db, without opening it."""
         self.database = Database(self.path)
 
     def update(self, **changes: object) -> None:
-        """Change fields of the record, and store them."""
+        """Change fields of the record, and store them in run.db."""
         self.record = self.record.model_copy(update=changes)
         self.save()
 
     def reload(self) -> None:
-        """Reload the fields that other commands have stored; damaged fields keep their values."""
+        """Read the record's fields from run.db again; those that are damaged do not change."""
         rows = self.database.read_checked("run")
         stored = {
             key: of_text(value) for key, value in rows if key in RunRecord.model_fields
@@ -87,32 +87,32 @@ class RunFolder:
 
     @property
     def lacks(self) -> str:
-        """Return a clause on which fields of the record are missing or unreadable."""
+        """A message on which fields of the record are missing or unreadable."""
         return f"{self.database.path} is damaged: its record lacks {', '.join(self.damaged)}"
 
     @property
     def knows_generator(self) -> bool:
-        """Return whether the record names a generator, or says that there is none."""
+        """Whether the stored record has a generator, or says that there is none."""
         return "generator" in self._stored
 
     @property
     def results(self) -> Path:
-        """Return the path of results.json."""
+        """Path of the run's results.json."""
         return self.path / "results.json"
 
 
 class BrokenRecordError(T2IBenchError):
-    """Raised if the record of a run is damaged."""
+    """Raised if the record of a run cannot be read."""
 
 
 def folder_of(path: Path) -> Path:
-    """Return the run folder for a path to it or to a file in it."""
+    """Return the run folder, given its path or the path of its run.db or results.json."""
     named = path.name in {NAME, "results.json"} and not path.is_dir()
     return path.parent if named else path
 
 
 def is_run(path: Path) -> bool:
-    """Return whether a folder contains a run, judging by its file names."""
+    """Return whether a folder holds a run, which is whether it has a run.db."""
     return (path / NAME).exists()
 
 
@@ -133,7 +133,7 @@ def open_run(path: Path) -> RunFolder:
 
 
 def open_images(path: Path) -> tuple[RunFolder, ImageStore]:
-    """Return a run folder and its image store; raise an error if the run has no images."""
+    """Return a run and the store of its images; raise an error if it has no image model."""
     folder = open_run(path)
     generator = folder.record.generator
     if generator is None:
@@ -152,7 +152,7 @@ def _refuse_older(path: Path) -> None:
 
 @contextmanager
 def mending() -> Iterator[None]:
-    """Context that repairs a run.db which turns out to be damaged, and then raises an error.
+    """Context that repairs a run.db which proves to be damaged, and then raises an error.
 
     Readable rows are copied, and the damaged file is kept under another name.
     """
@@ -177,7 +177,7 @@ def run_folder(
     given: str | None = None,
     asked: GeneratorInfo | None = None,
 ) -> tuple[RunFolder, list[str]]:
-    """Return a generator's new or existing run folder, with warnings of damaged records.
+    """Return the new or existing run folder for a generator, and warnings of damaged records.
 
     `asked` is the generator of this call: a folder of the given name that holds a run of another
     is refused, with the settings that differ.
@@ -230,7 +230,7 @@ _LIBRARIES = (
 
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:
-    """Return the installed versions of some distributions, without those not installed."""
+    """Return the installed version of each of these distributions, if it is installed."""
     installed = {}
     for name in distributions:
         try:
@@ -241,6 +241,6 @@ def versions(distributions: Iterable[str]) -> dict[str, str]:
 
 
 def environment() -> dict[str, str]:
-    """Return versions of Python, the platform and the libraries that affect results."""
+    """Return the versions of Python, the platform and the libraries that affect results."""
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return system | versions(_LIBRARIES)

@@ -1,4 +1,4 @@
-"""Samples: the data of each image that a task's scores were computed from."""
+"""Samples, which are the data of each image that a task's scores were computed from."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from t2ibench.store.scores import ScoreStore
 
 
 def dump_samples(samples: Sequence[Mapping[str, Any]]) -> str:
-    """Return samples as a JSON list with one sample a line."""
+    """Return samples as the text of a JSON list, with one sample on each line."""
     lines = ",\n".join(json.dumps(sample, ensure_ascii=False) for sample in samples)
     return f"[\n{lines}\n]" if lines else "[]"
 
 
 def read_samples(folder: Path, task: str) -> list[dict[str, Any]]:
-    """Return the stored samples of a task of a run; empty without any."""
+    """Return the stored samples of a task; empty if the run has none."""
     stored = ScoreStore(Database(folder)).current(task).get(task)
     lines = stored.samples.split("\n")[1:-1] if stored else []
     try:

@@ -1,4 +1,4 @@
-"""The schema of results.json: a typed, documented record of a run's results.
+"""The schema of results.json, as typed and documented records of a run's results.
 
 Nothing in it is a time or depends on batch size, workers or the order of tasks.
 """
@@ -33,7 +33,7 @@ SCHEMA_VERSION = 3
 
 
 class Score(Record):
-    """A score with its interval.
+    """A score with its interval and p-values.
 
     Attributes:
         value: The score; null with a reason if it has none.
@@ -63,7 +63,7 @@ class Score(Record):
 
 
 class Headline(Score):
-    """The main quantity of a task, 0 in expectation without bias, at any number of images.
+    """The one number of a task, which is 0 on average without bias, at any number of images.
 
     The interval and p-value are those of the default question.
 
@@ -109,7 +109,7 @@ class Row(Record):
 
 
 class EncoderScores(Record):
-    """The scores from one of several encoders.
+    """The scores of a task as one of several encoders or judges gives them.
 
     Attributes:
         headline: As for the task.
@@ -129,7 +129,7 @@ class EncoderScores(Record):
 
 
 class TaskSettings(Measurement):
-    """The settings of a task, and the encoders and judges that read its images.
+    """The settings with which a task was measured, and the encoders and judges that were used.
 
     Attributes:
         encoders: Name to fingerprint.
@@ -225,7 +225,7 @@ class TaskResult(Record):
     pool: CaptionPool | None = None
 
     def __repr__(self) -> str:
-        """Return a short description for an interactive session or a notebook."""
+        """Return a one-line description for an interactive session."""
         value = self.headline.value
         shown = "no headline" if value is None else f"headline {value:+.3f}"
         return f"<TaskResult '{self.title}': {shown}, {self.n_images} images>"
@@ -234,7 +234,7 @@ class TaskResult(Record):
 
 
 class GeneratorInfo(Record):
-    """The generator under test.
+    """What results.json says of the generator under test.
 
     Attributes:
         name: As the user named it; null where only texts were scored.
@@ -261,7 +261,7 @@ class GeneratorInfo(Record):
 
 
 class LibraryWarning(Record):
-    """A warning of a model library while a model of the run was loaded.
+    """A warning that a library gave while a model of the run was loaded.
 
     Attributes:
         library: Its name.
@@ -313,18 +313,18 @@ class Results(Record):
 
     @property
     def title(self) -> str:
-        """Return the title of the run on pages: its name, its model's, or 'text encoders'."""
+        """Title of the run on pages: its name, or else its model's, or 'text encoders'."""
         return self.name or self.model.name or "text encoders"
 
     @property
     def partial(self) -> bool:
-        """Return whether prompts without images, or whole parts of the run, are missing."""
+        """Whether some prompts have no image, or parts of a merged run are missing."""
         without_prompts = any(task.missing_prompts for task in self.tasks.values())
         return without_prompts or bool(self.missing_parts)
 
     @property
     def what_is_missing(self) -> str:
-        """Return why results are partial, as the beginning of a sentence; "" if complete.
+        """The beginning of a sentence on what is missing in the results; "" if nothing is.
 
         Examples:
             'Part 3 of 4 of the run is missing'
@@ -337,17 +337,17 @@ class Results(Record):
 
     @property
     def folder(self) -> Path | None:
-        """Return the folder that the results were read from; None if it is unknown."""
+        """The folder that the results were read from; None if it is unknown."""
         return self._folder
 
     def with_earlier(self) -> Results:
-        """Return a copy with the tasks of earlier commands among the others."""
+        """Return a copy in which the tasks of earlier commands are among the others."""
         return self.model_copy(
             update={"tasks": {**self.earlier, **self.tasks}, "earlier": {}}
         )
 
     def in_folder(self, folder: Path) -> Results:
-        """Return these results after setting their folder."""
+        """Return these results, after setting the folder that they belong to."""
         self._folder = folder
         return self
 
@@ -358,7 +358,7 @@ class Results(Record):
         return isinstance(other, Results) and self.model_dump() == other.model_dump()
 
     def __repr__(self) -> str:
-        """Return a short description for an interactive session or a notebook."""
+        """Return a one-line description for an interactive session."""
         plural = "" if len(self.tasks) == 1 else "s"
         where = f", {self._folder}" if self._folder else ""
         return f"<Results of {self.title}: {len(self.tasks)} task{plural}{where}>"
@@ -366,7 +366,7 @@ class Results(Record):
     __str__ = __repr__
 
     def to_json(self, *, checked: bool = False) -> str:
-        """Return the text of results.json with sorted tasks; `checked` adds a checksum.
+        """Return the text of results.json with tasks sorted; `checked` adds a checksum.
 
         A submission has none, but the SHA-256 of all of its files.
         """
@@ -378,7 +378,7 @@ class Results(Record):
         return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_pandas(self, table: Literal["tasks", "scores"] = "tasks") -> pd.DataFrame:
-        """Return the results as a data frame.
+        """Return the tasks or the scores of the results as a data frame.
 
         Args:
             table: 'tasks' has one row a task: its headline on the scale on which pages show it (a
@@ -400,11 +400,11 @@ class Results(Record):
         return frame_of(self, table)
 
     def _repr_html_(self) -> str | None:
-        """Return HTML for a notebook; None, for plain text, if no renderer is available."""
+        """Return HTML for a notebook; None if no function was registered to make it."""
         draw = Results._html
         return None if draw is None else draw(self)
 
     @classmethod
     def show_with(cls, draw: Callable[[Results], str]) -> None:
-        """Register the function that renders results as HTML; it must escape all untrusted text."""
+        """Set the function that makes HTML of results; it must escape all untrusted text."""
         Results._html = draw

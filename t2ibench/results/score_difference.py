@@ -1,4 +1,4 @@
-"""The difference of one score between two runs, with the verdict that follows from it."""
+"""The difference of one score between two runs, and the verdict that follows from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Verdict = Literal["first", "second", "opposite", "tie"]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference of one score, first run minus second; mean squares are compared by roots.
+    """How one score differs between two runs, first run minus second, with a verdict.
 
     Two questions are asked of it. Do the runs differ at all (`p_differ`)? And which of them leans
     less (`p`)? Two opposite leans of one size differ, and neither is less.
@@ -72,22 +72,22 @@ class Difference:
 
     @property
     def is_square(self) -> bool:
-        """Return whether the two scores are mean squares over items."""
+        """Whether the two scores are mean squares over items."""
         return isinstance(self.first, Headline) and self.first.scale == "mean_square"
 
     @property
     def p_items(self) -> float | None:
-        """Return the p-value that every item leans alike in both runs; None without items."""
+        """The p-value that every item leans alike in both runs; None unless both are squares."""
         return self.p_differ if self.is_square else None
 
     @property
     def p_items_holm(self) -> float | None:
-        """Return the p-value of `p_items` after Holm's correction."""
+        """`p_items` after Holm's correction."""
         return self.p_differ_holm if self.is_square else None
 
 
 def verdict_text(difference: Difference, first: str, second: str) -> str:
-    """Return the verdict of a difference in words, such as which of two runs leans less."""
+    """Return the verdict in words, with the names `first` and `second` for the two runs."""
     return {
         "first": f"{first} leans less",
         "second": f"{second} leans less",
@@ -98,7 +98,7 @@ def verdict_text(difference: Difference, first: str, second: str) -> str:
 
 
 def tally(differences: Sequence[Difference]) -> Counter[Verdict | None]:
-    """Return how many differences of headlines have each verdict; rows do not count."""
+    """Return how many headlines have each verdict; differences of rows do not count."""
     return Counter(
         difference.verdict for difference in differences if not difference.row
     )

@@ -1,4 +1,4 @@
-"""Differences of two runs' root mean squares, with a test that all items lean equally."""
+"""Differences of two runs' root mean squares, and a test whether all items lean alike."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from t2ibench.stats.squares import SquareNoise
 
 @dataclass(frozen=True, slots=True)
 class SquareContrast:
-    """The comparison of the mean squares of the same items in two runs.
+    """How the mean squares of the same items differ between two runs.
 
     Attributes:
         difference: The difference of the root mean squares; without an interval where no image
@@ -40,7 +40,7 @@ def compare_items(
     rng: np.random.Generator,
     level: float,
 ) -> SquareContrast:
-    """Return tests of whether the same items lean equally in two runs, and which leans less.
+    """Return tests of whether the same items lean alike in two runs, and of which run leans less.
 
     With a and b the leans and S the covariance of a − b, every item leans alike where F = Σ (a −
     b)² / tr S is not large (`Spread` has its degrees of freedom). Which run leans less is for
@@ -85,7 +85,7 @@ def compare_items(
 
 
 def mean_square_of(parts: Sequence[Part]) -> float:
-    """Return the unbiased mean square of items' leans."""
+    """Return the mean of items' squared leans, less what noise adds to it."""
     squares = (part.value**2 - part.influence.variance for part in parts)
     return math.fsum(squares) / len(parts)
 
@@ -98,7 +98,7 @@ def _are_equal(first: Sequence[Part], second: Sequence[Part]) -> bool:
 
 
 def _p_of_items(joint: JointInfluence, differences: Float64Array) -> float | None:
-    """Return the p-value that every item leans equally in both runs (F test).
+    """Return the p-value that every item leans alike in both runs, by an F test.
 
     It is None without variance.
     """
@@ -116,7 +116,7 @@ def _varies(noise: SquareNoise) -> bool:
 
 
 def _noise_of(items: Sequence[Part]) -> SquareNoise:
-    """Return the noise contribution to a mean square, from the influences of its items."""
+    """Return what noise adds to a mean square, estimated from the influences of its items."""
     count = len(items)
     leans = np.array([part.value for part in items])
     joint = JointInfluence([part.influence for part in items])
@@ -134,7 +134,7 @@ def _noise_of(items: Sequence[Part]) -> SquareNoise:
 
 
 def _correlation(first: Float64Array, second: Float64Array) -> float:
-    """Return the correlation of two runs' estimates, less what independent units would give.
+    """Return the correlation of two runs' estimates, corrected for what independent units give.
 
     Args:
         first: How each unit moves the first estimate, any shape.

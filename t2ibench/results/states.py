@@ -1,4 +1,4 @@
-"""States of a test or of one of its rows, with their display on all pages."""
+"""The states that a test or row can be in, and how pages show them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ State = Literal["clear", "not_clear", "none_above", "cannot_tell", "no_score"]
 
 @dataclass(frozen=True, slots=True)
 class StateDisplay:
-    """The display of a state in words, signs and styles.
+    """How pages show a state, in words, signs and styles.
 
     Attributes:
         word: The state in words.
@@ -72,7 +72,7 @@ STATES: dict[State, StateDisplay] = {
 
 
 def state_rank(state: State) -> int:
-    """Return the rank of a state in the order of tests on a page; 0 is the clearest.
+    """Return where a state stands in the order of tests on a page; 0 is the clearest.
 
     Examples:
         >>> state_rank("clear"), state_rank("no_score")

@@ -1,4 +1,4 @@
-"""Agreement of images with their prompts, in results.json and compared between two runs."""
+"""How well images agree with their prompts, in results.json and compared between two runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHANGED = "prompts with other images"
 def agreement_records(
     prompts: Sequence[PromptCosines], level: float
 ) -> list[TextImageAlignment]:
-    """Return the records of images' agreement with prompts, of one task and one encoder."""
+    """Return records of how well a task's images agree with prompts, overall and in each group."""
     if not prompts:
         return []
     groups = _by_group(prompts)
@@ -68,7 +68,7 @@ def _difference_record(difference: MeanCosine) -> PromptDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementChange(Contrast):
-    """The difference between two runs in mean cosine of images and their prompts.
+    """How the agreement of images with prompts differs between two runs, first minus second.
 
     Without a task it is over all prompts of both runs, each once; then the group is `CHANGED` where
     only prompts with other images count.
@@ -83,14 +83,14 @@ class AgreementChange(Contrast):
 
     @property
     def overall(self) -> bool:
-        """Return whether the change covers all prompts of both runs."""
+        """Whether the difference is over all prompts of both runs."""
         return not self.task and not self.group
 
 
 def every_prompt(
     paired: Mapping[str, PairedTask], encoder: str, tasks: Sequence[str]
 ) -> list[PromptCosines]:
-    """Return the prompts of several tasks without duplicates, each with its largest image set."""
+    """Return the prompts of several tasks, each once, from the task with most images of it."""
     most: dict[str, PromptCosines] = {}
     for name in tasks:
         for cosines in paired[name].agreement.get(encoder, ()):
@@ -106,7 +106,7 @@ def compare_agreement(
     first_paired: Mapping[str, PairedTask],
     second_paired: Mapping[str, PairedTask],
 ) -> list[AgreementChange]:
-    """Return the changes in agreement of images with prompts between two runs, by encoder.
+    """Return how the agreement of images with prompts differs between two runs, per encoder.
 
     Prompts are compared one by one.
     """
@@ -138,7 +138,7 @@ def compare_agreement(
 
 
 def _same_tasks(first: Results, second: Results) -> list[str]:
-    """Return the names of tasks that both runs have with the same content."""
+    """Return the names of the tasks that both runs have with the same content."""
     return [
         name
         for name, task in first.tasks.items()
@@ -161,7 +161,7 @@ def _overall_changes(
     second_paired: Mapping[str, PairedTask],
     level: float,
 ) -> list[AgreementChange]:
-    """Return the change over all prompts, and separately over prompts whose images changed."""
+    """Return how agreement with prompts differs over all prompts and only where images differ."""
     first = every_prompt(first_paired, encoder, tasks)
     second = every_prompt(second_paired, encoder, tasks)
     changes = _change((encoder, "", ""), first, second, level)
@@ -183,7 +183,7 @@ def _task_changes(
     second_paired: Mapping[str, PairedTask],
     level: float,
 ) -> list[AgreementChange]:
-    """Return the change of each task, with p-values corrected over tasks with other images."""
+    """Return how agreement with prompts differs in each task, with p-values corrected for all."""
     changes: list[AgreementChange] = []
     for name in tasks:
         first = first_paired[name].agreement.get(encoder, ())
@@ -217,7 +217,7 @@ def _change(
     second: Sequence[PromptCosines],
     level: float,
 ) -> list[AgreementChange]:
-    """Return the change in agreement over shared prompts, in a list; empty without any."""
+    """Return how agreement differs over shared prompts, in a list; empty if none is shared."""
     difference = paired_difference(first, second, level)
     if difference is None:
         return []
@@ -240,7 +240,7 @@ def _change(
 def agreement_sentence(
     changes: Sequence[AgreementChange], names: Sequence[str]
 ) -> list[str]:
-    """Return the change in agreement with prompts in words, one line for each encoder."""
+    """Return a sentence for each encoder on which run's images agree more with the prompts."""
     overall = [change for change in changes if change.overall]
     lines = []
     for change in overall:
@@ -265,7 +265,7 @@ def _direction(change: AgreementChange, names: Sequence[str]) -> str:
 
 
 def _changed_clause(encoder: str, changes: Sequence[AgreementChange]) -> str:
-    """Return a clause on prompts whose images a method changed while others stayed the same."""
+    """Return a clause on the prompts whose images differ between the runs; "" if none is needed."""
     for change in changes:
         if (change.encoder, change.group) == (encoder, CHANGED):
             prompts = f"{change.n_prompts} prompts with other images"

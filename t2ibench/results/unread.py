@@ -1,4 +1,4 @@
-"""Prompts that a model's text encoders truncated, as records and in words."""
+"""Prompts whose ends a model's text encoders did not read, as records and in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH = 160  # characters of what was not read that a sentence shows
 
 
 class PromptReading(Record):
-    """The part of a prompt that one text encoder (tower) of a model read.
+    """How much of a prompt one text encoder (tower) of a model read.
 
     Attributes:
         tower: Its name, such as 'CLIP' or 'T5'.
@@ -30,7 +30,7 @@ class PromptReading(Record):
 
 
 class UnreadPrompt(Record):
-    """A prompt that some text encoder (tower) of the model truncated.
+    """A prompt whose end at least one text encoder (tower) of the model did not read.
 
     Attributes:
         prompt: The prompt of the task.
@@ -44,12 +44,12 @@ class UnreadPrompt(Record):
 
     @property
     def unread(self) -> str:
-        """Return the end of the prompt that no tower read; "" if any tower read all of it."""
+        """The end of the prompt that no text encoder read; "" if one of them read all."""
         return min((tower.unread for tower in self.towers), key=len, default="")
 
     @property
     def cut(self) -> str:
-        """Return the longest end of the prompt that some tower did not read."""
+        """The longest end of the prompt that at least one text encoder did not read."""
         return max((tower.unread for tower in self.towers), key=len, default="")
 
 
@@ -58,7 +58,7 @@ def unread_prompts(
     first: Callable[[str, int], Sequence[Attempt | None]],
     readings: Mapping[str, Sequence[PromptReading]],
 ) -> list[UnreadPrompt]:
-    """Return the prompts of a task that some tower truncated.
+    """Return the prompts of a task whose ends at least one text encoder did not read.
 
     Args:
         counts: Prompt to number of images.
@@ -88,7 +88,7 @@ def unread_prompts(
 
 
 def unread_line(unread: Sequence[UnreadPrompt], n_prompts: int | None) -> str | None:
-    """Return a note on truncated prompts; None if every prompt was read to its end.
+    """Return a note on prompts with unread ends; None if every prompt was read to its end.
 
     Args:
         unread: These prompts.
@@ -117,7 +117,7 @@ def unread_line(unread: Sequence[UnreadPrompt], n_prompts: int | None) -> str | 
 
 
 def towers_line(unread: Sequence[UnreadPrompt]) -> str:
-    """Return how far each tower read, such as 'CLIP read the first 77 tokens, T5 all'."""
+    """Return how far each text encoder read, as in 'CLIP read the first 77 tokens, T5 all'."""
     readings: dict[str, PromptReading] = {}
     for entry in unread:
         for tower in entry.towers:

@@ -1,1 +1,1 @@
-"""Concept queries (Eschner et al. 2025) as a local web app over a run or a folder of images."""
+"""A local web app that scores concepts (Eschner et al. 2025) on the images of a run or folder."""

@@ -1,4 +1,4 @@
-"""Computes the JSON answer to each request of the explorer's page, independently of the network."""
+"""Answers, as JSON, to the requests of the explorer's page, without any network code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from t2ibench.results.prompt_outcomes import is_revised
 
 
 class Answers:
-    """Computes the page's answers about one collection of images and the anchors shown first."""
+    """The JSON answers to the explorer page's requests about one collection of images."""
 
     def __init__(self, collection: Collection, first: Sequence[str]) -> None:
         self.collection = collection
@@ -33,7 +33,7 @@ class Answers:
         score_texts(collection, Question([], first, self._reference.texts(first)))
 
     def images(self) -> dict[str, Any]:
-        """Return the prompts, and the prompt, sample index and source of every image."""
+        """Return the sources, encoder and prompts, and each image's prompt, index and source."""
         gallery = self.collection.gallery
         return {
             "sources": [{"name": source.name} for source in self.collection.sources],
@@ -45,7 +45,7 @@ class Answers:
         }
 
     def evaluate(self, asked: questions.EvaluateAsk) -> dict[str, Any]:
-        """Return text and scores of every node of a prompting tree; None for nodes without text."""
+        """Return text and scores of each node of a prompting tree; scores are None without text."""
         texts = {node.id: asked.tree.text([node.id]) for node in asked.tree.nodes}
         texts_of_nodes = {name: text for name, text in texts.items() if text}
         question = Question(
@@ -66,30 +66,30 @@ class Answers:
         }
 
     def similarities(self, asked: questions.SimilaritiesAsk) -> bytes:
-        """Return similarities of texts with all images as float32 bytes, one text after another."""
+        """Return the similarity of each text to every image as float32 bytes, text by text."""
         return similarities(self.collection, asked.texts).astype("<f4").tobytes()
 
     def text(self, asked: questions.CombineAsk) -> dict[str, Any]:
-        """Return the text that some nodes of a prompting tree form together."""
+        """Return the prompt that the given nodes of a prompting tree form together."""
         try:
             return {"text": asked.tree.text(asked.nodes)}
         except KeyError as error:
             raise T2IBenchError(f"The tree has no node {error}.") from None
 
     def export(self, asked: Export) -> str:
-        """Return the prompting tree as the text of a task file."""
+        """Return the text of a YAML task file that measures the prompting tree's concepts."""
         anchors = [anchor.prompt for anchor in asked.anchors]
         prompts = self.collection.gallery.codes
         task = task_from_export(asked, self._reference.of(anchors), prompts)
         return yaml.safe_dump(task, sort_keys=False, allow_unicode=True, width=100)
 
     def map(self, run: int) -> dict[str, Any]:
-        """Return each image's coordinates on the two principal axes of a run's embeddings."""
+        """Return the coordinates of a run's images on the principal axes of their embeddings."""
         self.collection.source(run)
         return on_map(self.collection.gallery, run)
 
     def image(self, number: int) -> dict[str, Any] | None:
-        """Return seed, rewritten prompt and SHA-256 of an image; None for an unknown number."""
+        """Return seed, rewritten prompt and SHA-256 of image `number`; None if there is none."""
         if number >= len(self.collection.gallery.pictures):
             return None
         picture = self.collection.gallery.pictures[number]
@@ -103,7 +103,7 @@ class Answers:
         }
 
     def discover(self, asked: questions.DiscoverAsk) -> dict[str, Any]:
-        """Return the test results of a sweep over many words."""
+        """Return how far the anchors' images differ in each of many words, with a verdict."""
         self.collection.source(asked.run)
         anchors = compared(self.collection.gallery, asked.run, asked.anchors)
         reference_of_anchors = self._reference.of(asked.anchors)
@@ -118,7 +118,7 @@ class Answers:
         )
 
     def pairs(self, asked: questions.PairsAsk) -> dict[str, Any]:
-        """Return pairs of images with the same prompt and seed in two runs, and their scores."""
+        """Return pairs of two runs' images with the same prompt and number, with their leans."""
         gallery = self.collection.gallery
         seeds = same_seeds(*map(self.collection.source, asked.runs))
         pairs_of_images = (
@@ -138,5 +138,5 @@ class Answers:
         return {"pairs": pairs, "same_seeds": seeds}
 
     def card(self, asked: questions.CardAsk) -> str:
-        """Return an evidence card as SVG text."""
+        """Return the requested evidence card as SVG text."""
         return card(self.collection, self._reference, asked)

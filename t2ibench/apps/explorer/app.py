@@ -1,4 +1,4 @@
-"""The explorer's local web server: one page and its data, without requests to other sites."""
+"""The explorer's local web server, which serves its page and data and contacts no other site."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ add_type("image/avif", ".avif")
 
 
 class Explorer:
-    """The URL routes of one exploration, with its first page state and its session file."""
+    """The explorer's URL routes for one collection, its initial state, and its session file."""
 
     def __init__(self, collection: Collection, start: State, session: Path) -> None:
         self._collection = collection
@@ -64,7 +64,7 @@ class Explorer:
         ]
 
     def _reading(self) -> list[Route]:
-        """Return the GET routes: images, scores and the saved session."""
+        """Return the GET routes, which read images, scores and the saved session."""
         answers = self._answers
         scores = self._answers.scores
 
@@ -92,7 +92,7 @@ class Explorer:
         return [*routes, _get("/api/session", self._load)]
 
     def _asking(self) -> list[Route]:
-        """Return the POST routes, each with the model that validates its request body."""
+        """Return the POST routes, each with the model class that validates its request body."""
         answers = self._answers
         return [
             _post("/api/evaluate", questions.EvaluateAsk, answers.evaluate),
@@ -106,11 +106,11 @@ class Explorer:
         ]
 
     def _small(self, picture: Picture) -> tuple[bytes, str]:
-        """Return an image's thumbnail as bytes, and a file ending that gives its media type."""
+        """Return a thumbnail's bytes, and the file name ending that gives its media type."""
         return self._thumbnail(picture), ".jpg"
 
     def _load(self, request: Request) -> dict[str, Any]:
-        """Return the saved session, or a new one if none was saved."""
+        """Return the saved session; if there is none or it is damaged, a new one."""
         if self._session.is_file():
             try:
                 saved = Session.model_validate_json(
@@ -124,13 +124,13 @@ class Explorer:
         return {"saved": False, **Session(state=self._start).model_dump()}
 
     def _save(self, session: Session) -> dict[str, Any]:
-        """Save the session to its file."""
+        """Save the session, and return the path of its file for the page."""
         with self._saving:
             write_text(self._session, session.model_dump_json(indent=1) + "\n")
         return {"file": str(self._session)}
 
     def _pixels(self, path: str, read: Callable[[Picture], tuple[bytes, str]]) -> Route:
-        """Return a GET route that serves bytes read from the image whose number is in the URL."""
+        """Return a GET route that answers an image's number with the bytes that `read` gives."""
 
         def endpoint(request: Request) -> Response:
             number = _number_of(request)
@@ -168,7 +168,7 @@ def _number_of(request: Request) -> int:
 
 
 def _named(request: Request, *names: str) -> list[str]:
-    """Return the values of named URL parameters, from the path or the query; "" if absent."""
+    """Return the values of the URL parameters with these names; "" for each that is not given."""
     return [
         {**request.query_params, **request.path_params}.get(name, "") for name in names
     ]
@@ -182,7 +182,7 @@ def _run_of(request: Request) -> int:
 
 
 def _get(path: str, answer: Callable[[Request], dict[str, Any] | None]) -> Route:
-    """Return a GET route with a JSON answer, computed in a worker thread."""
+    """Return a GET route that sends the result of `answer` as JSON; None becomes "not found"."""
 
     def endpoint(request: Request) -> Response:
         content = answer(request)
@@ -196,7 +196,7 @@ def _get(path: str, answer: Callable[[Request], dict[str, Any] | None]) -> Route
 def _post(
     path: str, model: type[AskT], answer: Callable[[AskT], dict[str, Any] | str | bytes]
 ) -> Route:
-    """Return a POST route that validates the body and computes its answer in a worker thread."""
+    """Return a POST route that validates the request body and sends the result of `answer`."""
 
     async def endpoint(request: Request) -> Response:
         body = await request.body()
@@ -213,7 +213,7 @@ def _post(
 
 
 def create_app(explorer: Explorer, port: int) -> Starlette:
-    """Return the web app, which answers only requests to 127.0.0.1 and localhost at this port."""
+    """Return the web app, which accepts only requests for localhost or 127.0.0.1 at this port."""
     hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
     return Starlette(
         routes=explorer.routes(), middleware=[Middleware(Guard, hosts=hosts)]

@@ -1,4 +1,4 @@
-"""The evidence card: a number, its interval and the images behind it, as one SVG."""
+"""The evidence card, one SVG with a number, its interval and the images behind it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CAVEAT = (
 
 @dataclass(frozen=True, slots=True)
 class TileView:
-    """An image of a card with its caption; `uri` is empty where it cannot be read."""
+    """An image of an evidence card as a data URI, '' if unreadable, with its title and caption."""
 
     uri: str
     title: str
@@ -57,7 +57,7 @@ class TileRow:
 
 @dataclass(frozen=True, slots=True)
 class MarkView:
-    """The value and its interval in words, and where they lie on the axis.
+    """A card's number and its interval as text, and their positions on the axis.
 
     Attributes:
         value: The number.
@@ -108,14 +108,14 @@ class EvidenceCardView:
 
 
 def card(collection: Collection, reference: Reference, asked: CardAsk) -> str:
-    """Return an evidence card as SVG; its number is computed here, never taken from the page."""
+    """Return an evidence card as SVG text; its number is computed here, not sent by the page."""
     return _template().render(card=card_view(collection, reference, asked))
 
 
 def card_view(
     collection: Collection, reference: Reference, asked: CardAsk
 ) -> EvidenceCardView:
-    """Return the content of an evidence card: the score, its sentence and its images."""
+    """Return the content of an evidence card: the score in words, and sample images."""
     source = collection.source(asked.run)  # a run that does not exist is refused here
     names = asked.names if len(asked.names) == len(asked.anchors) else asked.anchors
     words = reference.texts(asked.anchors)
@@ -143,7 +143,7 @@ def _score(
     names: Sequence[str],
     words: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the score of the card's text, corrected for the family of texts tested together."""
+    """Return the score of the card's text, with p-values corrected for the texts tested with it."""
     together = list(dict.fromkeys([asked.text, *asked.family]))
     question = Question(together, asked.anchors, words, together, names)
     score = score_texts(collection, question)[0][asked.run]
@@ -153,7 +153,7 @@ def _score(
 
 
 def _sentence(score: dict[str, Any], words: int) -> tuple[str, ...]:
-    """Return the result in words, on at most two lines."""
+    """Return the score in words, in at most two lines; `words` counts the reference words."""
     result = f"{score['says'][:1].upper()}{score['says'][1:]}"
     place = f"{score['percentile']:.0f} % of {words:,} everyday words"
     text = f"{result}. Its effect exceeds that of {place}."
@@ -168,7 +168,7 @@ def _sizes(score: dict[str, Any]) -> str:
 def _tile_rows(
     collection: Collection, asked: CardAsk, names: Sequence[str]
 ) -> tuple[TileRow, ...]:
-    """Return rows of images: most similar to the text, least similar, and a random sample."""
+    """Return three rows of images: the most like the text, the least like it, and random ones."""
     gallery = collection.gallery
     pool = gallery.of_run(asked.run, asked.anchors)
     (values,) = similarities(collection, [asked.text])
@@ -204,7 +204,7 @@ def _tile_rows(
 
 
 def _drawn(asked: CardAsk, pool: Sequence[int]) -> list[int]:
-    """Sample a few images at random, always the same ones for the same run and text."""
+    """Return the indices of a few random images, always the same ones for the same run and text."""
     digest = hashlib.sha256(f"{asked.run}\0{asked.text}".encode()).digest()
     generator = random.Random(int.from_bytes(digest[:8], "little"))
     return generator.sample(sorted(pool), min(_SHOWN, len(pool)))
@@ -226,18 +226,18 @@ def _template() -> jinja2.Template:
 
 
 def _short(text: str, most: int) -> str:
-    """Shorten a text to at most `most` characters and drop those that XML forbids."""
+    """Return a text cut to `most` characters, with a space for each that XML forbids."""
     return _clean(shortened(text, most))
 
 
 def _clean(text: str) -> str:
-    """Remove the characters that XML forbids from a text."""
+    """Return a text with a space for each unprintable character, so that it is valid in XML."""
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
     return printable.encode("utf-8", "replace").decode("utf-8")
 
 
 def _tile(picture: Picture, caption: str) -> TileView:
-    """Return an image with its caption; its picture is empty if the file cannot be read."""
+    """Return an image and its caption as a tile, without a picture if the file is unreadable."""
     uri = ""
     with suppress(UnreadableImageError):
         small = base64.b64encode(thumbnail(picture.data(), _TILE, 80)).decode()
@@ -246,7 +246,7 @@ def _tile(picture: Picture, caption: str) -> TileView:
 
 
 def _mark_view(score: dict[str, Any], axial: bool) -> MarkView:
-    """Place the score and its interval on an axis that is wide enough for both."""
+    """Return a score and its interval as text, with their positions on an axis that fits both."""
     value, low, high = (score[f"beyond_{name}"] for name in ("words", "low", "high"))
     span = _span(value, low, high)
     sign = "+" if axial else ""
@@ -271,12 +271,12 @@ def _mark_view(score: dict[str, Any], axial: bool) -> MarkView:
 
 
 def _span(*ends: float | None) -> float:
-    """Return how far the card's axis reaches on either side of 0 to show all given numbers."""
+    """Return how far the card's axis reaches from 0 to either side, to show all given numbers."""
     return 1.25 * max(abs(end) for end in ends if end is not None) or 1.0
 
 
 def _ticks(span: float, axial: bool) -> tuple[tuple[float, str], ...]:
-    """Return positions and labels of the axis ticks; an axis without a sign begins at 0."""
+    """Return position and label of each axis tick; unless `axial`, the axis begins at 0."""
     digits = 2 if span > 0.1 else 3
     sign = "+" if axial else ""
     ticks = [

@@ -1,4 +1,4 @@
-"""A sweep that tests many words for differences between the anchors' images.
+"""A test of many words for how far the images of the anchors differ in each.
 
 Each word is tested as a ViBEx task tests a concept. Its p-value is the larger of its place among
 the reference words and of Welch's test on the images; the false discovery rate over all words is
@@ -28,7 +28,7 @@ _CELLS = 4_000_000  # images times texts that are held at a time
 
 
 def compared(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
-    """Return the images of some anchors; raise an error if an anchor has fewer than two."""
+    """Return the images of anchors with these prompts; raise an error if one has under two."""
     if len(set(prompts)) < len(prompts):
         raise T2IBenchError("Two anchors share an image. Choose anchors that differ.")
     anchors = anchors_of(gallery, run, prompts)
@@ -56,7 +56,7 @@ def sweep(
     template: str,
     reference: Sequence[str],
 ) -> dict[str, Any]:
-    """Test how far the anchors' images differ in many words, compared with reference words."""
+    """Return for each word how far the anchors' images differ in it, with a test and a verdict."""
     scene = scene_of(collection, anchors, filled(template, reference))
     texts = filled(template, words)
     step = max(1, _CELLS // len(anchors.ids))

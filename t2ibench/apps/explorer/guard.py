@@ -1,4 +1,4 @@
-"""Request checks of the local server: allowed origins, size limits and error messages."""
+"""Request checks of the local server: allowed hosts and origins, size limits, error messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Guard:
-    """Middleware that accepts only requests for this server, and changes only from its own page.
+    """Middleware that rejects requests for other hosts, and changes that another site asks for.
 
     A page of another site can make a browser send requests here; it cannot forge their Host and
     Origin. Whatever goes wrong is one line of JSON, and one in the terminal where it is a defect.
@@ -42,7 +42,7 @@ class Guard:
         self._hosts = set(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass an allowed request to the app, and answer any other with an error status."""
+        """Give an allowed request to the app, and answer any other with an HTTP error status."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -89,7 +89,7 @@ class Guard:
     async def _passed_on(
         self, scope: Scope, receive: Receive, answer: Send
     ) -> tuple[int, str]:
-        """Let the app answer; return an HTTP status and an error message if it fails."""
+        """Let the app answer; return an HTTP status, and an error message or "" if it succeeded."""
         try:
             await self._app(scope, receive, answer)
         except ClientDisconnect:

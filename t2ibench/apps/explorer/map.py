@@ -17,10 +17,10 @@ _FITTED = 10_000  # images that axes are fitted to
 
 
 def fit_axes(rows: Float32Array) -> tuple[Float64Array, Float64Array, list[float]]:
-    """Return mean, directions and variance shares of the embeddings' two principal components.
+    """Return the embeddings' mean, two principal directions, and the share of variance along each.
 
-    Of very many rows, of every few. Returns their mean, shape (d,), the directions, shape (d, 2),
-    and their shares of variance.
+    They are fitted to at most 10,000 evenly spaced rows. The mean has shape (d,), the directions
+    have shape (d, 2).
     """
     sample = rows[:: 1 + len(rows) // _FITTED].astype(np.float64)
     mean = sample.mean(axis=0)
@@ -34,7 +34,7 @@ def fit_axes(rows: Float32Array) -> tuple[Float64Array, Float64Array, list[float
 
 
 def on_map(gallery: Gallery, run: int) -> dict[str, Any]:
-    """Return the coordinates of each image of a run on its two principal axes."""
+    """Return the indices of a run's images, and their coordinates on the two principal axes."""
     ids = gallery.of_run(run)
     places = np.empty((len(ids), 2), np.float32)
     shares = [0.0, 0.0]

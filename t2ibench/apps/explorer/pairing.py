@@ -1,4 +1,4 @@
-"""Pairs of images from two runs with the same prompt and seed, and how their scores differ."""
+"""Pairs of images with the same prompt and seed in two runs, and where they lie between anchors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_PAIRS = 20_000
 
 
 def same_seeds(first: Source, second: Source) -> bool | None:
-    """Return whether two sources generate the same sample of a prompt from the same seed."""
+    """Return whether two runs use the same base seed; None if either source is a plain folder."""
     if first.run is None or second.run is None:
         return None
     return first.run.record.measurement.seed == second.run.record.measurement.seed
@@ -26,7 +26,7 @@ def same_seeds(first: Source, second: Source) -> bool | None:
 def pairs_of(
     gallery: Gallery, runs: tuple[int, int], prompts: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return the images that two runs share by prompt and sample index, with their numbers."""
+    """Return a record of each image that both runs have: its prompt, sample index and indices."""
     first, second = (gallery.samples(run, prompts) for run in runs)
     shared = first.keys() & second.keys()
     if len(shared) > MOST_PAIRS:
@@ -47,7 +47,7 @@ def leans(
     anchors: Sequence[str],
     pairs: Sequence[dict[str, Any]],
 ) -> Float64Array:
-    """Return the position of each image of each pair on the line between two anchors."""
+    """Return where each pair's images lie: 1 at the first anchor, −1 at the second; (pairs, 2)."""
     parts = [
         np.concatenate([gallery.of_run(run, [anchor]) for run in dict.fromkeys(runs)])
         for anchor in anchors

@@ -1,4 +1,4 @@
-"""Scores of concept texts: similarities with images, and differences between anchors.
+"""Scores of concept texts: their similarity to images, and how it differs between anchors.
 
 They are those that scoring a task gives: each text beside reference words, beyond what the
 anchors' own texts say, with the shares of its own pictures.
@@ -35,7 +35,7 @@ _BLOCK = 8192  # images that are worked on at a time
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The inputs of a query: texts to score, the anchors, and reference words to compare with.
+    """The inputs of a query: texts to score, the anchors, and the reference words for comparison.
 
     `family` are the texts that are tested together, such as those of a tree; `names` are what the
     anchors are called, by default their prompts.
@@ -50,7 +50,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """The anchors that have images in one run, renumbered from 0 without gaps.
+    """The anchors that have images in one run, renumbered from 0, and the images of each.
 
     Numbers of their images and of each image's anchor, both of shape (n,), and what number each
     anchor has in the question, shape (k,).
@@ -63,12 +63,12 @@ class Anchors:
 
     @property
     def k(self) -> int:
-        """Return the number of anchors that have images."""
+        """How many anchors have images."""
         return len(self.prompts)
 
 
 def anchors_of(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
-    """Return the anchors that have images in a run, with the images of each."""
+    """Return those of the given prompts that have images in a run, as anchors with their images."""
     numbers = {prompt: number for number, prompt in enumerate(prompts)}
     images = {prompt: gallery.of_run(run, [prompt]) for prompt in numbers}
     present = [prompt for prompt in numbers if len(images[prompt])]
@@ -88,7 +88,7 @@ def similarities(collection: Collection, texts: Sequence[str]) -> Float64Array:
 
 
 def spread(means: Float64Array) -> Float64Array:
-    """Return, for each text, the range of the anchors' means; for two anchors, the difference."""
+    """Return each text's difference of two anchors' means, or the range of three or more means."""
     difference: Float64Array = (
         means[0] - means[1] if len(means) == 2 else np.ptp(means, axis=0)
     )
@@ -98,7 +98,7 @@ def spread(means: Float64Array) -> Float64Array:
 def score_texts(
     collection: Collection, asked: Question
 ) -> list[list[dict[str, Any] | None]]:
-    """Return the scores of each text in each source; None where the anchors cannot be compared."""
+    """Return each text's scores in each source; None where fewer than two anchors have images."""
     by_source = [
         _scores(collection, run, asked) for run in range(len(collection.sources))
     ]
@@ -107,7 +107,7 @@ def score_texts(
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The anchors, reference words and centre that every queried text is compared with.
+    """The anchors, reference words and centre that embeddings of queried texts are compared with.
 
     `words` are embeddings of the anchors' prompts, shape (k, d); `centre` is the mean of the
     reference, shape (d,); `usual` are effects of the reference beyond the anchors' words, and as
@@ -125,7 +125,7 @@ class Scene:
 def scene_of(
     collection: Collection, anchors: Anchors, reference: Sequence[str]
 ) -> Scene:
-    """Return the anchors and the null distribution of the reference words, for later queries."""
+    """Return anchors prepared for queries, with the effects of reference words for comparison."""
     images = collection.gallery.rows
     centres = np.stack(
         [
@@ -196,7 +196,7 @@ def _scene(collection: Collection, run: int, asked: Question) -> Scene | None:
 def measured(
     collection: Collection, scene: Scene, texts: Sequence[str]
 ) -> list[tuple[dict[str, Any], Reading]]:
-    """Return effect, interval and percentile of each text, and the inputs of its test."""
+    """Return each text's effect, interval and percentile, and the p-values for its verdict."""
     rows = collection.gallery.rows
     anchors = scene.anchors
     count = len(texts)
@@ -239,7 +239,7 @@ def measured(
 def _measured(
     collection: Collection, run: int, scene: Scene, texts: Sequence[str]
 ) -> dict[str, tuple[dict[str, Any], Reading]]:
-    """Return the scores of each text with further details, such as images of the text itself."""
+    """Return the texts' scores, with shares of images that were generated from the text itself."""
     gallery = collection.gallery
     anchors = scene.anchors
     near = similarity(gallery.rows[anchors.ids], collection.texts(texts))
@@ -274,7 +274,7 @@ def _measured(
 
 
 def _adjusted(asked: Question, p_values: Sequence[float]) -> list[float]:
-    """Return the texts' p-values, adjusted by Holm's method over the distinct texts of a family."""
+    """Return the texts' p-values, corrected by Holm's method for the texts tested together."""
     family = set(asked.family or asked.texts)
     rows = {text: row for row, text in enumerate(asked.texts) if text in family}
     corrected = dict(
@@ -287,7 +287,7 @@ def _adjusted(asked: Question, p_values: Sequence[float]) -> list[float]:
 
 
 def _intervals(nearness: Nearness) -> list[tuple[float | None, float | None]]:
-    """Return Student's t interval of each text's effect; None if an anchor has a single image."""
+    """Return Student's t interval of each text's effect; (None, None) if it cannot be computed."""
     values = effects(nearness)
     ends = np.stack(extremes(nearness), axis=1)
     intervals: list[tuple[float | None, float | None]] = []
@@ -312,7 +312,7 @@ def _shares(
 def _inverse(
     anchors: Anchors, shares: Shares | None, image_count: int
 ) -> dict[str, Any] | None:
-    """Return the shares of a text's own images nearest each anchor; None if none exist."""
+    """Return the shares of a text's own images that show each anchor; None if it has no images."""
     if shares is None:
         return None
     side = shares.side()

@@ -1,4 +1,4 @@
-"""Schemas of the requests that the explorer's page may send, with their size limits."""
+"""Schemas of the requests that the explorer's page can send, with limits of their size."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class EvaluateAsk(Ask):
 
 
 class SimilaritiesAsk(Ask):
-    """A request for the similarities of texts with all images."""
+    """A request for the similarity of each text to every image."""
 
     texts: list[str] = Field(min_length=1, max_length=12)
 
 
 class CombineAsk(Ask):
-    """A request for the combined text of several branches of a prompting tree."""
+    """A request for the prompt that several nodes of a prompting tree form together."""
 
     tree: Tree
     nodes: list[str] = Field(min_length=1, max_length=50)
 
 
 class DiscoverAsk(Ask):
-    """A request for a sweep over words: the given ones, or those of the shipped lists."""
+    """A request to test many words: the given ones, or the shipped lists of everyday words."""
 
     anchors: Annotated[list[Text], Field(min_length=2, max_length=12)]
     words: (
@@ -54,7 +54,7 @@ class DiscoverAsk(Ask):
 
 
 class PairsAsk(Ask):
-    """A request for image pairs of two runs with the same prompts, placed between two anchors."""
+    """A request for pairs of images of two runs, placed between two anchors if these are given."""
 
     runs: tuple[Run, Run]
     prompts: Prompts = Field(default_factory=list)
@@ -62,7 +62,7 @@ class PairsAsk(Ask):
 
 
 class CardAsk(Ask):
-    """A request for an evidence card; `family` lists the texts that were tested together."""
+    """A request for an evidence card about `text`; `family` lists all texts tested with it."""
 
     run: Run = 0
     text: Text

@@ -1,4 +1,4 @@
-"""Reference words for the explorer's concepts, and the default words of a sweep."""
+"""The words that the explorer compares concepts with, and the words that a sweep tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_WORDS = 4  # of a phrase that a sweep asks
 
 
 class Reference:
-    """Reference texts for anchors; anchors of a run's task use the reference of that task."""
+    """The reference words for given anchors: those of a task with these anchors, or the default."""
 
     def __init__(self, collection: Collection) -> None:
         self.lists = read_library([bundled_tasks()]).lists
@@ -32,7 +32,7 @@ class Reference:
             )
 
     def of(self, anchors: Sequence[str]) -> ExploredReference:
-        """Return the reference of these anchors: that of their task, or else the default one."""
+        """Return the words and template to compare with: those of the anchors' task, or default."""
         reference = self._of_tasks.get(frozenset(anchors))
         if reference is None:
             return exploration().default_reference(anchors)
@@ -43,7 +43,7 @@ class Reference:
         )
 
     def texts(self, anchors: Sequence[str]) -> tuple[str, ...]:
-        """Return the reference texts of these anchors."""
+        """Return the reference texts for these anchors: a template filled with each word."""
         reference = self.of(anchors)
         return tuple(filled(reference.template, self.words(reference)))
 
@@ -53,14 +53,14 @@ class Reference:
 
 
 def filled(template: str, words: Sequence[str]) -> list[str]:
-    """Return the texts made by putting each word into a template."""
+    """Return the template filled with each word in turn."""
     return [fill(template, word=word) for word in words]
 
 
 def phrases(
     lists: Mapping[str, Sequence[str]], reference: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the default phrases of a sweep: short texts of the lists outside the reference.
+    """Return the short phrases of word lists that a sweep tests, without those in `reference`.
 
     Examples:
         >>> phrases({"a": ["a nurse", "nurse", "apple"], "b": ["two men in a bar"]}, ["apple"])

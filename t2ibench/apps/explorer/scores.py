@@ -1,4 +1,4 @@
-"""Links between the scores of a run and the images that they were computed from."""
+"""The scores of runs, and links from each score to the images that it was computed from."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ _UNSCORED = "This run has no scores yet."
 
 
 class Scores:
-    """The scores of every run, read once, when the page first asks for them."""
+    """The scores of each run for the explorer's page, read when it first asks for them."""
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
         self._read = lru_cache(maxsize=None)(_read)
 
     def view(self, run: int) -> RunView | None:
-        """Return the view of a run's scores; None if the run has not been scored."""
+        """Return a run's scores as reports show them; None if it has not been scored."""
         source = self._collection.source(run)
         scored = source.run is not None and (source.folder / "results.json").is_file()
         return self._read(source.folder) if scored else None
 
     def all(self, run: int) -> dict[str, Any]:
-        """Return the scores of every task of a run; without scores, the reason."""
+        """Return the scores of every task of a run, or the reason why it has none."""
         view = self.view(run)
         if view is None:
             folder = self._collection.source(run).run is None
@@ -64,7 +64,7 @@ class Scores:
         return {"tasks": tasks, "reason": "" if tasks else _UNSCORED}
 
     def of_words(self, run: int, words: str) -> dict[str, Any]:
-        """Return the scores of all tests of a run whose item names contain a word or phrase."""
+        """Return a run's scores of up to 12 items, such as nurse, whose names contain `words`."""
         view = self.view(run)
         wanted = _words(words[:_LONGEST])
         if view is None or not wanted:
@@ -90,7 +90,7 @@ class Scores:
         return {"rows": rows}
 
     def of_images(self, run: int, name: str, row: str) -> dict[str, Any] | None:
-        """Return the value or judge's answer of each image that a score was computed from."""
+        """Return each image behind a score with its value or class; None for an unknown task."""
         view = self.view(run)
         tasks = {} if view is None else {task.id: task for task in view.tasks}
         if name not in tasks:
@@ -124,7 +124,7 @@ class Scores:
     def _values(
         self, run: int, task: TaskView, row: str
     ) -> tuple[list[int], list[float | str], list[str]]:
-        """Return the numbers of the images that have a value, their values and their labels."""
+        """Return the indices of the images that have a value, the values, and the labels."""
         numbers = self._collection.gallery.samples(run)
         ids: list[int] = []
         values: list[float | str] = []
@@ -142,7 +142,7 @@ class Scores:
 
 
 def _read(folder: Path) -> RunView:
-    """Return a view of the scores of all runs of a folder, not only of the latest."""
+    """Return the scores of a run folder as reports show them, with those of earlier commands."""
     results = read_results(folder).with_earlier()
     return run_view(results, task_files(results, folder))
 
@@ -174,7 +174,7 @@ def _words(text: str) -> list[str]:
 
 
 def _within(some: list[str], words: list[str]) -> bool:
-    """Return whether some words occur in a list of words, one after another, in this order."""
+    """Return whether the words `some` occur in `words` one after another, in this order."""
     return any(
         words[start : start + len(some)] == some
         for start in range(len(words) - len(some) + 1)
@@ -204,7 +204,7 @@ def _poles(axis: Any) -> list[str] | None:
 
 
 def _rows(task: TaskView) -> list[str]:
-    """Return the names of the rows that group a task's images, by decreasing absolute lean."""
+    """Return the names of the rows that group a task's images, the largest absolute lean first."""
     series = task.shown.images
     if not isinstance(series, ImageGroups):
         return []
@@ -225,7 +225,7 @@ def _image_of(sample: Mapping[str, Any]) -> ImageKey:
 def _value(
     task: TaskView, row: str, sample: Mapping[str, Any]
 ) -> tuple[float | str, str] | None:
-    """Return the value and label of an image: its score and stimulus, or its group."""
+    """Return an image's value and label: its number and stimulus, or its group and prompt."""
     series = task.shown.images
     if isinstance(series, ImageSeries):
         return _numbered(sample.get(series.value), str(sample.get(series.caption, "")))

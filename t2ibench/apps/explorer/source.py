@@ -1,4 +1,4 @@
-"""The images that the explorer shows, from runs or folders, with their embeddings."""
+"""The runs or folders of images that the explorer shows, with embeddings of their images."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _MOST_TEXTS = 50_000  # embeddings of texts that are held in memory
 
 @dataclass(frozen=True, slots=True)
 class Picture(StoredImage):
-    """One image, with the number of the source that contains it."""
+    """One image, with the index of the run or folder that contains it."""
 
     source: int
 
 
 @dataclass(slots=True)
 class Source:
-    """A source of images: a run, or a plain folder without a run record and image store."""
+    """A run, or a plain folder of images, which has neither a run record nor an image store."""
 
     name: str
     folder: Path
@@ -52,13 +52,13 @@ class Source:
     evidence: EvidenceStore
 
     def attempt(self, picture: Picture) -> Attempt | None:
-        """Return the record of how a run generated an image; None for an image of a folder."""
+        """Return the record of how an image was generated; None for one of a plain folder."""
         return self.images.get(picture.key) if self.images is not None else None
 
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
-    """All images, numbered by their places, with embeddings of shape (n, d).
+    """All images in a fixed order, with embeddings of shape (n, d) in the same order.
 
     `cache` holds what earlier questions computed from them.
     """
@@ -69,17 +69,17 @@ class Gallery:
 
     @cached_property
     def sources(self) -> IntArray:
-        """Return the source number of each image, shape (n,)."""
+        """Index of the run or folder that contains each image, shape (n,)."""
         return np.array([picture.source for picture in self.pictures], np.int64)
 
     @cached_property
     def indices(self) -> IntArray:
-        """Return the sample index of each image within its prompt, shape (n,)."""
+        """Sample index of each image within its prompt, shape (n,)."""
         return np.array([picture.index for picture in self.pictures], np.int64)
 
     @cached_property
     def codes(self) -> dict[str, int]:
-        """Return the number of each prompt, in the order of first occurrence."""
+        """Each distinct prompt with its index, in the order of first occurrence."""
         return {
             prompt: number
             for number, prompt in enumerate(
@@ -89,13 +89,13 @@ class Gallery:
 
     @cached_property
     def prompts(self) -> IntArray:
-        """Return the prompt number of each image, shape (n,)."""
+        """Index in `codes` of each image's prompt, shape (n,)."""
         return np.array(
             [self.codes[picture.prompt] for picture in self.pictures], np.int64
         )
 
     def of_run(self, run: int, prompts: Sequence[str] = ()) -> IntArray:
-        """Return the numbers of a run's images; optionally only those of some prompts."""
+        """Return the indices of a run's images, only those of `prompts` if any are given."""
         chosen: BoolArray = self.sources == run
         if prompts:
             codes = [self.codes[prompt] for prompt in prompts if prompt in self.codes]
@@ -103,7 +103,7 @@ class Gallery:
         return np.flatnonzero(chosen)
 
     def samples(self, run: int, prompts: Sequence[str] = ()) -> dict[ImageKey, int]:
-        """Return the number of each image of a run by its prompt and sample index."""
+        """Return the index of each image of a run, keyed by the image's prompt and sample index."""
         numbers = self.of_run(run, prompts).tolist()
         return {self.pictures[number].key: number for number in numbers}
 
@@ -138,13 +138,13 @@ class Collection:
         self._lock = threading.Lock()
 
     def source(self, run: int) -> Source:
-        """Return the run or folder with this number."""
+        """Return the run or folder with the index `run`."""
         if run >= len(self.sources):
             raise T2IBenchError(f"There is no run {run}.")
         return self.sources[run]
 
     def texts(self, texts: Sequence[str], *, may_lack: bool = False) -> Float32Array:
-        """Return the embeddings of texts; they are cached in memory.
+        """Return the embeddings of texts, shape (texts, d); they are cached in memory.
 
         Raises:
             T2IBenchError: the encoder has no vector of a text, unless some may lack one; then it
@@ -188,7 +188,7 @@ def open_collection(
     reporter: Reporter,
     device: str | None = None,
 ) -> Collection:
-    """Open runs and folders, and compute embeddings that are missing."""
+    """Return the images of runs and folders with their embeddings, computing missing ones."""
     runs = [open_run(path) if is_run(path) else None for path in paths]
     name = encoder_name or _default_encoder(runs)
     if (
@@ -276,7 +276,7 @@ def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
 
 
 def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
-    """Return the images of a source, ordered by prompt."""
+    """Return the distinct images of a run or folder, ordered by prompt if it is a folder."""
     if source.images is not None:
         distinct = DistinctImages(source.images)
         return [
@@ -305,7 +305,7 @@ def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
 
 
 def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
-    """Return image files and their prompts; without a table, a subfolder's name is the prompt."""
+    """Return image files with prompts; without a prompt table, subfolders' names are prompts."""
     from t2ibench.models.generators.image_folder import ImageFolder
 
     listed: list[tuple[Path, str]] = []
@@ -320,7 +320,7 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
 def _embed(
     pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter
 ) -> None:
-    """Embed images without a stored embedding; images that cannot be read are excluded."""
+    """Compute the missing embeddings of images, and remove unreadable images from `pictures`."""
     mend(source.evidence.database, reporter)
     store = source.evidence
     todo = missing_embeddings(pictures, [store])

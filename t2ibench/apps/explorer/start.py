@@ -1,4 +1,4 @@
-"""The explorer's initial page: the requested anchors, or those of the run's first task."""
+"""The explorer's initial state: the requested anchors, or those of the run's first task."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LONGEST = 200
 
 
 def first_state(collection: Collection, anchors: Sequence[str] | None = None) -> State:
-    """Return the page's first state: a prompting tree with its anchors."""
+    """Return the page's initial state: the anchors, and a prompting tree that holds them."""
     counts = Counter(image.prompt for image in collection.gallery.pictures)
     if anchors:
         names = dict.fromkeys(anchors, "")
@@ -58,7 +58,7 @@ def first_state(collection: Collection, anchors: Sequence[str] | None = None) ->
 
 
 def _tree(root: str, relation: str, labels: Sequence[str]) -> Tree:
-    """Return a prompting tree of a root and one anchor below it for each label."""
+    """Return a prompting tree with one root, and below it a node for each label."""
     nodes = [Node(id="root", label=root)]
     nodes += [
         Node(
@@ -73,7 +73,7 @@ def _tree(root: str, relation: str, labels: Sequence[str]) -> Tree:
 
 
 def _of_tasks(collection: Collection, present: Container[str]) -> dict[str, str]:
-    """Return names by prompt for the anchors of the first task whose images all exist."""
+    """Return prompt and name of each anchor of the first task whose anchors all have images."""
     for exploration, task in explored_tasks(collection):
         anchors = exploration.anchors(task)
         if all(prompt in present for prompt in anchors):
@@ -82,7 +82,7 @@ def _of_tasks(collection: Collection, present: Container[str]) -> dict[str, str]
 
 
 def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseTask]]:
-    """Return the tasks of the first run that the explorer can show."""
+    """Return the first run's tasks that can be explored, each with its explorer interface."""
     from t2ibench.tasks.index import load_tasks
     from t2ibench.tasks.run_tasks import with_stored
 
@@ -102,7 +102,7 @@ def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseT
 
 
 def split(prompts: Sequence[str]) -> tuple[str, str, list[str]]:
-    """Split prompts into root, relation and labels of a tree whose leaves form these prompts.
+    """Return a root, a relation and a label for each prompt that together form these prompts.
 
     Examples:
         >>> split(["picture that shows a woman", "picture that shows a man"])

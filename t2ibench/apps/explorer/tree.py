@@ -1,4 +1,4 @@
-"""The prompting tree: from nodes and relations to prompts and a task file."""
+"""The prompting tree as the page sends and saves it, and its export as a task file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ExportedAnchor(_Strict):
 
 
 class Export(_Strict):
-    """A prompting tree to export as a task file; `pairs` are ids of nodes viewed together."""
+    """A request to export a prompting tree as a task; `pairs` are ids of nodes viewed together."""
 
     tree: Tree
     anchors: Annotated[list[ExportedAnchor], Field(min_length=2, max_length=12)]
@@ -39,7 +39,7 @@ class Export(_Strict):
 
 
 def exploration() -> Exploration[Any]:
-    """Return the explorer interface of the first registered method that has one."""
+    """Return the explorer's interface to the first registered method that has one."""
     for _, method in METHODS.items():
         if method.explores is not None:
             loaded: Exploration[Any] = load_target(method.explores)
@@ -50,7 +50,11 @@ def exploration() -> Exploration[Any]:
 def task_from_export(
     export: Export, reference: ExploredReference, prompts: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return a task for `t2ibench run`; texts that are prompts of images are queried both ways."""
+    """Return a prompting tree as a task for `t2ibench run`.
+
+    A concept whose text is among `prompts`, those of existing images, is also queried in the
+    inverse direction.
+    """
     tree = export.tree
     anchors = {anchor.prompt: anchor.name for anchor in export.anchors}
     labels = {node.id: node.label for node in tree.nodes}
@@ -80,7 +84,7 @@ def task_from_export(
 
 
 class Session(_Strict):
-    """A saved exploration: the current state of the page, earlier states, and undone states."""
+    """A saved exploration: the page's current state, and the states to undo and redo."""
 
     version: Literal[1] = 1
     state: State
@@ -95,7 +99,7 @@ class PageAnchor(ExportedAnchor):
 
 
 class State(_Strict):
-    """The part of an exploration that a user can change: tree, anchors, and nodes with plots."""
+    """What a user can change on the page: the tree, its anchors, and the nodes that are plotted."""
 
     model_config = ConfigDict(extra="ignore")  # earlier versions kept more
 

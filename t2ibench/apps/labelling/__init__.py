@@ -1,1 +1,1 @@
-"""People's labels of a sample of images, which correct what a judge gets wrong."""
+"""People's labels of sampled images, which show and correct a judge's errors."""

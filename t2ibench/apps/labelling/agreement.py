@@ -1,4 +1,4 @@
-"""Agreement between human labels, and of judges with human labels, for each question."""
+"""Agreement of people with each other and with judges, for each question they answered."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from t2ibench.store.people import PeopleStore, Votes, counted_answer, people_amo
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """Agreement of one judge with people on one question, over the `n` images that both classified.
+    """How far a judge agrees with people on one question, over the `n` images that both classified.
 
     `accuracy` is the share with the same class, `alpha` Krippendorff's of the judge and all
     people, `people` that of the people alone; None for one person. Never pooled.
@@ -51,7 +51,7 @@ class RunAgreement:
 def agreement_of_run(
     plan: Plan, images: ImageStore, stores: Stores
 ) -> RunAgreement | None:
-    """Return the agreement of all people who labelled a run; None if no two can be compared."""
+    """Return how far people and judges agree on a run's images; None if nothing can be compared."""
     sources: list[Votes] = []
     for reader in stores.readers.values():
         if isinstance(reader, PeopleStore):
@@ -78,7 +78,7 @@ def agreement_of_run(
 def agreements(
     items: Iterable[Item], votes: Votes, judges: Mapping[str, AnswerStore]
 ) -> list[JudgeAgreement]:
-    """Return the agreement of every judge with people on every question that people answered."""
+    """Return the agreement of every judge with people, for every question that people answered."""
     questions: dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, str]]] = (
         defaultdict(dict)
     )
@@ -134,7 +134,7 @@ def _agreement(
 
 
 def _people(images: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return the names of all who answered about any image."""
+    """Return the sorted names of all people who answered about any image."""
     return sorted({person for answers in images.values() for person in answers})
 
 

@@ -18,7 +18,7 @@ from t2ibench.store.labels import item_id
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An image to label, by SHA-256 and name in images/, with one question about it.
+    """An image to label with one question, its answer classes, and the image's SHA-256 and file.
 
     `id` names the pair without telling what the image was generated for; `classes` are answers
     besides 'unknown' and 'not in the picture'.
@@ -32,7 +32,7 @@ class Item:
 
 
 def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
-    """Yield every distinct image with each question about it that has classes, and its prompt."""
+    """Yield each distinct image and its prompt, for each question about it that has classes."""
     distinct = DistinctImages(images)
     for prompt, questions in sorted(plan.questions.items()):
         for (question, classes), count in sorted(questions.items()):
@@ -55,7 +55,7 @@ def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
 def stratified(
     strata: Mapping[str, Sequence[Item]], n: int, rng: np.random.Generator
 ) -> list[Item]:
-    """Return a random sample of images to label, each stratum in proportion to its size.
+    """Return `n` random images to label, from each stratum in proportion to its size.
 
     Examples:
         >>> items = [Item(str(k), "", "", "", ()) for k in range(4)]
@@ -81,7 +81,10 @@ def draw_sample(
     questions: Sequence[str],
     unknown_to: Collection[AnswerStore] | None,
 ) -> list[Item]:
-    """Draw a sample for every question; optionally only of images that judges left unclassified."""
+    """Draw up to `n` images to label for every question, from each prompt in proportion.
+
+    If `unknown_to` gives judges, only images are drawn that one of them could not classify.
+    """
     by_question: dict[tuple[str, tuple[str, ...]], dict[str, list[Item]]]
     by_question = defaultdict(lambda: defaultdict(list))
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Writer of the labelling sheet: a CSV file, and a web page that fills it in."""
+"""Writer of the labelling sheet, a CSV file, and of the web page that fills it in."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STATIC = Path(__file__).parent / "static"
 
 
 def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None:
-    """Write the sheet, the labelling page and the sampled images.
+    """Write the labelling sheet, the labelling page and the sampled images to a folder.
 
     Nothing in them says what an image was generated for, or what a judge answered.
     """
@@ -65,7 +65,7 @@ def _small(item: Item, images: ImageStore) -> bytes:
 
 
 def page(rows: Sequence[Mapping[str, object]]) -> str:
-    """Return the HTML page on which a person labels the images, one at a time."""
+    """Return the HTML page on which a person labels the images of `rows`, one at a time."""
     script = (_STATIC / "label.js").read_text(encoding="utf-8")
     style = (_STATIC / "label.css").read_text(encoding="utf-8")
     digest = hashlib.sha256(

@@ -1,4 +1,4 @@
-"""Reader of labelling sheets that people filled in, saved by any spreadsheet program."""
+"""Reader of completed labelling sheets, saved by any spreadsheet program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOBODY = "1"  # the labeller's name where a sheet has none
 
 @dataclass(frozen=True, slots=True)
 class FilledSheet:
-    """The answers of a completed sheet, and notes on how it was read."""
+    """The labels that people gave in a completed sheet, and notes on how it was read."""
 
     labels: list[Label]
     notes: list[str]
@@ -38,7 +38,7 @@ def read_sheet(
     columns: Mapping[str, str] | None = None,
     sheet: str | None = None,
 ) -> FilledSheet:
-    """Return the answers of a completed sheet; rows without an answer are skipped.
+    """Return the labels in a completed sheet, and notes on how it was read.
 
     Args:
         file: CSV or XLSX with the columns that `label export` writes.
@@ -89,7 +89,7 @@ def read_sheet(
 def _rows_of(
     table: Table, labeller: str | None
 ) -> Iterator[tuple[int, Mapping[str, object], str]]:
-    """Return line number, cells and labeller of each row; "" stands for an unnamed labeller."""
+    """Yield line number, cells and labeller of each row; an unnamed labeller is called '1'."""
     by_labeller = table.rows_by_labeller()
     if labeller is None and by_labeller:
         for name, rows in by_labeller.items():
@@ -142,7 +142,7 @@ class ItemFinder:
             self.classes[item.question] = item.classes
 
     def find(self, line: int, row: Mapping[str, object]) -> Item:
-        """Return the item of a row; raise an error if this run has no such item."""
+        """Return the image and question of a row; an error if this run does not ask about it."""
         identifier = self._table.text(line, row, self._id)
         item = self._by_id.get(identifier.casefold())
         if item is None and not _INTACT.fullmatch(identifier.casefold()):
@@ -164,7 +164,7 @@ class ItemFinder:
         return self._by_file.get((PurePosixPath(file).stem, _plain(question)))
 
     def _by_number(self, identifier: str) -> Item | None:
-        """Return the item whose identifier a spreadsheet has converted to this number."""
+        """Return the item whose id a spreadsheet made into this number; None if not just one."""
         number = _as_number(identifier.replace(",", "."))
         if number is None:
             return None
@@ -173,7 +173,7 @@ class ItemFinder:
 
 
 def _as_number(text: str) -> float | None:
-    """Return a text as a number rounded to 15 digits, as spreadsheets store it, or None."""
+    """Return a text's number, rounded to 15 digits as spreadsheets do; None if it has none."""
     try:
         number = float(text)
     except ValueError:
@@ -187,7 +187,7 @@ def _plain(question: str) -> str:
 
 
 def _option(answer: str, item: Item, beside: Collection[str]) -> str | None:
-    """Return the class, 'unknown' or 'not in the picture' that a cell means; None if neither."""
+    """Return the class, 'unknown' or 'not in the picture' that a cell names; else None."""
     plain = " ".join(answer.split()).casefold().removeprefix("'")
     if plain in NO_CLASS:
         return NOT_SHOWN if plain == NOT_SHOWN else UNKNOWN
@@ -202,7 +202,7 @@ def _no_answers(
     classes: Mapping[str, tuple[str, ...]],
     line: int,
 ) -> T2IBenchError:
-    """Return an error that lists cells without a valid answer, with counts for each question."""
+    """Return an error that counts, for each question, the cells whose answers are not allowed."""
     parts = []
     for question, counts in unfit.items():
         options = [*classes[question], *NO_CLASS]

@@ -1,4 +1,4 @@
-"""A trial of a judge on labelled images, before it is used for a long run."""
+"""A trial of a judge on images that people labelled, before it is used for a long run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MOST_CLASSES = 12  # a column with more holds no classes
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A question about an image and its correct answer: one of the classes, or 'unknown'.
+    """A question about an image with its correct answer: one of the classes, or 'unknown'.
 
     `cluster` is what the image was generated for; images of one cluster are alike. `groups` maps
     other attributes to what people said of them.
@@ -53,7 +53,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Result of a judge's trial: its error rates, and whether repeated questions agree.
+    """Result of a judge's trial: its error rates, and how often it gives the same answer twice.
 
     `asked_twice` questions were asked a second time, in another order and one by one, of which
     `answered_alike` were answered alike; `reasons` count the questions that were not answered.
@@ -72,7 +72,7 @@ def people_questions(
     columns: Mapping[str, str] | None = None,
     sheet: str | None = None,
 ) -> tuple[list[Known], list[str]]:
-    """Return questions about a folder's labelled images, and a note on each unusable row.
+    """Return questions about labelled images in a folder, and notes on rows that cannot be used.
 
     `labels` is a table with a column of files, seen from the folder, and one column an attribute;
     `columns` says which heading holds the files where it is not a known one.
@@ -129,7 +129,7 @@ def people_questions(
 
 
 def _classes(table: Table, file_column: str) -> dict[str, tuple[str, ...]]:
-    """Return the classes of each label column that has two to twelve distinct labels."""
+    """Return each column that holds two to twelve distinct labels, with these labels as classes."""
     classes = {}
     for name in table.columns:
         if name == file_column or heading_key(name) in _NOT_ASKED:
@@ -153,7 +153,10 @@ def _other_groups(truths: Mapping[str, str], attribute: str) -> dict[str, str]:
 
 
 def same_classes(questions: Sequence[Known]) -> list[Known]:
-    """Return the questions of several folders with one set of classes; folders are groups."""
+    """Return the questions with one set of classes for each attribute, and folders as groups.
+
+    Images of one folder only are not grouped by folder.
+    """
     classes: dict[str, set[str]] = defaultdict(set)
     for question in questions:
         classes[question.attribute].update(question.query.classes)
@@ -175,7 +178,7 @@ def same_classes(questions: Sequence[Known]) -> list[Known]:
 
 
 def _label(text: str) -> str:
-    """Return a label in lower case; 'unknown' for a label that is no class, such as 'several'."""
+    """Return a label in lower case; 'unknown' if it names no single class, such as 'several'."""
     label = " ".join(text.split()).casefold()
     return UNKNOWN if not label or label in _NO_ONE_CLASS else label
 
@@ -186,7 +189,7 @@ def try_judge(
     tell: Callable[[int, int], None] = lambda *_: None,
     source: Sequence[str] = (),
 ) -> Trial:
-    """Ask a judge about labelled images, some twice, and compare its answers with the labels."""
+    """Ask a judge about labelled images, up to 40 twice, and compare its answers with labels."""
     queries = [question.query for question in questions]
     starts = [*range(0, len(queries), judge.batch_size), len(queries)]
     answers: list[Answer] = []

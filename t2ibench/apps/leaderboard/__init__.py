@@ -1,1 +1,1 @@
-"""The leaderboard: submissions whose scores anyone can recompute without the images."""
+"""The leaderboard, whose submitted scores anyone can recompute without the images."""

@@ -1,4 +1,4 @@
-"""The content of the leaderboard: verified submissions in order, and the rejected ones."""
+"""The content of the leaderboard: the verified submissions, and the rejected ones with reasons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 @dataclass(slots=True)
 class Board:
-    """The accepted models of the leaderboard, and the submissions that were rejected.
+    """The accepted submissions of the leaderboard, and the rejected ones with the reasons.
 
     Attributes:
         entries: The models.
@@ -37,7 +37,7 @@ class Board:
 def read_board(
     root: Path, judge: Callable[[Path], Verdict], tell: Callable[[str], object] = str
 ) -> Board:
-    """Return the leaderboard of a folder's submissions, each verified; report invalid ones."""
+    """Verify every submission in a folder, and return those accepted and those rejected."""
     board = Board([])
     folders = submissions(root)
 
@@ -78,14 +78,14 @@ def read_board(
 
 
 def _claim(entry: Entry) -> tuple[int, bool, bool, str]:
-    """Return a sort key among entries with similar names: by verification level, then by name."""
+    """Return the key that decides which of several similar names stays: best verified first."""
     name = entry.manifest.name
     level = list(LEVELS).index(entry.verdict.level)
     return level, name != entry.manifest.model, not name.isascii(), entry.id
 
 
 def submissions(root: Path) -> list[Path]:
-    """Return the folders of all submissions, sorted by name."""
+    """Return the folders of all submissions in `root`, sorted by name."""
     if not root.is_dir():
         return []
     return sorted(
@@ -107,7 +107,7 @@ def _admit(folder: Path, verdict: Verdict) -> Entry:
 
 
 def lookalike_problem(name: str, folders: Iterable[Path]) -> str | None:
-    """Return a message if the name can be confused with that of a submission, else None."""
+    """Return a message if a name can be mistaken for that of a submission; else None."""
     names_by_folder: dict[str, str] = {}
     for folder in folders:
         with suppress(T2IBenchError):
@@ -120,7 +120,7 @@ def lookalike_problem(name: str, folders: Iterable[Path]) -> str | None:
 
 
 def folder_problems(root: Path) -> Iterator[str]:
-    """Report invalid folder names and similar model names among submissions."""
+    """Yield a message for each invalid folder name, and each model name too similar to another."""
     folders = submissions(root)
     for number, folder in enumerate(folders):
         if not _FOLDER.fullmatch(folder.name):
@@ -133,7 +133,7 @@ def folder_problems(root: Path) -> Iterator[str]:
 
 
 def _measure(entries: Sequence[Entry]) -> None:
-    """Compute each model's scores by family, and its departures from the tasks' definitions."""
+    """Set each entry's score in each family, and how its tasks depart from their definitions."""
     # A family that few models ran does not rank them.
     extended = {
         name for name, task in build_index()[0].tasks.items() if task.spec.extended
@@ -161,6 +161,6 @@ def _measure(entries: Sequence[Entry]) -> None:
 
 
 def _family_sizes(runs: Iterable[Mapping[str, TaskResult]]) -> Counter[str]:
-    """Return the number of distinct tasks of each family over all models' results."""
+    """Return how many distinct tasks of each family all runs together contain."""
     named = {(task.family, name) for tasks in runs for name, task in tasks.items()}
     return Counter(family for family, _ in named)

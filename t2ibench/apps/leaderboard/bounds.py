@@ -1,4 +1,4 @@
-"""Limits on the content of a submission, checked before any computation."""
+"""Limits of a submission's size and settings, checked before anything is computed from it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _REPEAT_SECONDS = 5.0  # after which a deadline is repeated to code that did not
 
 
 def plain_files(folder: Path) -> dict[str, Path]:
-    """Return the files of a submission by name, without opening any."""
+    """Return each file of a submission but submission.json, by its relative name; opens none."""
     if not folder.is_dir():
         raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path.")
     files: dict[str, Path] = {}
@@ -65,7 +65,7 @@ def plain_files(folder: Path) -> dict[str, Path]:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file of a submission, read in blocks."""
+    """Return the SHA-256 of a file's content, as hexadecimal text."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):
@@ -74,7 +74,7 @@ def sha256_of(path: Path) -> str:
 
 
 def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
-    """Return the content of a submission's JSON file of limited size and nesting depth."""
+    """Return the content of a JSON file; an error if it is too large or nested too deeply."""
     size = path.stat().st_size
     if not path.is_file() or size > largest:
         raise ValueError(
@@ -100,7 +100,7 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object, and raise an error if a key occurs twice."""
+    """Return the pairs of a JSON object as a dict; raise an error if a key occurs twice."""
     members = dict(pairs)
     if len(members) < len(pairs):
         raise ValueError("it has a key twice")
@@ -108,7 +108,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
-    """Return the settings of a submission; raise an error if the leaderboard rejects them."""
+    """Return the settings that all tasks share; raise an error if they are not acceptable."""
     settings_used = list(dict.fromkeys(map(Settings.of, recorded)))
     usual_settings = Settings()
     for settings in settings_used:
@@ -142,7 +142,7 @@ def _number(value: int) -> str:
 
 
 def image_problems(tasks: Sequence[LoadedTask], settings: Settings) -> Iterator[str]:
-    """Report tasks with more images than the leaderboard accepts, before any is planned."""
+    """Yield a message for each task measured with more images than the leaderboard accepts."""
     for task in tasks:
         images = sum(needs(task.spec, settings).images_by_prompt.values())
         if images > _MOST_IMAGES:
@@ -150,7 +150,7 @@ def image_problems(tasks: Sequence[LoadedTask], settings: Settings) -> Iterator[
 
 
 def argument_problems(kind: str, args: Mapping[str, str]) -> Iterator[str]:
-    """Report model arguments that could take unbounded time or memory."""
+    """Yield a message for each argument of a model that could take too much time or memory."""
     for name, text in args.items():
         most = _MOST.get(name.rpartition("_")[2], _MOST_OTHERWISE)
         if name not in _FREE and any(
@@ -161,7 +161,7 @@ def argument_problems(kind: str, args: Mapping[str, str]) -> Iterator[str]:
 
 
 def _numbers(value: Any) -> Iterator[float]:
-    """Return the numbers in an argument at any depth, including numbers written as text."""
+    """Yield the numbers in an argument at any depth, including numbers written as text."""
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _numbers(inner)
@@ -178,12 +178,12 @@ def _numbers(value: Any) -> Iterator[float]:
 
 
 class TimeOver(BaseException):
-    """Raised when a submission exceeds its time limit; handlers of model errors do not catch it."""
+    """Raised when a submission exceeds its time limit; no handler of ordinary errors catches it."""
 
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Raise `TimeOver` in the main thread after the time limit; without effect on Windows."""
+    """Raise `TimeOver` if the enclosed code takes longer than `seconds`; no effect on Windows."""
     if threading.current_thread() is not threading.main_thread() or os.name == "nt":
         yield
         return

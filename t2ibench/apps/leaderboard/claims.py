@@ -1,4 +1,4 @@
-"""Statements in a submission, compared with its evidence or marked as stated only."""
+"""What a submission states, compared with its evidence or marked as stated only."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SENTENCES = frozenset({"direction", "reason", "says"})
 
 
 def settings_of(command: Sequence[str]) -> RunSettings:
-    """Parse a stored command, which must be written exactly as t2ibench writes it."""
+    """Return the settings in a stored command, which must read exactly as t2ibench writes it."""
     words = list(command)
     unlike = T2IBenchError(
         f"its command is not one that t2ibench writes: {_short(' '.join(words))}",
@@ -86,7 +86,7 @@ def settings_of(command: Sequence[str]) -> RunSettings:
 def command_problems(
     command: RunSettings, manifest: Manifest, results: Results, settings: Settings
 ) -> Iterator[str]:
-    """Report contradictions between the command and the rest of the submission."""
+    """Yield a message for each contradiction between the command and the rest of a submission."""
     if command.model != manifest.model or command.model_args != manifest.model_args:
         yield "its command names another model, or other arguments, than submission.json"
     for kind, named, in_manifest in (
@@ -113,7 +113,7 @@ def _kind(name: str) -> str:
 
 
 def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
-    """Report contradictions between submission.json and results.json about the model."""
+    """Yield a message for each contradiction about the model in a submission's two JSON files."""
     model = results.model
     if model.fingerprint != manifest.fingerprint or model.name != manifest.name:
         yield "results.json and submission.json name different models"
@@ -133,7 +133,7 @@ def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
 def model_problems(
     claimed: Mapping[str, Any], loaded: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Report properties of a model that differ between the submission and the loaded model."""
+    """Yield a message for each property of a model that differs between `claimed` and `loaded`."""
     loaded = json.loads(json.dumps(dict(loaded)))
     for key, value in claimed.items():
         if key not in loaded or loaded[key] != value:
@@ -145,7 +145,7 @@ def _short(value: Any) -> str:
 
 
 def seed_problems(plan: Plan, images: ImageStore) -> Iterator[str]:
-    """Report an image with another seed than required; missing images are found by scoring."""
+    """Yield a message for the first image whose seed is not the one that the plan requires."""
     for request in plan.requests:
         attempt = images.get(request.key)
         if attempt and attempt.seed != request.seed:
@@ -154,7 +154,7 @@ def seed_problems(plan: Plan, images: ImageStore) -> Iterator[str]:
 
 
 def differences(results: Results, recomputed: Mapping[str, TaskResult]) -> list[str]:
-    """Return a line for each number in a submission that differs from the recomputed one."""
+    """Return messages about numbers that differ from the recomputed ones: five, then a count."""
     lines = []
     for name, task in results.tasks.items():
         claimed = task.model_dump(mode="json")
@@ -193,7 +193,7 @@ def _mismatches(claimed: Any, computed: Any, where: str) -> Iterator[str]:
 
 
 def _same(claimed: Any, computed: Any, key: str) -> bool:
-    """Return whether a stated value equals the recomputed one, up to rounding of floats."""
+    """Return whether a stated value equals the recomputed one, but for rounding errors."""
     numbers = isinstance(claimed, float | int) and isinstance(computed, float | int)
     if not numbers or float not in {type(claimed), type(computed)}:
         return bool(claimed == computed)

@@ -1,4 +1,4 @@
-"""Machine-readable leaderboard data: leaderboard.csv and data.json."""
+"""Data of the leaderboard for programs: leaderboard.csv and data.json."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from t2ibench.version import __version__
 
 
 def rounded(value: float | None) -> float | None:
-    """Return a number rounded for leaderboard.csv and data.json; None if it is not finite."""
+    """Return a number rounded to four decimals; None if it is unknown or not finite."""
     return None if value is None or not math.isfinite(value) else round(value, 4)
 
 
 def identity(entry: Entry) -> dict[str, Any]:
-    """Return a submission's name, model, arguments, verification level and departures."""
+    """Return what a submission says of its model, its verification level, and unusual settings."""
     manifest = entry.manifest
     rewriter = entry.results.model.rewriter
     # A rewriter makes another model of a generator, whatever name it was submitted by.
@@ -44,7 +44,7 @@ def identity(entry: Entry) -> dict[str, Any]:
 
 
 def ran_as(entry: Entry) -> str:
-    """Return as text the model that a submission ran, with arguments, revision and rewriter."""
+    """Return the model that a submission ran as text, with its arguments, revision and rewriter."""
     about = identity(entry)
     text = about["ran"]
     if about["model_args"]:
@@ -55,7 +55,7 @@ def ran_as(entry: Entry) -> str:
 
 
 def family_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
-    """Return a model's scores in a family of tests that it ran."""
+    """Return a model's scores and ranks in one family of tests as a JSON record."""
     value, low, high, fair = (
         rounded(cell.shown(square))
         for square in (cell.square, cell.low, cell.high, cell.fair_high)
@@ -76,7 +76,7 @@ def family_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
 
 
 def _rank_record(cell: Cell, rank: Rank | None) -> dict[str, Any]:
-    """Return a model's ranks in a family, or the reason why it has none."""
+    """Return a model's best and worst rank in a family, or the reason why it has no rank."""
     if rank is None:
         reason = unranked(cell)
         return {
@@ -105,7 +105,7 @@ def unranked(cell: Cell) -> str:
 
 
 def results_csv(entries: Sequence[Entry]) -> str:
-    """Return all headlines as CSV, with one row for each model and task."""
+    """Return the headlines of all submissions as CSV text, one row for each model and task."""
     records = [
         {**identity(entry), **_headline_record(name, task)}
         for entry in entries
@@ -142,7 +142,7 @@ def _headline_record(name: str, task: TaskResult) -> dict[str, Any]:
 def data(
     models: Sequence[Model], strata: Sequence[Stratum], refused: dict[str, str]
 ) -> dict[str, Any]:
-    """Return the data of the tables and of the page Compare, for programs."""
+    """Return the content of data.json: the tables' data, and that of the page Compare."""
     return {
         "t2ibench": __version__,
         "families": {name: METHODS.get(name).title for name in METHODS.names()},

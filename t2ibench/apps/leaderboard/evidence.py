@@ -1,4 +1,4 @@
-"""Checks of evidence.db, a submission's database, which is untrusted input."""
+"""Checks of a submission's database, evidence.db, which strangers wrote."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def open_evidence(folder: Path) -> Database:
-    """Open the evidence database of a submission as untrusted input."""
+    """Open the evidence database of a submission, as one that strangers wrote."""
     return Database(folder, NAME, trusted=False)
 
 
 def content_problem(folder: Path) -> str | None:
-    """Return the first problem with the content of evidence.db, or None, before it is used.
+    """Return the first problem in evidence.db, which a limited process reads; None if sound.
 
     Another process looks, with bounds on its memory and time: what ends it ends nothing here.
     """
@@ -82,7 +82,7 @@ def content_problem(folder: Path) -> str | None:
 
 
 def bound() -> None:
-    """Limit the memory and processor time of this process, if the operating system can."""
+    """Limit the memory and processor time of this process, where the operating system can."""
     # Windows; lower bounds that are set already
     with suppress(ImportError, ValueError, OSError):
         import resource
@@ -92,7 +92,7 @@ def bound() -> None:
 
 
 def look(folder: Path) -> str | None:
-    """Return the first problem with the tables of evidence.db in this process, or None."""
+    """Return the first problem in evidence.db, read in this process; None if it is sound."""
     database = open_evidence(folder)
     try:
         _check(database)
@@ -165,7 +165,7 @@ def _check_attempts(rows: _Rows, models: set[int], texts: set[int]) -> None:
 
 
 def _rows(database: Database, table: str) -> _Rows:
-    """Return the rows of a table after checks of their types and checksums."""
+    """Return the rows of a table; raise an error if a type or a checksum is wrong."""
     allowed: dict[str, tuple[type, ...]] = {}
     for name, kind, nullable, _ in declared(table):
         written = (bytes,) if kind == "TEXT" and name in _WRITTEN else ()

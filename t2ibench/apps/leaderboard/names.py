@@ -1,4 +1,4 @@
-"""Rules for model names: no name of another model, and none that looks like another."""
+"""Rules for names of models, so that none claims or resembles the name of another model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOOKS = str.maketrans("01i!58", "olllsb")  # characters that look like letters
 
 
 def normalise(name: str) -> str:
-    """Return a model's name in the normal form that the leaderboard requires.
+    """Return a name with single spaces and none at its ends, as the leaderboard requires.
 
     Examples:
         >>> normalise(" sd  1 ")
@@ -24,7 +24,7 @@ def normalise(name: str) -> str:
 
 
 def visible(text: str, longest: int = 300) -> str:
-    r"""Return untrusted text for display, shortened and without hidden or reordering characters.
+    r"""Return untrusted text shortened, with its invisible characters written as escape codes.
 
     Examples:
         >>> print(visible("a\u202egpj\nb"))
@@ -43,7 +43,7 @@ def problems(
     model_args: Mapping[str, str] | None = None,
     revision: str | None = None,
 ) -> Iterator[str]:
-    """Report why the leaderboard rejects a name for a model."""
+    """Yield a message for each reason why the leaderboard rejects a name for a model."""
     problem = None
     if not _FORM.fullmatch(name) or name != normalise(name):
         problem = (
@@ -62,7 +62,7 @@ def problems(
 
 
 def skeleton(text: str) -> str:
-    """Return a name's visual skeleton: names that can be confused have the same one.
+    """Return a simplified spelling of a name, equal for names that look alike.
 
     Examples:
         >>> skeleton("T0y_Fair") == skeleton("toy fair")
@@ -79,7 +79,7 @@ def _compact(text: str) -> str:
 
 
 def _borrowed(name: str, model: str) -> str | None:
-    """Return a clause on the other model that a name belongs to, or None."""
+    """Return a clause that names the other model to which a name belongs; else None."""
     mine = _compact(name)
     plain = model.removeprefix("diffusers:")
     owners = [
@@ -101,6 +101,6 @@ def _borrowed(name: str, model: str) -> str | None:
 
 
 def lookalike(name: str, others: Mapping[str, str]) -> str | None:
-    """Return the entry whose name can be confused with this one, or None."""
+    """Return the key in `others` whose name can be mistaken for `name`; None if there is none."""
     mine = skeleton(name)
     return next((row for row, other in others.items() if skeleton(other) == mine), None)

@@ -1,4 +1,4 @@
-"""Packing of a run as a submission: half-precision embeddings, answers and scores from both."""
+"""Packing of a run as a submission: half-precision embeddings, answers, and scores from these."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def pack(
     name: str | None = None,
     card: Card | None = None,
 ) -> Path:
-    """Pack a run as a submission folder, and return its path.
+    """Pack a run as a submission, and return the path of its folder.
 
     The embeddings are stored in half precision, and the scores are computed from the stored ones,
     so that recomputing them gives the same numbers.
@@ -125,7 +125,7 @@ def pack(
 
 
 def _checked(folder: RunFolder, name: str | None) -> GeneratorRecord:
-    """Return the model record of a run that can be packed; raise an error if it cannot."""
+    """Return the record of a run's model; raise an error if the run cannot be submitted."""
     record = folder.record
     generator = folder.record.generator
     run = folder.path
@@ -163,7 +163,7 @@ def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
 
 
 def _warning_without_paths(warning: LibraryWarning) -> LibraryWarning:
-    """Return a library's warning with file names in place of local paths."""
+    """Return a library's warning with the folders removed from all paths in it."""
     return warning.model_copy(
         update={
             "about": _FOLDERS.sub("", warning.about),
@@ -173,7 +173,7 @@ def _warning_without_paths(warning: LibraryWarning) -> LibraryWarning:
 
 
 def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:
-    """Return the settings of a command without local paths, which do not belong in a submission."""
+    """Return the settings of a run's command without local paths, which are not published."""
     info = record.generator.rewriter if record.generator else None
     asked = str((info.settings if info else {}).get("template", ""))
     args = dict(settings.rewriter_args)
@@ -206,7 +206,7 @@ def _pack_evidence(
     attempts: Sequence[Attempt],
     target: Database,
 ) -> None:
-    """Copy the observations of encoders, their controls and judges into the submission."""
+    """Copy embeddings, image hashes and judges' answers that scores need into the submission."""
     hashes = {attempt.key: attempt.sha256 for attempt in attempts if attempt.sha256}
 
     def pack(
@@ -276,7 +276,7 @@ def _pack_embeddings(
 def _answers(
     answers: AnswerStore, plan: Plan, hashes: Mapping[ImageKey, str]
 ) -> Iterator[StoredAnswer]:
-    """Return the judges' answers that scores are computed from, without their wording."""
+    """Yield a judge's answers that scores are computed from, without its exact words."""
     for prompt, questions in plan.questions.items():
         for (question, classes), count in questions.items():
             for image in first_images(prompt, count):

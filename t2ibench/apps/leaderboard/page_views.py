@@ -1,4 +1,4 @@
-"""View models of the leaderboard's pages: models and tests before rendering as HTML."""
+"""Contents of the leaderboard's pages about models and tests, ready for HTML templates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FEW_FAMILIES = 4  # below which a table is narrow
 
 @dataclass(frozen=True, slots=True)
 class RankView:
-    """A model's overall rank over families, as the page shows it.
+    """A model's overall rank over all families, as text and as positions of a bar.
 
     Attributes:
         text: The rank, or the range of ranks.
@@ -56,7 +56,7 @@ class RankView:
 
 @dataclass(frozen=True, slots=True)
 class ModelView:
-    """A model's name, origin and verification level, as rows and pages show them.
+    """A model's name, origin and verification level, for table rows and its own page.
 
     Attributes:
         id: The submission.
@@ -86,7 +86,7 @@ class ModelView:
 
 
 def model_view(model: Model) -> ModelView:
-    """Return a model's name, origin and verification level for a row or a page."""
+    """Return a model's name, origin and verification level, for table rows and its own page."""
     entry = model.entry
     card = entry.manifest.card
     submitted = visible(card.submitted) if card.submitted else ""
@@ -106,7 +106,7 @@ def model_view(model: Model) -> ModelView:
 
 
 def _ran(entry: Entry) -> str:
-    """Return as text the model that a submission ran, marked as stated unless it was reproduced."""
+    """Return the model that was run as text, marked 'stated' unless its images were reproduced."""
     if "model" in entry.verdict.unconfirmed:
         return "images from the submitter"
     qualifier = "" if "reproduced" in entry.verdict.level else "stated: "
@@ -127,7 +127,7 @@ def _rank(rank: Rank | None) -> RankView | None:
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A family's score and rank in a model's row.
+    """A model's score in one family of tests, as a cell of its table row.
 
     Attributes:
         family: The family's id.
@@ -176,7 +176,7 @@ def _cell(family: str, cell: FamilyCell | None) -> CellView:
 
 @dataclass(frozen=True, slots=True)
 class StackView:
-    """The distribution of answers about a model's images of one prompt, as a bar."""
+    """The classes that a judge saw in a model's images of one prompt, as parts of a bar."""
 
     spoken: str
     parts: tuple[StackPart, ...]
@@ -191,7 +191,7 @@ def _stack(item: Item, row: ShownRow, table: ItemTable) -> StackView:
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """A model's row on the first page: the answers by prompt, and the scores by family.
+    """A model's row on the first page: its answers for each prompt, and its score in each family.
 
     `answers` has None for a prompt that the model did not run.
     """
@@ -203,7 +203,7 @@ class BoardRow:
 
 @dataclass(frozen=True, slots=True)
 class AnswersColumn:
-    """A question whose answers are shown for every model, prompt by prompt."""
+    """A column of the first page for one question: its title, prompts and the classes' colours."""
 
     title: str
     key: tuple[ClassKey, ...]
@@ -212,7 +212,7 @@ class AnswersColumn:
 
 @dataclass(frozen=True, slots=True)
 class FamilyColumn:
-    """A column for a family of tests; `far` names the right end of its axis."""
+    """A column of the first page for a family of tests; `far` labels the right end of its axis."""
 
     family: str
     title: str
@@ -222,7 +222,7 @@ class FamilyColumn:
 
 @dataclass(frozen=True, slots=True)
 class BoardTable:
-    """A table of the first page: the models that were measured in the same way."""
+    """A table of the first page, of the models that were measured in the same way."""
 
     id: str
     title: str
@@ -240,7 +240,7 @@ def board_table(
     titles: Mapping[str, str],
     tasks: Sequence[str],
 ) -> BoardTable:
-    """Return the table of the first page for one stratum of models.
+    """Return the first page's table of the models in one stratum.
 
     Args:
         stratum: What its models have in common.
@@ -270,7 +270,7 @@ def board_table(
 
 
 def _few_answers(models: Sequence[Model], tasks: Sequence[str]) -> list[ItemTable]:
-    """Return the first questions whose answers, on few prompts, fit into a first-page column."""
+    """Return up to two tables of answers about so few prompts that they fit the first page."""
     tables = [
         table
         for name in tasks
@@ -311,7 +311,7 @@ def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
 
 
 def class_key(table: ItemTable) -> tuple[ClassKey, ...]:
-    """Return the colours and names of the classes that a question's answers can have."""
+    """Return the colour and name of each class that a question's answers can have."""
     return tuple(
         ClassKey(f"key{colour % _COLOURS}", people(name, table.noun))
         for name, colour in class_colours(table.classes).items()
@@ -339,7 +339,7 @@ def _board_row(model: Model, stratum: Stratum, tables: Sequence[ItemTable]) -> B
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A model's row in the table of a test: its result and interval.
+    """A model's row in the table of one test's results.
 
     `more` is why it is inconclusive, and `judges` who answered.
     """
@@ -353,7 +353,7 @@ class ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class StratumTable:
-    """The models of one stratum that ran a test, on one axis."""
+    """The table of one test's results for the models that were measured in the same way."""
 
     id: str
     title: str
@@ -364,7 +364,7 @@ class StratumTable:
 def stratum_tables(
     strata: Sequence[Stratum], models: Sequence[Model], task: str
 ) -> list[StratumTable]:
-    """Return tables of a test's results, one for each stratum, the smallest leans first."""
+    """Return tables of a test's results, one for each stratum; the smallest leans come first."""
     having = by_closeness(models, task)
     tables = []
     for stratum in strata:
@@ -381,7 +381,7 @@ def stratum_tables(
 
 
 def by_closeness(models: Sequence[Model], task: str) -> list[Model]:
-    """Return the models that ran a test, with the smallest leans first."""
+    """Return the models that ran a test, the one with the smallest lean first."""
     return sorted(
         (model for model in models if task in model.tasks),
         key=lambda model: _closeness(model, task),
@@ -389,7 +389,7 @@ def by_closeness(models: Sequence[Model], task: str) -> list[Model]:
 
 
 def _closeness(model: Model, task: str) -> tuple[bool, float, str]:
-    """Return the sort key of a model in a test's table; models without a number come last."""
+    """Return the key that sorts a test's models by lean; models without a number come last."""
     result = model.tasks[task].result
     square = result.headline.square
     has_none = square is None or bool(result.inconclusive)
@@ -409,7 +409,7 @@ def _model_row(model: Model, task: TaskView) -> ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class ItemCell:
-    """A model's result for an item: answers or a mark; neither if the model did not run it.
+    """A model's result for one item of a test, as answers or as a value; empty if not run.
 
     Attributes:
         model: The model's name.
@@ -434,7 +434,7 @@ class ItemCell:
 
 @dataclass(frozen=True, slots=True)
 class ItemTableView:
-    """A table of a test's items, with a column for each model's results.
+    """A table of a test's items, such as occupations, with a column for each model.
 
     Attributes:
         title: What the table shows.
@@ -464,7 +464,7 @@ class ItemTableView:
 
 
 def item_table_views(models: Sequence[Model], task: str) -> list[ItemTableView]:
-    """Return the items of a test as tables for its page."""
+    """Return tables of a test's items, such as occupations, for the test's page."""
     tables = item_tables(models, task)
     return [_item_table(table, is_only=len(tables) == 1) for table in tables]
 

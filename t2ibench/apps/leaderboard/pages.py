@@ -1,4 +1,4 @@
-"""Renderer of the leaderboard's HTML pages."""
+"""The leaderboard's HTML pages, rendered from templates."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NOT_CHECKED = (
 
 @dataclass(frozen=True, slots=True)
 class TaskListing:
-    """A test in the list of all tests, with the number of models and of clear results."""
+    """A test in the list of all tests, with how many models ran it and how many leans are clear."""
 
     id: str
     name: str
@@ -52,7 +52,7 @@ class TaskListing:
 
 @dataclass(frozen=True, slots=True)
 class FamilyStanding:
-    """A family on a model's page: its rank, or the reason why it has none."""
+    """A family on a model's page, with the model's rank in it or why it has none."""
 
     family: str
     title: str
@@ -61,7 +61,7 @@ class FamilyStanding:
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """Return the template environment, which escapes everything that is not `Markup`."""
+    """Return the Jinja environment of the pages, which escapes all text that is not `Markup`."""
     of_board = jinja2.PackageLoader("t2ibench.apps.leaderboard", "templates")
     of_reports = jinja2.PackageLoader("t2ibench.reports.html", "templates")
     loader = jinja2.ChoiceLoader([of_board, of_reports])
@@ -69,7 +69,7 @@ def environment() -> jinja2.Environment:
 
 
 class Pages:
-    """Renders the pages of one site."""
+    """The HTML pages of the leaderboard's site, rendered from templates."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Pages:
         self._tasks = sorted({name for model in models for name in model.tasks})
 
     def all(self) -> Iterator[tuple[str, str]]:
-        """Return the file name and HTML of every page."""
+        """Yield the file name and HTML of every page."""
         yield "index.html", self._index()
         yield "tasks.html", self._tests()
         yield "compare.html", self._render("compare.html", here="compare.html")
@@ -99,7 +99,7 @@ class Pages:
     def _render(
         self, template: str, *, root: str = "", here: str = "", **values: Any
     ) -> str:
-        """Render a page; `root` is the path to the site's folder, `here` the navigation entry."""
+        """Return a page's HTML; `root` is the path to the site's folder, `here` the menu entry."""
         return (
             environment()
             .get_template(template)
@@ -149,7 +149,7 @@ class Pages:
         )
 
     def _cards(self, model: Model) -> list[tuple[TaskRowView, Markup]]:
-        """Return each test of a model as a table row and as a card."""
+        """Return a table row and a card as HTML for each test of a model."""
         cards = []
         for task in model.tasks.values():
             card = card_view(
@@ -217,7 +217,7 @@ class Pages:
         )
 
     def _words(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Return every item of every test, with links to the rows that show it."""
+        """Return every item of all tests, each with links to the table rows that show it."""
         places: dict[str, dict[str, tuple[str, str]]] = {}
         for name in self._tasks:
             for number, table in enumerate(item_tables(self._models, name)):

@@ -1,4 +1,4 @@
-"""Intervals of ranks, from joint draws in which images common to tests vary together."""
+"""Intervals of models' ranks, drawn so that images common to several tests vary together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BLOCK = 16  # units whose noise is drawn together
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Simulated deviations of a task's squared magnitude, as other images would cause them.
+    """Simulated changes of a task's squared magnitude, as they would be with other images.
 
     `deviations` from its expectation have the shape (DRAWS,), with the `df` behind their spread.
     """
@@ -31,13 +31,13 @@ class Draws:
 
     @property
     def variance(self) -> float:
-        """Return the variance of the task's squared magnitude."""
+        """Variance of the task's squared magnitude."""
         return float(np.mean(self.deviations**2))
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One model's squared magnitudes on a family's conclusive tasks, with simulated values."""
+    """One model's squared magnitude on each conclusive task of a family, with simulated changes."""
 
     squares: Mapping[str, float]
     draws: Mapping[str, Draws]
@@ -56,7 +56,7 @@ class Rank:
 
 
 def draws_of(task: PairedTask) -> Draws | None:
-    """Return simulated squares of a task's headline; None if its variance is not known.
+    """Return simulated changes of a task's squared headline; None if its variance is unknown.
 
     A lean l with the influences u and normal noise ξ moves by e = Σ u ξ, so its unbiased square
     l² − V moves by 2 f l e + e² − V. The factor f, with f² Σ l² = max(0, Σ (l² − V)), takes from
@@ -86,7 +86,7 @@ def draws_of(task: PairedTask) -> Draws | None:
 
 
 def _noise_of(influence: Influence) -> Float64Array:
-    """Return simulated errors of a lean, shape (DRAWS,).
+    """Return random errors of a lean, as other images would cause them, shape (DRAWS,).
 
     Each is Σ u ξ, over the influences u of its units with random multipliers ξ.
     """
@@ -109,7 +109,7 @@ def _noise_of(influence: Influence) -> Float64Array:
 
 
 def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
-    """95 % intervals of ranks by squared magnitude, simultaneous over all pairs of models.
+    """Return 95 % intervals of models' ranks by squared magnitude, valid for all pairs together.
 
     A model's best rank counts the models that clearly lean less, its worst rank those that clearly
     lean more. Two models are compared over the tasks that are conclusive for both. Each direction
@@ -161,7 +161,11 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
 def _differences(
     models: Sequence[Measured],
 ) -> Callable[[int, int], tuple[float, Float64Array] | None]:
-    """Return the difference of two models, and its draws, over tasks conclusive for both."""
+    """Return a function that gives the difference of two models' mean squares, and its draws.
+
+    It takes the indices of both models, compares them on tasks conclusive for both, and returns
+    None if there are none.
+    """
 
     @cache
     def mean(index: int, tasks: tuple[str, ...]) -> tuple[float, Float64Array]:
@@ -184,7 +188,7 @@ def _differences(
 
 
 def span(low: float, high: float) -> str:
-    """Return a range of ranks as text.
+    """Return a range of ranks as text; a single number if both ends are equal.
 
     Examples:
         >>> span(1, 1), span(1.5, 3)

@@ -1,4 +1,4 @@
-"""Recomputation of a submission's embeddings and judges' answers from regenerated images."""
+"""Comparison of a submission's embeddings and answers with those of regenerated images."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _parts(
     stores: Mapping[str, _Evidence],
     verdict: Verdict,
 ) -> Iterator[tuple[_Part, _Evidence]]:
-    """Yield the encoders or judges that load here, each with the submission's evidence."""
+    """Yield each encoder or judge that can be loaded here, with the submission's evidence of it."""
     here: dict[str, _Part] = {}
     reasons: list[str] = []
     for spec in specs:
@@ -71,7 +71,7 @@ def _parts(
 def check_embeddings(
     claims: Claims, images: Sequence[RegeneratedImage], verdict: Verdict
 ) -> None:
-    """Recompute embeddings of texts and regenerated images with every encoder and its control."""
+    """Recompute embeddings of texts and regenerated images, and note on `verdict` what differs."""
 
     def make(spec: str) -> Encoder:
         check_paths(spec)
@@ -105,7 +105,7 @@ def check_embeddings(
 
 
 def _control(encoder: Encoder, claims: Claims, verdict: Verdict) -> Encoder | None:
-    """Return the randomly initialised control of an encoder, if the submission has one."""
+    """Return the encoder with random weights that is the submission's control; None without one."""
     name = encoder.name
     able = isinstance(encoder, HasUntrained)
     claimed = claims.manifest.controls.get(name)
@@ -163,7 +163,7 @@ def _unlike_images(
 def _rows_of(
     encoder: Encoder, images: Sequence[RegeneratedImage]
 ) -> Iterator[tuple[RegeneratedImage, Float32Array | T2IBenchError]]:
-    """Return the embedding of each image, or the error that prevented it for this image alone."""
+    """Yield each image with its embedding, or with the error that prevented it."""
     prepared: list[tuple[RegeneratedImage, Any]] = []
     for image in images:
         try:
@@ -187,7 +187,7 @@ def _rows_of(
 
 
 def _alike(first: Float32Array, other: Float32Array, least: float) -> bool:
-    """Return whether the cosine of two embeddings is high enough; all-NaN rows agree."""
+    """Return whether the cosine of two embeddings is at least `least`; all-NaN rows agree."""
     left = first.astype(np.float64)
     right = other.astype(np.float64)
     if left.shape != right.shape:
@@ -201,7 +201,7 @@ def _alike(first: Float32Array, other: Float32Array, least: float) -> bool:
 def check_answers(
     claims: Claims, images: Sequence[RegeneratedImage], verdict: Verdict
 ) -> None:
-    """Ask every judge again about the regenerated images, and compare the answers."""
+    """Ask every judge again about the regenerated images, and note on `verdict` what differs."""
     questions: list[ImageQuestions] = []
     for image in images:
         asked = claims.plan.questions_about(image.attempt.key)
@@ -236,7 +236,7 @@ def _compare_answers(
     store: AnswerStore,
     verdict: Verdict,
 ) -> None:
-    """Ask one judge again until it fails, and compare its answers with the stored ones."""
+    """Ask one judge again about images, and note on `verdict` the answers that differ."""
     reports = list(answered(questions, judge))
     answers = {
         (answer.image, answer.question, answer.classes): answer.answer
@@ -274,6 +274,6 @@ def _compare_answers(
 
 
 def _stop(reports: Sequence[AskReport]) -> str:
-    """Return why a judge was stopped, in brackets; "" if it was not."""
+    """Return why a judge stopped answering, in brackets; "" if it did not."""
     stops = [report.stopped for report in reports if report.stopped]
     return f" ({stops[0]})" if stops else ""

@@ -1,4 +1,4 @@
-"""Regeneration of some images of a submission, selected by the verifier.
+"""Second generation of a submission's images, of a random sample, to verify them.
 
 Nothing that a submission names is contacted: a judge on a server is not asked, and what names code
 is not imported. What cannot be made here lowers the verdict; what comes out otherwise refuses it.
@@ -57,14 +57,14 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class RegeneratedImage:
-    """A regenerated image, and the record of the original in the submission."""
+    """A regenerated image, with the submission's record of the original."""
 
     attempt: Attempt
     image: StoredImage
 
     @property
     def same_file(self) -> bool:
-        """Return whether the regenerated file has exactly the bytes of the submission's file."""
+        """Whether the regenerated file has exactly the bytes of the submission's file."""
         return self.image.sha256 == self.attempt.sha256
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class RegeneratedImage:
 
 @dataclass(slots=True)
 class Verdict:
-    """The outcome of verifying a submission.
+    """The outcome of verifying a submission: its level, the problems found, and what was compared.
 
     Attributes:
         level: One of `LEVELS`, or 'refused'.
@@ -105,28 +105,28 @@ class Verdict:
     paired: dict[str, PairedTask] = field(default_factory=dict)
 
     def differ(self, lines: Sequence[str], what: str) -> None:
-        """Add problems of one kind to the verdict: the first few in full, others as a count."""
+        """Add problems of one kind to the verdict: the first five in full, then how many more."""
         self.problems += lines[:_SHOWN]
         more = len(lines) - _SHOWN
         self.problems += [f"and {more} more {what}"] if more > 0 else []
 
     @contextmanager
     def tolerant(self, what: str) -> Iterator[None]:
-        """Context in which an error marks a part as not checkable here, not as a problem."""
+        """Context in which an error is noted as a part that could not be checked here."""
         try:
             yield
         except T2IBenchError as error:
             self.not_regenerated.append(f"{what}: {error}")
 
     def count(self, part: str, number: int) -> None:
-        """Add a number of checked items to a part of the verdict."""
+        """Add `number` to how many items of one kind of evidence were found to be the same."""
         if number:
             self.parts[part] = self.parts.get(part, 0) + number
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The parsed content of a submission: its command as settings, its plan and its evidence."""
+    """The content of a submission as objects: its settings, its plan and its evidence."""
 
     manifest: Manifest
     results: Results
@@ -137,7 +137,7 @@ class Claims:
 
 
 def check_paths(*names: str) -> None:
-    """Reject model names that are paths, as a submission must not read local files."""
+    """Raise an error if a model's name is a path, so that a submission reads no local files."""
     for name in names:
         parts = name.split(":")
         tails = (":".join(parts[number:]) for number in range(len(parts)))
@@ -146,7 +146,7 @@ def check_paths(*names: str) -> None:
 
 
 def on_server(registry: Registry[Any], spec: str) -> bool:
-    """Return whether an adapter calls a server, which a submission must not do."""
+    """Return whether the named adapter calls a server, which verification must not do."""
     resolved = find_registered(registry, spec)
     return resolved is not None and issubclass(resolved.adapter.Args, ServerArguments)
 
@@ -157,7 +157,7 @@ def sample_for_audit(
     count: int,
     rng: random.Random,
 ) -> list[Attempt]:
-    """Sample images so that every task, and each of its groups of prompts, is represented.
+    """Return up to `count` random images that represent every task and its groups of prompts.
 
     A group is the prompts of a task that take one setting for their number of images, such as the
     guided ones, whatever numbers the submitter chose: few images may decide a task. Prompts that
@@ -196,7 +196,7 @@ def sample_for_audit(
 def regenerate(
     claims: Claims, count: int, seed: int, verdict: Verdict
 ) -> list[RegeneratedImage]:
-    """Regenerate images with the model that a submission names, and compare them."""
+    """Generate a random sample of images again, compare outcomes, and return the new images."""
     generator = _generator(claims, verdict)
     if generator is None or verdict.problems:
         return []
@@ -217,7 +217,7 @@ def regenerate(
 
 
 def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
-    """Return the model that the submission names, or None if it cannot be loaded here."""
+    """Return the model that the submission names; None, with a note, if it cannot be used here."""
     manifest = claims.manifest
     results = claims.results
     if on_server(GENERATORS, manifest.model):
@@ -271,7 +271,7 @@ def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
 def _generate(
     generator: Generator, chosen: Sequence[Attempt], verdict: Verdict
 ) -> list[RegeneratedImage]:
-    """Generate images again; an outcome that differs from the submission's is a problem."""
+    """Generate images again and return them; outcomes that differ are noted on `verdict`."""
     images: list[RegeneratedImage] = []
     unlike: list[str] = []
     failed: list[str] = []

@@ -1,4 +1,4 @@
-"""Writer of the static site: HTML that works without scripts and from disk, and its data."""
+"""Writer of the leaderboard's static site: HTML pages that need no server, and their data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAIRED_MODELS = 40
 
 
 def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]:
-    """Write the pages and data of the site, and return its data."""
+    """Write the leaderboard's pages and data into a folder, and return the data."""
     measured = strata(board.entries)
     shown = models(measured)
     data = downloads.data(shown, measured, board.refused)
@@ -49,14 +49,14 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
 
 
 def _remove_pages(output: Path) -> None:
-    """Remove the old pages of models, some of which may have been rejected since."""
+    """Delete the pages that an earlier build wrote, since their models may be rejected now."""
     for pattern in ("pairs/*.js", "thumbs/*/*.jpg", "model/*", "task/*.html"):
         for page in output.glob(pattern):
             page.unlink()
 
 
 def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
-    """Write a script for each model with its differences from the models after it."""
+    """Write for each model a script with its differences from every model that follows it."""
     for number, first in enumerate(entries):
         rows = {
             second.id: _differences(first, second) for second in entries[number + 1 :]
@@ -69,7 +69,7 @@ def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
 
 
 def _differences(first: Entry, second: Entry) -> list[dict[str, Any]]:
-    """Return the differences between the headlines of two models, test by test."""
+    """Return a record of the difference between two models' headlines, for each test."""
     differences = compare(
         first.results,
         second.results,
@@ -85,7 +85,7 @@ def _differences(first: Entry, second: Entry) -> list[dict[str, Any]]:
 
 
 def _record(difference: Difference, names: dict[str, str]) -> dict[str, Any]:
-    """Return two models' difference in a test as a record, with their names in its notes."""
+    """Return two models' difference in a test as a record, with the models' names in its notes."""
     notes = "; ".join(difference.notes)
     for run, model in names.items():
         notes = notes.replace(run, model)
@@ -100,7 +100,7 @@ def _record(difference: Difference, names: dict[str, str]) -> dict[str, Any]:
 
 
 def _safe(text: str) -> str:
-    """Return JSON as a script, because pages opened from disk cannot fetch data."""
+    """Return JSON text that can stand inside a script of an HTML page."""
     return (
         text.replace("<", "\\u003c")
         .replace("\u2028", "\\u2028")

@@ -1,4 +1,4 @@
-"""The format of a submission: results, and the evidence from which scores are recomputed."""
+"""The format of a submission: its results, and the evidence that they are recomputed from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Name = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 def _day(text: str) -> str:
-    """Return a date such as 2026-05-01, 2026-05 or 2026 after checking its form."""
+    """Return a date such as 2026-05-01, 2026-05 or 2026; raise an error if it has no such form."""
     if not _DATE.fullmatch(text):
         raise ValueError("expected a date such as 2026-05-01, 2026-05 or 2026")
     date.fromisoformat((text + "-01-01")[:10])
@@ -35,7 +35,7 @@ def _day(text: str) -> str:
 
 
 def _web(text: str) -> str:
-    """Return a web address after checking that a page may link to it."""
+    """Return a web address; raise an error if a page must not link to it."""
     parts = urlsplit(text)
     plain = text.isascii() and text.isprintable() and not set(" <>\"'`\\") & set(text)
     if (
@@ -52,7 +52,7 @@ def _web(text: str) -> str:
 
 
 class Card(BaseModel):
-    """Statements of the submitter about the model, shown as stated."""
+    """What the submitter says of the model; the leaderboard shows it as stated."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -67,7 +67,7 @@ class Card(BaseModel):
     url: Annotated[str, Field(max_length=300), AfterValidator(_web)] | None = None
 
     def facts(self) -> list[tuple[str, str, str | None]]:
-        """Return heading, text and link of each statement, as its page shows it."""
+        """Return heading, text and link of each of the submitter's statements on the model."""
         statements = self.model_dump(exclude={"url"}).items()
         facts = [
             (name.capitalize(), text or "not stated", None) for name, text in statements
@@ -76,14 +76,14 @@ class Card(BaseModel):
 
 
 def _named_by_hash(control: ControlRecord) -> ControlRecord:
-    """Return an untrained control after checking its name's length and its SHA-256."""
+    """Return an untrained control's record; raise an error for an invalid name or SHA-256."""
     if len(control.name) > 300 or not _SHA256.fullmatch(control.fingerprint):
         raise ValueError("expected a name and a SHA-256")
     return control
 
 
 def without_path(given: str) -> str:
-    """Return a model, judge or rewriter with local paths reduced to file names.
+    """Return the spec of a model, judge or rewriter with a file's name in place of its path.
 
     Examples:
         >>> without_path("folder:/home/anna/images"), without_path("hf:org/name")
@@ -94,7 +94,7 @@ def without_path(given: str) -> str:
 
 
 class Manifest(BaseModel):
-    """Content of submission.json: the model, fingerprints by name, and the SHA-256 of each file.
+    """Content of submission.json: the model, and the fingerprints of models and files.
 
     `controls` are the encoders of random weights, by the encoder that they are compared with.
     """
@@ -120,7 +120,7 @@ class Manifest(BaseModel):
     evidence: None = Field(default=None, exclude=True)  # of earlier versions
 
     def encoder_records(self) -> dict[str, EncoderRecord]:
-        """Return the encoder records in the form in which a run stores them."""
+        """Return the record of each encoder, by its name, as a run stores it."""
         return {
             name: EncoderRecord(
                 fingerprint=fingerprint, embeds_images=embeds_images(name)
@@ -130,7 +130,7 @@ class Manifest(BaseModel):
 
 
 def read_manifest(target: Path) -> Manifest:
-    """Return the content of a submission's submission.json after checking it."""
+    """Return the content of submission.json; raise an error if it is missing or invalid."""
     file = target / "submission.json"
     if not target.is_dir():
         raise T2IBenchError(f"No such folder: '{target}'.", "Check the path.")

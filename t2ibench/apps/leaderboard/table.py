@@ -1,4 +1,4 @@
-"""Numbers of the leaderboard: family scores, ranks, and strata of comparable models."""
+"""Scores and ranks of the leaderboard's models, in families of tests and comparable groups."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TOYS = ("toy", "toy-fair", "toyland")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The mean of a family's squared magnitudes, over its conclusive tasks.
+    """A model's mean squared magnitude over the conclusive tasks of one family.
 
     `square` is unbiased, so negative about half of the time without bias, with its 95 % interval;
     None where no task is conclusive. `fair_high` is what a fair model exceeds with probability
@@ -63,21 +63,21 @@ class Cell:
     tasks: frozenset[str] = frozenset()
 
     def shown(self, square: float | None) -> float | None:
-        """Return a squared magnitude as displayed: its root where the family shows roots."""
+        """Return a squared magnitude as pages show it: its root in a family that shows roots."""
         if square is None or not self.rooted:
             return square
         return math.sqrt(max(0.0, square))
 
     @property
     def ranked(self) -> bool:
-        """Return whether a model has a rank: all tasks were measured, and one is conclusive."""
+        """Whether the model can be ranked: all tasks were measured, and one is conclusive."""
         complete = self.conclusive + self.inconclusive == self.of
         return complete and self.measured is not None and not self.text
 
 
 @dataclass(slots=True)
 class Entry:
-    """A submission on the leaderboard: folder name, content and verdict.
+    """A submission on the leaderboard, with its verdict, its score in each family, and ranks.
 
     `departures` are what was not measured as the tasks ask, a clause each. `ranks` are by family,
     `overall` is the rank over families, and `why` tells why there is none.
@@ -95,13 +95,13 @@ class Entry:
 
     @property
     def toy(self) -> bool:
-        """Return whether the model is one of the bundled toy models."""
+        """Whether the model is one of the bundled toy models."""
         return self.manifest.model in TOYS
 
 
 @functools.cache
 def asked_images() -> dict[str, int]:
-    """Return the number of images for each prompt that each shipped task requests."""
+    """Return how many images of each prompt every shipped task asks for, by the task's id."""
     asked = {
         name: getattr(task.spec, "images_per_prompt", None)
         for name, task in build_index()[0].tasks.items()
@@ -110,7 +110,7 @@ def asked_images() -> dict[str, int]:
 
 
 def unlike(name: str, task: TaskResult) -> list[str]:
-    """Report in which settings a task deviates from its definition, one clause each."""
+    """Return a clause for each setting in which a result departs from what its task asks."""
     settings = Settings.of(task.settings)
     asked = asked_images().get(name, 0)
     usual = Settings()
@@ -132,7 +132,7 @@ def unlike(name: str, task: TaskResult) -> list[str]:
 
 
 def departures(tasks: Mapping[str, TaskResult]) -> list[str]:
-    """Report in which settings a submission deviates from the definitions of its tasks."""
+    """Return a clause for each departure from what tasks ask, with the number of tasks."""
     departures_counted = Counter(
         text for name, task in tasks.items() for text in unlike(name, task)
     )
@@ -147,7 +147,7 @@ def families(
     sizes: Mapping[str, int],
     paired: Mapping[str, PairedTask],
 ) -> dict[str, Cell]:
-    """Return the mean squared magnitude of each family, over its conclusive tasks.
+    """Return a model's score in each family, the mean squared magnitude of conclusive tasks.
 
     A family that was not run has no cell: missing is never 0.
     """
@@ -163,7 +163,7 @@ def families(
 def _cell(
     tasks: Mapping[str, TaskResult], size: int, paired: Mapping[str, PairedTask]
 ) -> Cell:
-    """Return a family's mean squared magnitude; None where no task is conclusive."""
+    """Return a family's score, with its interval; its square is None if no task is conclusive."""
     heads: dict[str, Headline] = {}
     inconclusive = 0
     for name, task in tasks.items():
@@ -198,7 +198,7 @@ def _cell(
 def _measured_family(
     squares: Mapping[str, float], paired: Mapping[str, PairedTask]
 ) -> Measured | None:
-    """Return a family's tasks with simulated values; None if the variance of any is not known."""
+    """Return a family's squared headlines with simulated changes; None if a variance is unknown."""
     draws: dict[str, Draws] = {}
     for name in squares:
         draws_of_task = draws_of(paired[name]) if name in paired else None
@@ -209,7 +209,7 @@ def _measured_family(
 
 
 def _interval(mean: float, draws: Sequence[Draws]) -> tuple[float, float]:
-    """Return Student's t interval of the mean over tasks, which may share images."""
+    """Return Student's t interval of a mean over tasks, which may share images."""
     moved = np.mean([draws_of_task.deviations for draws_of_task in draws], axis=0)
     variances = [draws_of_task.variance for draws_of_task in draws]
     degrees = [draws_of_task.df for draws_of_task in draws]
@@ -218,7 +218,7 @@ def _interval(mean: float, draws: Sequence[Draws]) -> tuple[float, float]:
 
 
 def _fair(heads: Sequence[Headline]) -> float | None:
-    """Return the mean square over tasks that a fair model exceeds with probability .05.
+    """Return the mean square that a fair model exceeds with probability 0.05, None if unknown.
 
     Bands of independent tasks add in quadrature. None if the band of any task is not known.
     """
@@ -235,7 +235,10 @@ def _fair(heads: Sequence[Headline]) -> float | None:
 
 
 def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
-    """Return ranks by squared magnitude (1 is smallest) for models that ran the same tasks."""
+    """Return each model's rank (1 is the smallest square) among models that ran the same tasks.
+
+    None stands for a model that is not ranked.
+    """
     ranks_of_cells: list[Rank | None] = [None] * len(cells)
     groups: dict[frozenset[str], list[int]] = {}
     for index, cell in enumerate(cells):
@@ -253,13 +256,13 @@ def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
 
 
 def family_ranks(entries: Sequence[Entry], family: str) -> list[Rank | None]:
-    """Return the rank of each submission in a family; None for one that is not ranked."""
+    """Return each submission's rank in a family; None for one that is not ranked."""
     return ranks([entry.families.get(family) for entry in entries])
 
 
 @dataclass(slots=True)
 class Stratum:
-    """Models that were measured in the same way, the best ranked first.
+    """Models that were measured in the same way and so can be ranked, the best first.
 
     `encoders` and `judges` are fingerprints by name, `tasks` the hash of what was scored and what
     was not done as it asks, and `families` those that any model ran but for tests of texts.
@@ -274,7 +277,7 @@ class Stratum:
     families: list[str] = field(default_factory=list)
 
     def takes(self, other: Stratum) -> bool:
-        """Return whether another stratum agrees with this one in encoders, judges and tasks.
+        """Return whether two groups of models used the same encoders, judges and task versions.
 
         What only one of them has is not compared.
         """
@@ -289,7 +292,7 @@ class Stratum:
 
     @property
     def title(self) -> str:
-        """Return the title of the table of this stratum's models."""
+        """Title of the table that shows this stratum's models."""
         readers = self.readers
         if all(entry.toy for entry in self.entries):
             return f"Bundled models, planted bias · encoder {_listed(self.encoders)}"
@@ -306,7 +309,7 @@ class Stratum:
 
     @property
     def readers(self) -> str:
-        """Return the names of the encoders and judges that read the images."""
+        """Names of the encoders and judges that read the images, or of the people who answered."""
         if by_people(self.judges, self.encoders):
             return f"answered by {_listed(self.judges).removeprefix(ANSWERS_BY)}"
         return f"encoder {_listed(self.encoders)} · judge {_listed(self.judges)}"
@@ -321,7 +324,7 @@ def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
 
 
 def _measured(entry: Entry) -> Stratum:
-    """Return a stratum of one model: its encoders, judges and tasks except those on texts alone."""
+    """Return how a model was measured: its encoders, judges and tasks, except tasks on texts."""
     stratum = Stratum("", {}, {}, {}, "; ".join(entry.departures) or AS_ASKED)
     for name, task in entry.results.tasks.items():
         if not text_only(task):
@@ -332,7 +335,7 @@ def _measured(entry: Entry) -> Stratum:
 
 
 def strata(entries: Sequence[Entry]) -> list[Stratum]:
-    """Group models that were measured in the same way, and rank them within each group."""
+    """Return the models in groups that were measured in the same way, ranked within each group."""
     strata_so_far: list[Stratum] = []
     measurements = [(entry, _measured(entry)) for entry in entries]
     # The entries that were measured in most ways define the strata; the others join them.
@@ -366,7 +369,7 @@ def strata(entries: Sequence[Entry]) -> list[Stratum]:
 
 
 def _rank(stratum: Stratum) -> None:
-    """Rank the models of a stratum in each family and over all of them, and sort them."""
+    """Rank the models of a stratum in each family and overall, and sort them by rank."""
     entries = stratum.entries
     stratum.families = [
         name
@@ -391,12 +394,12 @@ def _rank(stratum: Stratum) -> None:
 
 
 def _shows(entry: Entry, family: str) -> bool:
-    """Return whether an entry has scores of images in a family."""
+    """Return whether an entry has scores in a family that are about images, not texts alone."""
     return family in entry.families and not entry.families[family].text
 
 
 def _why_unranked(entry: Entry, compared: Sequence[str]) -> str:
-    """Return why a model has no rank over all families; "" if it has one."""
+    """Return why a model has no overall rank; "" if it has one."""
     if not compared:
         return "no other model was measured alike"
     without_rank = [name for name in compared if name not in entry.ranks]
@@ -408,7 +411,7 @@ def _why_unranked(entry: Entry, compared: Sequence[str]) -> str:
 
 
 def _overall_rank(entry: Entry, compared: Sequence[str], among: int) -> Rank:
-    """Return the medians of a model's best and worst ranks over the compared families."""
+    """Return a model's overall rank: the medians of its best and worst ranks in families."""
     ranks_of_families = [entry.ranks[name] for name in compared]
     best = statistics.median(rank.best for rank in ranks_of_families)
     worst = statistics.median(rank.worst for rank in ranks_of_families)
@@ -416,7 +419,7 @@ def _overall_rank(entry: Entry, compared: Sequence[str], among: int) -> Rank:
 
 
 def _order(entry: Entry) -> tuple[object, ...]:
-    """Return the sort key of a model: by rank, with unranked models last."""
+    """Return the key that sorts models by rank; unranked models come last."""
     rank = entry.overall
     middles = [
         (rank_interval.best + rank_interval.worst) / 2

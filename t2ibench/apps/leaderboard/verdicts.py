@@ -1,4 +1,4 @@
-"""Verification of submissions by the builder of the site, with cached verdicts."""
+"""Verification of all submissions for the site, with a cache of what was regenerated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CACHED = {
 
 
 class Verifier:
-    """Verifies submissions, and caches what was regenerated until anything changes.
+    """Verifies submissions, and caches verdicts until a file, a task or t2ibench changes.
 
     `roots` are folders of submissions, `draw` is how many images of each to generate again. Scores
     are always recomputed; what making evidence again gave is kept in `home`, which has to lie where
@@ -61,7 +61,7 @@ class Verifier:
                 )
 
     def __call__(self, folder: Path) -> Verdict:
-        """Return the verdict on a submission; an earlier regeneration of its images is reused."""
+        """Return the verdict on a submission, with recomputed scores and a cached regeneration."""
         stored = _read(self._file(folder))
         if stored.get("drawn", -1) < self._draw:
             return self.check(folder)
@@ -72,7 +72,7 @@ class Verifier:
         return verdict
 
     def check(self, folder: Path, seed: int | None = None) -> Verdict:
-        """Verify a submission and cache the verdict; a rejection clears the cache."""
+        """Verify a submission and cache the verdict; a rejection deletes what was cached."""
         verdict = verify(folder, self._draw, seed, self._minutes)
         if file := self._file(folder):
             drawn = self._draw if verdict.level == "reproduced" else 0
@@ -87,13 +87,13 @@ class Verifier:
         return verdict
 
     def _file(self, folder: Path) -> Path | None:
-        """Return the file of a cached verdict; None if caching is off or inputs are unreadable."""
+        """Return the path of a submission's cached verdict; None if it cannot be cached."""
         key = key_of(folder) if self._home else None
         return self._home / f"{key}.json" if self._home and key else None
 
 
 def _read(file: Path | None) -> dict[str, Any]:
-    """Return a cached verdict as a dictionary, which is empty if it is damaged or missing."""
+    """Return the content of a cached verdict; empty if it is damaged or missing."""
     with suppress(OSError, ValueError, RecursionError):
         stored = json.loads(file.read_text(encoding="utf-8")) if file else {}
         if isinstance(stored, dict) and {"drawn", *_CACHED} <= stored.keys():
@@ -102,7 +102,7 @@ def _read(file: Path | None) -> dict[str, Any]:
 
 
 def key_of(folder: Path) -> str | None:
-    """Return a hash of all inputs of a verdict: files, tasks and the version of t2ibench."""
+    """Return a hash of all that a verdict depends on; None if the files cannot be read."""
     with suppress(T2IBenchError, OSError):
         files = plain_files(folder) | {"submission.json": folder / "submission.json"}
         hashes = {name: sha256_of(path) for name, path in files.items()}

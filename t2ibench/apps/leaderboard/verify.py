@@ -1,4 +1,4 @@
-"""Verification of a submission: every score is recomputed from its evidence."""
+"""Verification of a submission, whose every score is recomputed from its evidence."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def verify(
     seed: int | None = None,
     minutes: float = MINUTES,
 ) -> Verdict:
-    """Verify one submission; problems are recorded in the verdict, and nothing is raised."""
+    """Return the verdict on a submission; problems are recorded in it, never raised."""
     verdict = Verdict("recomputed")
     try:
         with bounds.deadline(60 * minutes):
@@ -79,7 +79,7 @@ def verify(
 
 
 def _bounded(lines: list[str]) -> list[str]:
-    """Return the lines of a verdict, limited in number and length, without control characters."""
+    """Return lines of a verdict without control characters, at most 20 and none too long."""
     shown = [
         names.visible(" ".join(line.splitlines()), _LONGEST_LINE)
         for line in lines[:_MOST_LINES]
@@ -89,11 +89,11 @@ def _bounded(lines: list[str]) -> list[str]:
 
 
 class _RefusedError(Exception):
-    """Raised with the problems of a submission, one line each."""
+    """Raised with the reasons for rejecting a submission, one line each."""
 
 
 def _require(*problem_lists: Iterable[str]) -> None:
-    """Raise an error with all problems, if there are any."""
+    """Raise an error with all problems in the given lists; do nothing if they are empty."""
     problems = [line for lines in problem_lists for line in lines]
     if problems:
         raise _RefusedError(*problems)
@@ -158,7 +158,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
 
 
 def _recompute(submission: Claims, verdict: Verdict) -> None:
-    """Recompute all scores, and compare them with those of the submission."""
+    """Recompute all scores; raise an error if they differ from those of the submission."""
     plan = submission.plan
     images = submission.images
     stores = submission.stores
@@ -174,7 +174,7 @@ def _recompute(submission: Claims, verdict: Verdict) -> None:
 
 
 def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
-    """Report files of a submission that are unexpected, missing or changed."""
+    """Yield a message for each file of a submission that is unexpected, missing or changed."""
     for name in sorted(files.keys() | manifest.files.keys()):
         if not FILES.fullmatch(name) or ".." in name:
             yield f"'{name}' is not a file that a submission may contain"
@@ -190,7 +190,7 @@ def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[st
 
 
 def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
-    """Report unacceptable statements about the submission's origin, before any recomputation."""
+    """Yield a message for each reason why a run cannot be submitted, from its records alone."""
     if not results.tasks:
         yield "it has no task"
     if results.limited or any(
@@ -216,7 +216,7 @@ def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
 
 
 def _tasks(results: Results, tasks: dict[str, LoadedTask]) -> Iterator[str]:
-    """Match the results with shipped tasks of identical content, and report other tasks."""
+    """Put the shipped task of each result into `tasks`; yield a message for each without one."""
     registry, _ = build_index()
     if len(results.tasks) > len(registry.tasks):
         yield f"it has {len(results.tasks)} tasks; {len(registry.tasks)} are shipped"
@@ -235,7 +235,7 @@ def _tasks(results: Results, tasks: dict[str, LoadedTask]) -> Iterator[str]:
 
 
 def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> None:
-    """Regenerate images and answers of a submission, and add the comparison to the verdict."""
+    """Regenerate sampled images and answers, compare them, and note the outcome on `verdict`."""
     images: list[RegeneratedImage] = []
     try:
         if len(submission.images):
@@ -258,7 +258,7 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
 
 
 def _count_images(images: Sequence[RegeneratedImage], verdict: Verdict) -> None:
-    """Count the regenerated images that were compared with the submission, and note the others."""
+    """Count the regenerated images that were compared, and note how many could not be."""
     verdict.compared |= {image.attempt.file_key for image in images if image.same_file}
     verdict.count("images", len(verdict.compared))
     if len(verdict.compared) < len(images):
@@ -269,7 +269,7 @@ def _count_images(images: Sequence[RegeneratedImage], verdict: Verdict) -> None:
 
 
 def _conclude(verdict: Verdict, seed: int) -> None:
-    """Set the level of a submission whose regenerated parts agree, and list those parts."""
+    """Set the level of a submission without contradictions, and note what was regenerated."""
     if not verdict.not_regenerated or verdict.parts.get("images"):
         verdict.level = "partly reproduced" if verdict.not_regenerated else "reproduced"
     verdict.unconfirmed = [

@@ -1,4 +1,4 @@
-"""A model's view for its pages, in which untrusted text is shortened and made safe."""
+"""A model's results as its pages show them, with untrusted text shortened and made safe."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _DRAWN = {
 
 @dataclass(frozen=True, slots=True)
 class FamilyCell:
-    """A family in a model's row: numbers, the number of clear tests, and their direction.
+    """One family's score in a model's row, how many tests are clear, and where they lean.
 
     The mark is the root mean square lean, from 0 to 1; `sentence` states all of it.
     """
@@ -55,7 +55,7 @@ class FamilyCell:
 
 @dataclass(slots=True)
 class Model:
-    """A model of the leaderboard with the views of its tests."""
+    """A model of the leaderboard, with its results as pages show them."""
 
     entry: Entry
     name: str
@@ -82,7 +82,7 @@ def _clean(results: Results) -> Results:
 
 
 def models(strata: Sequence[Stratum]) -> list[Model]:
-    """Return the views of all models on the leaderboard."""
+    """Return all models of the leaderboard, with their results as pages show them."""
     views = []
     shipped = build_index()[0].tasks
     for stratum in strata:
@@ -134,7 +134,7 @@ def _family(family: FamilyView, model: Model) -> FamilyCell:
 
 
 def _toward(tasks: Sequence[TaskView]) -> str:
-    """Return in a few words the direction of the strongest clear test among some tests."""
+    """Return a few words on where the first task leans: to which pole, or which rows are clear."""
     task = tasks[0]
     axis = task.shown.axis
     if axis is not None and task.mark.side:
@@ -168,7 +168,7 @@ def _notes(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A prompt, word, stimulus or question of a test, with each model's result by its id."""
+    """A prompt, word or question of a test, with each model's result by the submission's id."""
 
     name: str
     rows: dict[str, RowView | ShownRow]
@@ -176,7 +176,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class ItemTable:
-    """Items of a test that share one axis, or the answers to one question.
+    """A test's items that share one axis, or that are answers to one question.
 
     `noun` is what an item is, or what was asked; `axis` is None where there is a size but no
     direction, and `square` says that sizes are roots of squared leans. `classes` are what could be
@@ -198,7 +198,7 @@ _Shown = SeriesView | ShownAttribute
 def item_tables(
     models: Sequence[Model], task: str, most: int = BESIDE
 ) -> list[ItemTable]:
-    """Return the items of a test, one table for each counted question and other score."""
+    """Return a test's items with models' results, one table for each question or score."""
     by_question: dict[tuple[str, str], list[tuple[Model, _Shown]]] = {}
     for model in models:
         view = model.tasks.get(task)
@@ -238,7 +238,7 @@ def _table(having: Sequence[tuple[Model, _Shown]], task: str) -> ItemTable:
 
 
 def _place(row: RowView | ShownRow, shown: _Shown) -> tuple[str, str, float]:
-    """Return the full name, short name and sort position of an item, such as a word."""
+    """Return an item's full name, its short name, and the number that it is sorted by."""
     if isinstance(row, RowView):
         return row.name, row.name, row.mark.value or 0.0
     assert isinstance(shown, ShownAttribute)
@@ -247,7 +247,7 @@ def _place(row: RowView | ShownRow, shown: _Shown) -> tuple[str, str, float]:
 
 
 def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the confirmed facts and the unconfirmed statements about a submission's origin."""
+    """Return two lists of facts on a submission's origin: confirmed, and stated only."""
     manifest = entry.manifest
     results = entry.results
     model = results.model
@@ -287,7 +287,7 @@ def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str
 
 
 def _text(value: Any) -> str:
-    """Return an untrusted value as safe text."""
+    """Return any value as text that is safe to show."""
     if isinstance(value, dict):
         value = ", ".join(f"{key} {member}" for key, member in value.items()) or "none"
     elif isinstance(value, list):
@@ -296,7 +296,7 @@ def _text(value: Any) -> str:
 
 
 def effective(model: Model) -> list[tuple[str, str, None]]:
-    """Return the generation settings of a model's images, as its page lists them."""
+    """Return the settings of image generation as heading and text, for the model's page."""
     info = model.entry.results.model
     settings = info.effective_settings or info.settings or None
     return [("Settings", _text(settings), None)]

@@ -32,7 +32,7 @@ Numbers = str | int | Sequence[str | int]
 def of_run(
     paper: Paper, chosen: Sequence[str] | None, run: str | Path, further: Sequence[str]
 ) -> Reproduction:
-    """Return a paper's tables and figures from a finished run; an error for further settings."""
+    """Return a paper's tables and figures from a finished run; an error if settings are given."""
     if further:
         raise T2IBenchError(
             "A run that is done is taken as it is: no other setting goes with it.",
@@ -49,7 +49,7 @@ def prepared_paper(
     call: str,
     adapters: PythonAdapters | None = None,
 ) -> tuple[RunContext, Models]:
-    """Plan the run of a paper, or of some of its exhibits."""
+    """Return a prepared run of a paper, or of the exhibits `chosen`, and the models it needs."""
     named = adapters is None or adapters.generator is None
     settings = with_preset(paper, given, chosen, names_model=named)
     check_engine(settings)
@@ -69,7 +69,7 @@ def measured(
     reporter: Reporter,
     chosen: Sequence[str] | None,
 ) -> tuple[Reproduction, Outcome]:
-    """Execute the run of a paper, and write its pages into the run folder."""
+    """Execute a paper's run, write its pages, and return the reproduction and the outcome."""
     outcome = execute(context, models, reporter)
     if outcome.results is None:
         raise AssertionError("execute scores, unless it is told not to")
@@ -78,7 +78,7 @@ def measured(
 
 
 def from_run(paper: Paper, folder: Path, chosen: Sequence[str] | None) -> Reproduction:
-    """Write a paper's pages into a run folder, from its results alone."""
+    """Return a paper's tables and figures from a run's stored results, and write its pages."""
     # exhibits may come from several commands
     results = read_results(folder).with_earlier()
     reproduction = build(paper, results, folder, chosen)
@@ -100,7 +100,7 @@ def reproduce(
     progress: bool = False,
     **settings: Unpack[RunKeywords],
 ) -> Reproduction:
-    """A paper's tables and figures with our numbers, as `t2ibench reproduce` makes them.
+    """Return a paper's tables and figures with our numbers, as `t2ibench reproduce` makes them.
 
     Args:
         paper: Its name; see `t2ibench ls papers`.

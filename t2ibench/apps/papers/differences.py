@@ -1,4 +1,4 @@
-"""Differences between a run and the original study, as sentences."""
+"""Sentences on how a run differs from the study of a paper."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _READERS = ("encoder", "judge")
 def differences(
     paper: Paper, results: Results, tasks: Mapping[str, TaskResult | None]
 ) -> list[str]:
-    """Return sentences on the differences between a run and its paper, for the given tasks."""
+    """Return sentences on how a run differs from its paper, in model, sizes and missing parts."""
     there = {name: task for name, task in tasks.items() if task is not None}
     lines = [*_model(paper, results), *_other_readers(paper, list(there.values()))]
     # Tasks may differ among themselves.
@@ -36,7 +36,7 @@ def differences(
 
 
 def _other_readers(paper: Paper, tasks: Collection[TaskResult]) -> Iterator[str]:
-    """Yield a sentence on encoders or judges of a run that are not those of the paper."""
+    """Yield a sentence for encoders, and one for judges, that are not those of the paper."""
     for kind in _READERS:
         wanted, here = _readers(paper, tasks, kind)
         if wanted and here and set(wanted) != set(here):
@@ -60,7 +60,7 @@ def _missing_parts(name: str, task: TaskResult) -> Iterator[str]:
 
 
 def incomparable(paper: Paper, tasks: Collection[TaskResult]) -> str:
-    """Return why numbers of a run and its paper are not comparable, as a sentence, or "".
+    """Return a sentence on why a run's numbers cannot be compared with the paper's; "" if they can.
 
     Another model is what `reproduce` compares. Another encoder or judge measures in another unit,
     and other stimuli are another test.
@@ -92,7 +92,7 @@ def incomparable(paper: Paper, tasks: Collection[TaskResult]) -> str:
 def _readers(
     paper: Paper, tasks: Collection[TaskResult], kind: str
 ) -> tuple[list[str], list[str]]:
-    """Return the names of the paper's encoders or judges, and of those in the results."""
+    """Return the names of the paper's encoders or judges, then of those that the tasks used."""
     asked = paper.file.preset.settings.get(kind) or []
     wanted = [asked] if isinstance(asked, str) else list(asked)
     here = [name for task in tasks for name in getattr(task.settings, f"{kind}s")]
@@ -120,7 +120,7 @@ def _model(paper: Paper, results: Results) -> Iterator[str]:
 
 
 def _plain(value: object) -> str:
-    """Return a setting as text, with equal numbers written alike."""
+    """Return a setting as text, so that equal numbers such as 7 and 7.0 read the same."""
     try:
         return f"{float(str(value)):g}"
     except ValueError:
@@ -128,7 +128,7 @@ def _plain(value: object) -> str:
 
 
 def _sizes(paper: Paper, task: TaskResult) -> Iterator[str]:
-    """Yield sentences on numbers of images, stimuli or permutations that differ from the paper."""
+    """Yield sentences on where numbers of images or permutations differ from the paper's."""
     measured = task.settings
     number = "that number" if measured.images_per_prompt else "the paper's number"
     if measured.images_per_prompt is not None:

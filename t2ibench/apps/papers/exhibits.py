@@ -1,4 +1,4 @@
-"""An exhibit, that is a table or figure of a paper: its inputs, lines, figure and notes."""
+"""An exhibit (a table or figure of a paper), with its inputs, numbers and notes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, repr=False, eq=False)
 class Exhibit:
-    """A table or a figure of a paper with our numbers.
+    """A table or figure of a paper with the numbers of our run.
 
     Attributes:
         name: Such as 'table-1'.
@@ -61,31 +61,31 @@ class Exhibit:
 
     @property
     def label(self) -> str:
-        """Return the exhibit's label, such as 'Table 1'."""
+        """Label of the exhibit, such as 'Table 1'."""
         kind, _, number = self.name.partition("-")
         return f"{kind.capitalize()} {number}"
 
     @property
     def title(self) -> str:
-        """Return the title of the table or figure."""
+        """Title of the table or figure."""
         return self.file.title
 
     @property
     def notes(self) -> list[str]:
-        """Return notes that a reader needs to interpret the exhibit."""
+        """Sentences that a reader needs to interpret the exhibit."""
         first = [self.incomparable] if self.incomparable and self.lines else []
         return [*first, *self.file.notes, *self.remarks]
 
     @property
     def table(self) -> Table:
-        """Return the exhibit's table: our numbers, the published ones, and their differences."""
+        """The exhibit as a table of our numbers, the published ones and their differences."""
         return comparison(
             self.lines, self.file.models, comparable=not self.incomparable
         )
 
     @property
     def rows(self) -> list[dict[str, object]]:
-        """Return the numbers at full precision, one record a row, all with the same keys.
+        """The exhibit's numbers at full precision, as one record for each row.
 
         Of a table: 'row', 'score', 'published: MODEL' and 'ours - MODEL' of each published model,
         'ours', its interval 'ci_low' and 'ci_high', and 'note'. Of a figure alone: its points.
@@ -98,30 +98,30 @@ class Exhibit:
         return [dict(zip(drawn.head, row, strict=True)) for row in drawn.rows]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the numbers of the table or figure as a data frame."""
+        """Return the exhibit's numbers as a data frame."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(self.rows)
         return frame
 
     def __repr__(self) -> str:
-        """Return a short description for a prompt or a notebook."""
+        """Return a one-line description for an interactive session."""
         note = "" if self.complete else ", lacks numbers"
         return f"<{self.label}: {self.title}, {len(self.rows)} rows{note}>"
 
     @property
     def published(self) -> Mapping[str, Mapping[str, Value]]:
-        """Return the published values of the first model, by row and score."""
+        """Published values of the first model, keyed by row and then by score."""
         return self.file.published[self.file.models[0]]
 
     def samples(self, task: str) -> Sequence[Mapping[str, Any]]:
-        """Return the stored samples of a task, one for each image or prompt."""
+        """Return the stored samples of a task, one per image or prompt; empty if it did not run."""
         if task not in self.results:
             return []
         return read_samples(self.folder, self.ran[task])
 
     def words(self, **changes: str) -> Words:
-        """Return the figure's title, axis names and caption."""
+        """Return the title, axis names and caption of the figure, with `changes` to them."""
         words = self.file.figure or Words(
             title=self.file.title, caption=self.file.source
         )
@@ -133,7 +133,7 @@ class Exhibit:
         data: object,
         words: Words | None = None,
     ) -> None:
-        """Draw numbers as a figure of one kind, and attach it to the exhibit."""
+        """Draw `data` as a figure, with the function `kind`, and attach it to the exhibit."""
         self.figure = kind(data, words or self.words())
 
     def line(
@@ -145,7 +145,7 @@ class Exhibit:
         note: str = "",
         ends: tuple[float | None, float | None] = (None, None),
     ) -> None:
-        """Add our number to the table, beside the published values of the same row and score."""
+        """Add our number to the exhibit, beside the published values of the same row and score."""
         table = self.file.published
         published = [
             table.get(model, {}).get(row, {}).get(score) for model in self.file.models
@@ -155,7 +155,7 @@ class Exhibit:
     def score(
         self, row: str, name: str, score: Score | None, digits: int = 3, note: str = ""
     ) -> None:
-        """Add our score with its interval to the table, beside the published values."""
+        """Add our score and its interval to the exhibit, beside the published values."""
         if score is None:
             self.line(row, name, None, digits, note or "not measured")
         else:
@@ -164,7 +164,7 @@ class Exhibit:
 
 
 def row_of(task: TaskResult | None, name: str, group: str | None = None) -> Row | None:
-    """Return the row of a task with this name, and group if several rows share the name."""
+    """Return the row of a task's results with this name, and this group if given; else None."""
     rows = () if task is None else task.by
     return next(
         (row for row in rows if row.name == name and group in {None, row.group}), None
@@ -172,13 +172,13 @@ def row_of(task: TaskResult | None, name: str, group: str | None = None) -> Row 
 
 
 def value_of(record: Row | TaskResult | None, score: str) -> float | None:
-    """Return the value of a row's or task's score; None if it was not measured."""
+    """Return the value of one score of a row or task; None if it was not measured."""
     estimate = None if record is None else record.scores.get(score)
     return None if estimate is None else estimate.value
 
 
 def which_side(low: float | None, high: float | None, below: str, above: str) -> str:
-    """Return in words on which side of 0 an interval lies.
+    """Return `above` if an interval lies above 0, `below` if below 0; else that it is not clear.
 
     Examples:
         >>> which_side(0.1, 0.4, "female", "male"), which_side(-0.1, 0.2, "men", "women")
@@ -190,7 +190,7 @@ def which_side(low: float | None, high: float | None, below: str, above: str) ->
 
 
 def _add_score(draft: Exhibit, name: str, column: Column, score: Score | None) -> None:
-    """Add a row's score to an exhibit: as a number, with its interval, or as a side of 0."""
+    """Add a row's score to an exhibit as its column asks: a number, an interval, or a side of 0."""
     if column.sides is not None:
         if score is not None:
             side = which_side(score.ci_low, score.ci_high, *column.sides)
@@ -206,7 +206,7 @@ def _add_score(draft: Exhibit, name: str, column: Column, score: Score | None) -
 def _arrow_rows(
     result: TaskResult, tail: str, head: str
 ) -> list[tuple[str, float, float]]:
-    """Return each row's name and both ends of its arrow, for rows that have both scores."""
+    """Return name, tail and head of each row's arrow, for rows that have both scores."""
     arrow_rows = []
     for row in result.by:
         begin = value_of(row, tail)
@@ -217,7 +217,7 @@ def _arrow_rows(
 
 
 def rows(draft: Exhibit, wanted: RowsOfTask) -> None:
-    """Add the scores of every row of the exhibit's task, and its figure."""
+    """Add the scores of every row of the exhibit's task, and the figure that is asked for."""
     (task,) = draft.file.tasks
     result = draft.results.get(task)
     if result is None:

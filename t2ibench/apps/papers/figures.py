@@ -1,4 +1,4 @@
-"""Figures of plain numbers: scatter plots, arrows, distributions and grouped bars."""
+"""Figures of a paper's exhibits: scatter plots, arrows, distributions and grouped bars."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Point = tuple[str, float, float]
 
 
 class Words(Strict):
-    """Texts of a figure; `x` and `y` name its axes, or both ends of a single axis."""
+    """Texts of a figure; `x` and `y` name its two axes, or the two ends of a single one."""
 
     title: Line
     caption: Line
@@ -40,7 +40,7 @@ class Words(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points of one kind in a scatter plot, with optional names."""
+    """Points of a scatter plot with a common mark, such as one model's."""
 
     name: str
     points: Sequence[Point]
@@ -48,7 +48,7 @@ class Series:
 
 
 def scatter(series: Sequence[Series], words: Words) -> DrawnFigure | None:
-    """Draw a scatter plot of up to four kinds of points."""
+    """Return a scatter plot of up to four series; None if it has fewer than two points."""
     points = [(kind, *point) for kind in series for point in kind.points]
     if len(points) < 2:
         return None
@@ -74,7 +74,7 @@ def scatter(series: Sequence[Series], words: Words) -> DrawnFigure | None:
 
 
 def arrows(rows: Sequence[Point], words: Words) -> DrawnFigure | None:
-    """Draw arrows between two numbers of each row on one axis around 0, lowest end first."""
+    """Return a figure with an arrow between each row's two numbers; None if there is no row."""
     if not rows:
         return None
     rows = sorted(rows, key=lambda row: (row[2], row[0]))
@@ -90,7 +90,7 @@ def arrows(rows: Sequence[Point], words: Words) -> DrawnFigure | None:
 def distributions(
     groups: Mapping[str, Sequence[float]], words: Words
 ) -> DrawnFigure | None:
-    """Draw one number of every image, by group, with the quartiles of each group."""
+    """Return a figure of every image's number, in groups with quartiles; None if all are empty."""
     filled = {name: list(values) for name, values in groups.items() if len(values)}
     if not filled:
         return None
@@ -110,7 +110,7 @@ def distributions(
 
 
 def grouped_bars(groups: Sequence[Group], words: Words) -> DrawnFigure | None:
-    """Draw grouped bars on one common scale."""
+    """Return a figure of bars in groups, all on one scale; None if no group has a bar."""
     filled = [group for group in groups if group[1]]
     if not filled:
         return None

@@ -1,4 +1,4 @@
-"""Writers of a reproduction: Markdown, HTML, and CSV and figure files of each exhibit."""
+"""Writers of a reproduction's pages: Markdown, HTML, and the files of each exhibit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LONG = 24  # characters of a cell that is a text rather than a number
 
 
 def write_pages(reproduction: Reproduction) -> None:
-    """Write RUN/reproduce/PAPER.md, PAPER.html, and the exhibits below PAPER/."""
+    """Write a reproduction's Markdown and HTML pages, and the files of each exhibit."""
     folder = reproduction.folder / FOLDER
     name = reproduction.paper.name
     for exhibit in reproduction.exhibits:
@@ -41,7 +41,7 @@ def write_pages(reproduction: Reproduction) -> None:
 def _write_exhibit(
     reproduction: Reproduction, exhibit: Exhibit, folder: Path
 ) -> tuple[Path, ...]:
-    """Write the files of an exhibit: its lines as CSV, and its figure with the plotted numbers."""
+    """Write an exhibit's numbers as CSV and its figure as images, and return the files' paths."""
     written: list[Path] = []
     if exhibit.lines:
         table = exhibit.table
@@ -56,7 +56,7 @@ def _write_exhibit(
 
 
 def markdown(reproduction: Reproduction) -> str:
-    """Return the paper's tables and figures as Markdown."""
+    """Return a paper's tables and figures, with our numbers, as Markdown."""
     file = reproduction.paper.file
     parts = [
         f"# {file.title}: {reproduction.results.model.name}\n",
@@ -100,14 +100,14 @@ def _legend(reproduction: Reproduction) -> str:
 
 
 def _grouped(table: Table) -> list[tuple[str, list[Sequence[str]]]]:
-    """Group consecutive rows of a table that share a name."""
+    """Return the consecutive rows of a table that share a name, together with that name."""
     return [
         (name, list(rows)) for name, rows in groupby(table.rows, key=lambda row: row[0])
     ]
 
 
 def html(reproduction: Reproduction) -> str:
-    """Return the paper's tables and figures as one HTML file without network access and scripts."""
+    """Return a paper's tables and figures as one HTML page that needs no network and no script."""
     exhibits = []
     for exhibit in reproduction.exhibits:
         table = exhibit.table

@@ -1,4 +1,4 @@
-"""A paper: its data file, and the functions that build its exhibits."""
+"""A paper's data file, and the functions that build its tables and figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Builder = Callable[[Exhibit], None]
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper with its published data and the functions that build its exhibits, by name."""
+    """A paper's published data, with a function that builds each table or figure."""
 
     name: str
     file: PaperFile
@@ -31,7 +31,7 @@ class Paper:
 
     @property
     def description(self) -> str:
-        """Return a one-line description for `t2ibench ls papers`."""
+        """One-line description of the paper for `t2ibench ls papers`."""
         return f"{self.file.title}: {', '.join(self.file.exhibits)}"
 
 
@@ -46,7 +46,7 @@ PAPERS: Registry[Paper] = Registry(
 
 
 def read_paper(path: Path, *functions: Builder) -> Paper:
-    """Read a paper's data and find the function of each exhibit; `rows` is the default."""
+    """Return a paper from its data file; exhibits without a function list all rows of a task."""
     document = read_yaml(path)
     if document.problems:
         raise T2IBenchError(str(document.problems[0]))

@@ -1,4 +1,4 @@
-"""A paper's preset: the settings of its run, and its tests as task files."""
+"""A paper's preset, which is the settings of its run and its tests as task files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_preset(
     *,
     names_model: bool = True,
 ) -> RunSettings:
-    """Return settings of a run with a paper's preset; explicitly given settings take precedence.
+    """Return a run's settings with a paper's preset; what is in `given` takes precedence.
 
     Task files of the paper's own conventions are written to OUTPUT_DIR/presets/NAME. A model keeps
     an encoder or a judge of its own, and gets what it takes of the arguments and its alias leaves.
@@ -58,7 +58,7 @@ def with_preset(
 def _chosen(
     paper: Paper, settings: RunSettings, exhibits: Sequence[str] | None
 ) -> list[PresetTask]:
-    """Return a preset's tasks that the exhibits or the settings select, in the preset's order."""
+    """Return the preset's tasks that `exhibits` need, or else those that the settings name."""
     tasks = paper.file.preset.tasks
     if exhibits is not None:
         needed = {task for name in exhibits for task in paper.file.exhibits[name].tasks}
@@ -72,7 +72,7 @@ def _chosen(
 
 
 def _matching(paper: Paper, pattern: str) -> set[str]:
-    """Return the names of a preset's tasks that a pattern selects; an error if it selects none."""
+    """Return the names of the preset's tasks that match a pattern; raise an error if none does."""
     tasks = paper.file.preset.tasks
     names: dict[str, str] = {}
     for task in tasks:
@@ -89,7 +89,7 @@ def _matching(paper: Paper, pattern: str) -> set[str]:
 
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:
-    """Write a preset's task files and return their folder; None if all are shipped tasks."""
+    """Write the task files that a paper changes, and return their folder; None if it has none."""
     target = folder / paper.name
     index = build_index()[0]
     shipped = {base.id: base for base in index.select([task.of for task in tasks])}

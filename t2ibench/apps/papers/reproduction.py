@@ -1,4 +1,4 @@
-"""Builds a paper's tables and figures from the results of a run."""
+"""Building of a paper's tables and figures from the results of a run."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ class Reproduction:
 
     @property
     def complete(self) -> bool:
-        """Return whether all requested tables and figures have their numbers."""
+        """Whether all requested tables and figures have their numbers."""
         return all(exhibit.complete for exhibit in self)
 
     @property
     def page(self) -> Path:
-        """Return the path of the HTML page; a Markdown page lies beside it."""
+        """Path of the HTML page; the Markdown page lies beside it."""
         return self.folder / FOLDER / f"{self.paper.name}.html"
 
     def __iter__(self) -> Iterator[Exhibit]:
-        """Iterate over the requested exhibits."""
+        """Return an iterator over the requested exhibits."""
         return (exhibit for exhibit in self.exhibits if exhibit.name in self.chosen)
 
     def __getitem__(self, name: str) -> Exhibit:
-        """Return an exhibit by name, such as 'Table 1', whether or not it was requested."""
+        """Return the exhibit with a name such as 'Table 1', whether or not it was requested."""
         by_name = {exhibit.name: exhibit for exhibit in self.exhibits}
         wanted = name.lower().replace(" ", "-")
         if wanted not in by_name:
@@ -62,7 +62,7 @@ class Reproduction:
         return by_name[wanted]
 
     def __repr__(self) -> str:
-        """Return a short description for a prompt or a notebook."""
+        """Return a one-line description for an interactive session."""
         names = ", ".join(exhibit.label for exhibit in self)
         return f"<{self.paper.file.title}, {self.results.model.name}: {names or 'nothing'}>"
 
@@ -70,7 +70,7 @@ class Reproduction:
 def choose(
     paper: Paper, tables: Sequence[str | int], figures: Sequence[str | int]
 ) -> list[str] | None:
-    """Return the names of the exhibits with these table and figure numbers; None if none given."""
+    """Return the names of exhibits with these table and figure numbers; None if none is given."""
     wanted = {f"table-{number}" for number in tables} | {
         f"figure-{number}" for number in figures
     }
@@ -87,7 +87,7 @@ def choose(
 def build(
     paper: Paper, results: Results, folder: Path, chosen: Sequence[str] | None = None
 ) -> Reproduction:
-    """Build a paper's tables and figures from the results of a run."""
+    """Return a paper's tables and figures, built from the results of a run."""
     entries = paper.file.exhibits
     wanted = list(entries) if chosen is None else list(chosen)
     ran = {task.of: task.name for task in paper.file.preset.tasks}
@@ -119,7 +119,7 @@ def build(
 
 
 def _built(builder: Callable[[Exhibit], None], exhibit: Exhibit) -> bool:
-    """Build an exhibit, and return whether that worked; a defect is noted on the exhibit."""
+    """Build an exhibit and return whether that worked; if not, the error becomes its note."""
     try:
         builder(exhibit)
     except T2IBenchError:

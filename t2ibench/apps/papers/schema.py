@@ -1,4 +1,4 @@
-"""Schema of a paper's data file."""
+"""Schema of a paper's data file, with its preset and its exhibits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Value = float | str | None
 
 
 class PresetTask(Strict):
-    """A shipped task as the paper ran it: the changed keys of its file, and why they differ."""
+    """A shipped task as the paper ran it, with the keys that it changes and the reason."""
 
     of: Identifier
     set: dict[str, Any] = Field(default_factory=dict)
@@ -21,12 +21,12 @@ class PresetTask(Strict):
 
     @property
     def name(self) -> str:
-        """Return the id of the task that the preset runs: the shipped task or a changed one."""
+        """Id of the task that the preset runs: the shipped task, or a changed copy."""
         return f"{self.of}_as_published" if self.set else self.of
 
 
 class Preset(Strict):
-    """A paper's model, tests and run settings.
+    """The model, settings and tests that a paper's run uses.
 
     Arguments that a model does not take, or that its alias fixes, are left out.
     """
@@ -38,7 +38,7 @@ class Preset(Strict):
 
 
 class Column(Strict):
-    """A column with a number for every row of a task; by default the score with the column's name.
+    """A column of an exhibit with one score of each row; by default the score of the same name.
 
     With `interval`, a row without the score has no line. `sides` are what the interval is called
     below and above 0, instead of the number.
@@ -52,7 +52,7 @@ class Column(Strict):
 
 
 class RowsOfTask(Strict):
-    """Scores of every row of a task; in a figure, arrows between two scores, or all images.
+    """How an exhibit shows the scores of every row of its task, in columns and in a figure.
 
     Where rows have two names, `of` is the first of those that are wanted. Of all images,
     `distribution` is the key of their number and that of their row.
@@ -65,7 +65,7 @@ class RowsOfTask(Strict):
 
 
 class ExhibitFile(Strict):
-    """A table or a figure of the paper.
+    """The data of a paper's table or figure, with its published values.
 
     The function with its name builds it, such as 'table_1', but where it has `rows`: of its one
     task. `tasks` are shipped ids of the preset's tasks. Published values are by model, row and
@@ -83,7 +83,7 @@ class ExhibitFile(Strict):
 
 
 class PaperFile(Strict):
-    """The published data of a paper, and differences from it that hold for any model.
+    """The published data of a paper, and how runs here differ from it whatever the model.
 
     Exhibits are named 'table-1' or 'figure-3'.
     """

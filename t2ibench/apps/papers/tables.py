@@ -1,4 +1,4 @@
-"""Tables of published numbers beside ours."""
+"""Tables of our numbers beside published ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAPER = "the paper"  # in place of a published model, where the number is of non
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A number in a table, such as 'd' of a test: ours, and that of each published model.
+    """A number in a table, such as one test's effect size: ours, and those published.
 
     `low` and `high` are the ends of our 95 % interval, where there is one that is vouched for.
     Of a p-value (`is_p`) no difference is taken: it says how sure each is, not how large.
@@ -31,13 +31,13 @@ class Line:
     is_p: bool = False
 
     def text(self, value: float | str | None) -> str:
-        """Return a number of this line as text; p-values up to .001 are shown as that bound."""
+        """Return a number as text with this line's digits; p-values to 0.001 as '≤ 0.001'."""
         if self.is_p and isinstance(value, float) and value <= _LEAST_P:
             return f"≤ {_LEAST_P:g}"
         return cell(value, self.digits)
 
     def differences(self) -> tuple[float | None, ...]:
-        """Return ours minus each published number; None if either is missing."""
+        """Return our number minus each published one; None if one is missing, or for p-values."""
         ours = self.ours
         if self.is_p or not isinstance(ours, float):
             return (None,) * len(self.published)
@@ -48,7 +48,7 @@ class Line:
 
 
 def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
-    """Return a table cell as text: a number (0 without a sign), the text itself, or a dash."""
+    """Return a number, text or None as the text of a table cell; None becomes a dash."""
     if value is None:
         return NONE
     if isinstance(value, str):
@@ -60,7 +60,7 @@ def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
 def comparison(
     lines: Sequence[Line], models: Sequence[str], *, comparable: bool = True
 ) -> Table:
-    """Return a table of published numbers beside ours, with unrounded records.
+    """Return a table of our numbers beside the published ones, with records of unrounded numbers.
 
     Args:
         lines: The numbers.
@@ -93,7 +93,7 @@ _Values = Sequence[float | str | None]
 
 
 def _heads(models: Sequence[str]) -> list[str]:
-    """Return the titles of all columns of a comparison with the published models."""
+    """Return the headings of all columns, for a comparison with these published models."""
     named = [
         "published" if model == PAPER else f"published, {model}" for model in models
     ]
@@ -103,7 +103,7 @@ def _heads(models: Sequence[str]) -> list[str]:
 
 
 def _row(line: Line, published: _Values, gaps: Sequence[float | None]) -> list[str]:
-    """Return the texts of a table row: published numbers, ours, its interval and differences."""
+    """Return a row's cells as text: published numbers, ours, its interval and differences."""
     interval = NONE
     if line.low is not None and line.high is not None:
         interval = f"[{cell(line.low, line.digits)}, {cell(line.high, line.digits)}]"
@@ -119,7 +119,7 @@ def _record(
     published: _Values,
     gaps: Sequence[float | None],
 ) -> dict[str, object]:
-    """Return a table row as a record by column, with unrounded numbers."""
+    """Return a row as a record keyed by column, with unrounded numbers."""
     record: dict[str, object] = {"row": line.row, "score": line.score}
     for model, value in zip(models, published, strict=True):
         record[f"published: {model}"] = value

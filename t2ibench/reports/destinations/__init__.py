@@ -1,4 +1,4 @@
-"""Destinations that the results of a run are sent to, such as a tracker or a hub data set.
+"""Destinations that a run's results can be sent to, such as a tracker or a hub data set.
 
 A destination is written NAME or NAME:PLACE. Nothing of one is imported before a user names it.
 """
@@ -19,7 +19,7 @@ from t2ibench.settings import RunSettings
 
 
 class Destination(Protocol):
-    """A place that results are sent to; classes need these members and inherit nothing.
+    """A place that a run's results can be sent to; classes need these members, and no base class.
 
     Attributes:
         description: One line, for `t2ibench ls destinations`.
@@ -35,11 +35,11 @@ class Destination(Protocol):
     def place(self) -> str: ...  # noqa: D102
 
     def check(self, args: Any) -> None:
-        """Raise an error for invalid arguments, before anything is generated; nothing is sent."""
+        """Raise an error if the arguments are invalid; called before the run, and sends nothing."""
         ...
 
     def send(self, sent: Payload, args: Any) -> str:
-        """Send a run, and return a line about the place where it is found."""
+        """Send a run's results, and return a line that says where to find them."""
         ...
 
 
@@ -57,7 +57,7 @@ DESTINATIONS: Registry[Destination] = Registry(
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A destination chosen by the user, with its validated arguments and the original text."""
+    """A destination that the user chose, with its arguments, as given and as validated."""
 
     name: str
     destination: Destination
@@ -65,14 +65,14 @@ class Chosen:
     given: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, folder: Path) -> str:
-        """Return a command that sends a run to the destination."""
+        """Return a shell command that sends the run in `folder` to this destination."""
         words = ["t2ibench", "export", str(folder), "--to", self.name]
         words += ["--log-args", format_args(self.given)] if self.given else []
         return shlex.join(words)
 
 
 def choose(names: Iterable[str], args: Mapping[str, str]) -> list[Chosen]:
-    """Return the named destinations with validated arguments, before anything is generated."""
+    """Return the destinations with these names, after validating their arguments."""
     destinations = {name: DESTINATIONS.get(name.partition(":")[0]) for name in names}
     fields_by_name = {
         name: destination.Args.model_fields
@@ -105,7 +105,7 @@ def choose(names: Iterable[str], args: Mapping[str, str]) -> list[Chosen]:
 
 
 def chosen_by(settings: RunSettings) -> list[Chosen]:
-    """Return the validated destinations of --log-to, before anything is generated."""
+    """Return the destinations that --log-to names, after validating their arguments."""
     if settings.log_args and not settings.log_to:
         raise T2IBenchError(
             "--log-args needs --log-to.", "Name a destination: --log-to wandb"

@@ -1,4 +1,4 @@
-"""The destination `hf-dataset`: a data set repository on the Hugging Face hub."""
+"""The destination `hf-dataset`, a data set repository on the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ settings, and the encoder or judge; it says nothing about real people.
 
 
 class DatasetArgs(Arguments):
-    """Arguments of `hf-dataset`; `path` is a folder in the repository, `samples` sends them too."""
+    """Arguments of `hf-dataset`: the repository, a folder in it, and whether to send samples."""
 
     repo: str
     path: str | None = None
@@ -44,7 +44,10 @@ class DatasetArgs(Arguments):
 
 
 class HubDataset:
-    """Sends results to a data set repository (see `t2ibench.reports.destinations.Destination`)."""
+    """Sends results to a data set repository of the Hugging Face hub.
+
+    Implements `t2ibench.reports.destinations.Destination`.
+    """
 
     description = (
         "hf-dataset:OWNER/NAME, a dataset repository of the hub, a folder a run"
@@ -53,7 +56,7 @@ class HubDataset:
     place = "repo"
 
     def check(self, args: DatasetArgs) -> None:
-        """Raise an error for invalid names of repository or folder, without asking the hub."""
+        """Raise an error if the repository or folder has an invalid name; the hub is not asked."""
         if not _ID.fullmatch(args.repo) or ".." in args.repo or "--" in args.repo:
             raise T2IBenchError(
                 f"hf-dataset: '{shown(args.repo)}' is no repository of the hub.",
@@ -68,7 +71,7 @@ class HubDataset:
             )
 
     def send(self, sent: Payload, args: DatasetArgs) -> str:
-        """Commit the results of a run to the repository, and return the link of the commit."""
+        """Commit a run's results to the repository, and return the web address of the commit."""
         from huggingface_hub import CommitOperationAdd, HfApi
 
         api = HfApi(library_name="t2ibench", library_version=__version__)

@@ -1,4 +1,4 @@
-"""The data of a run that are sent to a destination, and one-line errors when sending fails."""
+"""What is sent to a destination of a run, and the sending, with errors as one line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _METRICS = {
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """The data of a run that a destination receives.
+    """All data of a run that a destination receives.
 
     Attributes:
         name: Of the run: its folder's name.
@@ -62,12 +62,12 @@ class Payload:
     folder: Path
 
     def files(self) -> list[Path]:
-        """Return the run's existing files: its page, results.json and results.md."""
+        """Return the paths of those of report.html, results.json and results.md that exist."""
         return [self.folder / name for name in _FILES if (self.folder / name).is_file()]
 
 
 def payload_of(results: Results, folder: Path) -> Payload:
-    """Return the data of a run that are sent to destinations."""
+    """Return the data of a run that is sent to destinations."""
     columns = ["task", *TASKS]
     rows = task_rows(results)
     return Payload(
@@ -82,7 +82,7 @@ def payload_of(results: Results, folder: Path) -> Payload:
 
 
 def _config(results: Results) -> dict[str, Any]:
-    """Return the model, its settings and the versions of libraries."""
+    """Return a run's settings for a tracker: model, measurement, versions and command."""
     model = results.model.model_dump(exclude={"other_libraries"}, exclude_none=True)
     settings = [task.settings for task in results.tasks.values()]
     encoders: dict[str, str] = {}
@@ -108,7 +108,7 @@ def _config(results: Results) -> dict[str, Any]:
 
 
 def _common(values: list[Any]) -> Any:
-    """Return the value that all tasks share, or the list of all values."""
+    """Return the one value that all tasks share, or else a list of the distinct values."""
     different = list(dict.fromkeys(values))
     return different[0] if len(different) == 1 else different
 
@@ -116,7 +116,7 @@ def _common(values: list[Any]) -> Any:
 def _metrics(
     results: Results, columns: list[str], rows: list[list[Any]]
 ) -> dict[str, float]:
-    """Return the numbers of all conclusive tests, by task and name."""
+    """Return the numbers of each conclusive test, under keys such as 'TASK/headline'."""
     metrics: dict[str, float] = {}
     for row in rows:
         record = dict(zip(columns, row, strict=True))
@@ -131,7 +131,7 @@ def _metrics(
 
 
 def send(chosen: Chosen, sent: Payload) -> str:
-    """Send a run to one destination; the output of its library is not shown."""
+    """Send a run to one destination, and return a line that says where it is."""
     with failing(f"{chosen.name}: sending the results failed with"), _quiet():
         where = chosen.destination.send(sent, chosen.args)
     return visible(f"{chosen.name}: {where}")
@@ -139,7 +139,7 @@ def send(chosen: Chosen, sent: Payload) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress the output of libraries; errors are raised and reported in one line."""
+    """Context in which libraries print nothing; errors are raised as usual."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
@@ -155,7 +155,7 @@ def _quiet() -> Iterator[None]:
 def send_all(
     chosen: list[Chosen], results: Results, folder: Path
 ) -> tuple[list[str], list[T2IBenchError]]:
-    """Send a run to several destinations; a failure of one does not stop the others."""
+    """Send a run to all destinations; return where it is found, and an error for each failure."""
     lines = []
     failures = []
     sent = payload_of(results, folder) if chosen else None

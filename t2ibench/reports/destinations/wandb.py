@@ -1,4 +1,4 @@
-"""The destination `wandb`: Weights & Biases."""
+"""The destination `wandb`, which is the tracker Weights & Biases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WAIT = 30  # seconds for a server that does not answer; wandb's own is 90
 
 
 class WandbArgs(Arguments):
-    """Arguments of `wandb`; None leaves a choice to wandb and its environment variables."""
+    """Arguments of `wandb`; None leaves the choice to wandb and its environment variables."""
 
     project: str = PROJECT
     entity: str | None = None
@@ -25,7 +25,10 @@ class WandbArgs(Arguments):
 
 
 class Wandb:
-    """Logs results to Weights & Biases (see `t2ibench.reports.destinations.Destination`)."""
+    """Sends results to the tracker Weights & Biases.
+
+    Implements `t2ibench.reports.destinations.Destination`.
+    """
 
     description = "Weights & Biases (pip install 't2ibench[wandb]')"
     Args = WandbArgs
@@ -36,7 +39,7 @@ class Wandb:
         check_installed("wandb", "wandb")
 
     def send(self, sent: Payload, args: WandbArgs) -> str:
-        """Log the results of a run."""
+        """Log a run's results, and return its web address, or how to upload an offline log."""
         import wandb
 
         settings = wandb.Settings(

@@ -1,1 +1,1 @@
-"""SVG figures made without a browser; pages set their colours, files contain their own."""
+"""SVG figures made without a browser; a page sets their colours, a file contains its own."""

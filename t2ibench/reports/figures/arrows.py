@@ -1,4 +1,4 @@
-"""Rows as arrows from one lean to another, such as from words to images."""
+"""Figure of each row as an arrow from one lean to another, such as from words to images."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Arrow = tuple[str, float, float, float | None, float | None]
 
 
 def draw(figure: Arrows, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Draw arrows on one axis, ordered from the smallest lean to the largest."""
+    """Return a figure with an arrow for each row, sorted by its head; None if fewer than two."""
     arrows: list[Arrow] = []
     for row in task.result.by:
         tail, tip = (row.scores.get(name) for name in (figure.start, figure.end))
@@ -58,7 +58,7 @@ def draw_arrows(
     key: Sequence[tuple[str, str]],
     least: float = 1.0,
 ) -> None:
-    """Draw named arrows on an axis that reaches at least the given length."""
+    """Draw an arrow for each row on one axis, which reaches from −`least` to `least` or further."""
     names = [row[0] for row in rows]
     left = left_of(names, 0.38 * canvas.width)
     places, height = row_places(names, left, 16)

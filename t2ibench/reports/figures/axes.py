@@ -1,4 +1,4 @@
-"""Scales and axes of figures."""
+"""Scales that map numbers to pixels, and the axes of figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HALVES = 4.0  # leans, as far as which every half or whole one has a tick
 
 @dataclass(frozen=True, slots=True)
 class PixelScale:
-    """Linear map of numbers to pixels; `begin` is the pixel of `low`, the bottom of a y axis."""
+    """A linear map of numbers to pixels: `low` lies at pixel `begin`, `high` at pixel `end`."""
 
     low: float
     high: float
@@ -23,13 +23,13 @@ class PixelScale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """Return the pixel position of a number."""
+        """Return the pixel at which a number lies."""
         return self.begin + (value - self.low) / (self.high - self.low) * (
             self.end - self.begin
         )
 
     def ticks(self) -> list[float]:
-        """Return three to six round numbers for the ticks."""
+        """Return round numbers for the ticks, three to six of them."""
         rough = (self.high - self.low) / 4
         unit = 10.0 ** math.floor(math.log10(rough))
         step = next(
@@ -42,7 +42,7 @@ class PixelScale:
         ]
 
     def to_ticks(self) -> PixelScale:
-        """Return the scale extended to ticks that no number lies beyond."""
+        """Return the scale extended so that it begins and ends at a tick."""
         step = self.ticks()[1] - self.ticks()[0]
         low = step * math.floor(self.low / step + 1e-9)
         longer = replace(self, low=low, high=step * math.ceil(self.high / step - 1e-9))
@@ -55,7 +55,7 @@ class PixelScale:
 
 
 def spanning(values: Sequence[float], begin: float, end: float) -> PixelScale:
-    """Return a scale that fits some numbers and begins and ends at ticks."""
+    """Return a scale that includes all `values`, and begins and ends at ticks."""
     low = min(values)
     high = max(values)
     margin = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
@@ -65,7 +65,7 @@ def spanning(values: Sequence[float], begin: float, end: float) -> PixelScale:
 def around_zero(
     values: Sequence[float], begin: float, end: float, least: float = 1.0
 ) -> PixelScale:
-    """Return a scale symmetric around 0 that fits some numbers and ends at ticks.
+    """Return a scale with 0 in its middle that includes all `values`, and ends at ticks.
 
     It reaches at least `least`.
     """
@@ -77,19 +77,19 @@ def around_zero(
 
 
 def tick(value: float) -> str:
-    """Format a number as a tick label."""
+    """Return a number as text for a tick of an axis."""
     return f"{value:g}".replace("-", "−")
 
 
 def rounded(value: float) -> str:
-    """Format a signed number with three digits for a tooltip."""
+    """Return a number with its sign and three significant digits, for a tooltip."""
     return f"{value:+.3g}".replace("-", "−")
 
 
 def draw_axes(
     canvas: Canvas, across: PixelScale, up: PixelScale, x: str, y: str
 ) -> None:
-    """Draw two axes with their ticks and names."""
+    """Draw a horizontal and a vertical axis, with ticks and names."""
     canvas.line(across.begin, up.begin, across.begin, up.end)
     draw_ticks(canvas, across, up.begin)
     for value in up.ticks():
@@ -100,7 +100,7 @@ def draw_axes(
 
 
 def draw_poles(canvas: Canvas, across: PixelScale, top: float, axis: Axis) -> None:
-    """Write the names of both poles above an axis, on either side of zero."""
+    """Write the names of both poles above an axis, to the left and right of its zero."""
     low = across(0) - 8
     high = across(0) + 8
     names = [people(name, GROUP) for name in (axis.low, axis.high)]
@@ -109,7 +109,7 @@ def draw_poles(canvas: Canvas, across: PixelScale, top: float, axis: Axis) -> No
 
 
 def draw_lean_axis(canvas: Canvas, across: PixelScale, top: float) -> None:
-    """Draw a zero line, and an axis below with a tick at every half or whole lean in range."""
+    """Draw an axis of leans with its ticks, and a vertical line at zero."""
     foot = canvas.height - 22
     canvas.line(across(0), top, across(0), foot, "zero")
     if not 1 <= across.high <= _HALVES:
@@ -127,7 +127,7 @@ def draw_lean_axis(canvas: Canvas, across: PixelScale, top: float) -> None:
 def draw_ticks(
     canvas: Canvas, across: PixelScale, y: float, per_cent: bool = False
 ) -> None:
-    """Draw a horizontal axis with its ticks and their numbers below."""
+    """Draw a horizontal axis at height `y`, with ticks and their numbers below."""
     canvas.line(across.begin, y, across.end, y)
     for value in across.ticks():
         canvas.line(across(value), y, across(value), y + 4)

@@ -1,4 +1,4 @@
-"""Bar charts of the rows with the largest leans."""
+"""Figure of the rows with the largest leans, as bars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Group = tuple[str, Sequence[tuple[str, float]], str]
 
 
 def draw(figure: Bars, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Draw the rows with the largest leans, with a bar for each score."""
+    """Return a figure of up to ten rows with the largest scores, as bars; None without rows."""
     rows_of_bars = []
     for row in task.result.by:
         order = row.scores.get(figure.row)
@@ -50,7 +50,7 @@ def draw(figure: Bars, task: TaskView, _: Samples) -> DrawnFigure | None:
 
 
 def draw_bars(canvas: Canvas, groups: Sequence[Group]) -> None:
-    """Draw bars below their headings, on one axis from 0 to at least 1."""
+    """Draw groups of bars under their headings, on one axis that reaches from 0 to at least 1."""
     width = canvas.width
     y = 4.0
     left = left_of([label for _, bars, _ in groups for label, _ in bars], 0.38 * width)

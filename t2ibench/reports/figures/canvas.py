@@ -1,4 +1,4 @@
-"""A canvas for simple shapes in CSS pixels that is rendered as SVG.
+"""A canvas of simple shapes, measured in CSS pixels, that can be written as SVG.
 
 Colours go by class: on a page they are those of static/tokens.css, in files static/figure.css.
 """
@@ -22,13 +22,13 @@ _LINES = 5  # of a name; what is longer yet ends in dots
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line through at least two points; `name` is its CSS class."""
+    """A line through two or more points; `name` is its CSS class."""
 
     points: tuple[tuple[float, float], ...]
     name: str
 
     def svg(self) -> Markup:
-        """Return the SVG element of the line."""
+        """Return the SVG element that draws the line."""
         if len(self.points) == 2:
             (x1, y1), (x2, y2) = self.points
             return Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>').format(
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Disc:
-    """A disc centred at `x` from the left and `y` from the top, with a tooltip."""
+    """A disc with a tooltip, centred at pixel (`x`, `y`) from the top left."""
 
     x: float
     y: float
@@ -49,7 +49,7 @@ class Disc:
     tip: str
 
     def svg(self) -> Markup:
-        """Return the SVG element of the disc."""
+        """Return the SVG element that draws the disc."""
         title = Markup("<title>{}</title>").format(self.tip) if self.tip else Markup()
         return Markup('<circle cx="{}" cy="{}" r="{}" class="{}">{}</circle>').format(
             _n(self.x), _n(self.y), _n(self.radius), self.name, title
@@ -58,7 +58,7 @@ class Disc:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle with a CSS class, given by its left and top edges."""
+    """A rectangle whose top left corner is at (`x`, `y`); `name` is its CSS class."""
 
     x: float
     y: float
@@ -67,7 +67,7 @@ class Box:
     name: str
 
     def svg(self) -> Markup:
-        """Return the SVG element of the rectangle."""
+        """Return the SVG element that draws the rectangle."""
         return Markup('<rect x="{}" y="{}" width="{}" height="{}" class="{}"/>').format(
             _n(self.x), _n(self.y), _n(self.width), _n(self.height), self.name
         )
@@ -84,7 +84,7 @@ class Text:
     name: str
 
     def svg(self) -> Markup:
-        """Return the SVG element of the text, which is escaped."""
+        """Return the SVG element that draws the text, which is escaped."""
         anchor = "" if self.anchor == "start" else f' text-anchor="{self.anchor}"'
         name = f' class="{self.name}"' if self.name else ""
         return Markup('<text x="{}" y="{}"{}>{}</text>').format(
@@ -94,7 +94,7 @@ class Text:
 
 @dataclass(slots=True)
 class Canvas:
-    """The shapes of one figure in CSS pixels; its title is read by screen readers."""
+    """The shapes of one figure, its size in CSS pixels, and a title for screen readers."""
 
     width: float
     height: float
@@ -104,29 +104,29 @@ class Canvas:
     def line(
         self, x1: float, y1: float, x2: float, y2: float, name: str = "ax"
     ) -> None:
-        """Add a straight line."""
+        """Add a straight line from (`x1`, `y1`) to (`x2`, `y2`)."""
         self.marks.append(Line(((x1, y1), (x2, y2)), name))
 
     def path(self, points: Sequence[tuple[float, float]], name: str = "line") -> None:
-        """Add a line through several points."""
+        """Add a line through all `points`."""
         self.marks.append(Line(tuple(points), name))
 
     def dot(
         self, x: float, y: float, name: str = "pt", radius: float = 3.0, tip: str = ""
     ) -> None:
-        """Add a disc."""
+        """Add a disc, with a tooltip if `tip` is given."""
         self.marks.append(Disc(x, y, radius, name, tip))
 
     def box(
         self, x: float, y: float, width: float, height: float, name: str = "bar"
     ) -> None:
-        """Add a rectangle."""
+        """Add a rectangle whose top left corner is at (`x`, `y`)."""
         self.marks.append(Box(x, y, width, height, name))
 
     def text(
         self, x: float, y: float, text: str, anchor: str = "start", name: str = ""
     ) -> None:
-        """Add a line of text."""
+        """Add a line of text on the base line `y`."""
         self.marks.append(Text(x, y, text, anchor, name))
 
     def label(
@@ -138,7 +138,7 @@ class Canvas:
         anchor: str = "end",
         name: str = "",
     ) -> None:
-        """Add a name wrapped over as many lines as necessary, centred vertically at `y`."""
+        """Add a text, wrapped to `width` pixels, with its lines centred vertically at `y`."""
         lines = wrapped(text, width)
         for number, line in enumerate(lines):
             up = (number - (len(lines) - 1) / 2) * LINE
@@ -147,7 +147,7 @@ class Canvas:
     def key(
         self, y: float, entries: Sequence[tuple[str, str]], left: float = 0.0
     ) -> float:
-        """Add a legend of CSS classes and words, and return the height at which it ends."""
+        """Add a legend that explains CSS classes in words; return the height where it ends."""
         x = left
         for name, text in entries:
             wide = 0.0 if not name else 14.0 if name in _DISCS else 24.0
@@ -165,13 +165,13 @@ class Canvas:
         return y + 12
 
     def svg(self) -> Markup:
-        """Return the figure as SVG for embedding in a page."""
+        """Return the figure as SVG that a page can contain."""
         return self._framed(
             self.width, self.height, Markup("").join(_elements(self.marks))
         )
 
     def file_svg(self, title: str) -> Markup:
-        """Return the figure as a standalone SVG file with colours, a margin and a title."""
+        """Return the figure as the content of an SVG file, with colours, a margin and a title."""
         head = MARGIN + 2 * SIZE
         rules = "".join(sheet().splitlines())
         parts = [
@@ -196,12 +196,12 @@ _BOXES = {"bar", "soft", "band"}
 
 
 def sheet() -> str:
-    """Return the style sheet with the colours of figure files."""
+    """Return the style sheet that sets the colours of figures in files."""
     return (files("t2ibench.reports") / "static" / "figure.css").read_text("utf-8")
 
 
 def wrapped(text: str, width: float) -> list[str]:
-    """Return a text as lines of a width in pixels.
+    """Return a text as lines that are at most `width` pixels wide.
 
     Examples:
         >>> wrapped("elementary school teacher", 110)
@@ -212,14 +212,14 @@ def wrapped(text: str, width: float) -> list[str]:
 
 
 def left_of(names: Sequence[str], most: float) -> float:
-    """Return the width of a column of names, in pixels: that of the longest, up to a limit."""
+    """Return the width in pixels of a column of names: that of the longest, at most `most`."""
     return min(LETTER * max(map(len, names), default=0) + 6, most)
 
 
 def row_places(
     names: Sequence[str], width: float, step: float
 ) -> tuple[list[float], float]:
-    """Return the vertical centres of rows with wrapped names, and the height of all."""
+    """Return the vertical centre of each row, with its name wrapped, and the height of all rows."""
     places = []
     y = 0.0
     for name in names:
@@ -230,7 +230,7 @@ def row_places(
 
 
 def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
-    """Yield the SVG elements of shapes; adjacent discs of one style share a path."""
+    """Yield the SVG elements of shapes; neighbouring discs of the same style share one element."""
 
     def kind(mark: Line | Disc | Box | Text) -> tuple[str, float] | None:
         return (
@@ -264,5 +264,5 @@ def _n(number: float) -> str:
 
 
 def shortened(text: str, most: int = 22) -> str:
-    """Return a text shortened to fit beside a mark."""
+    """Return a text cut to at most `most` characters, with '…' at its end if it is longer."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

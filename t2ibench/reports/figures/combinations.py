@@ -1,4 +1,4 @@
-"""Figure of combined attributes: observed frequencies, and those expected from their parts."""
+"""Figure of combined classes, such as old women: how frequent, and how if independent."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class _Cell:
 
     @property
     def look(self) -> str:
-        """Return the CSS class of a combination: that of its side if it is clear."""
+        """CSS class of the combination: the side of its difference if that is clear, else ""."""
         if row_state(self.excess) != "clear":
             return ""
         return "low" if self.difference < 0 else "high"
 
 
 def draw(figure: Combinations, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Draw the combinations of one crossing, those above expectation first."""
+    """Return a figure of two questions' combined classes, most over-represented first, or None."""
     report = _report(task, figure.group)
     rows = [row for row in task.result.by if _is_combination(row, figure.group)]
     if report is None and not rows:
@@ -97,7 +97,7 @@ def _is_combination(row: Row, crossing: str) -> bool:
 
 
 def _why_none(report: CrossingReport, rows: Sequence[Row]) -> str:
-    """Return why no combination of a crossing has a number, as a clause."""
+    """Return a clause on why no combination of two questions' classes has a number."""
     reasons = [report.reason, *(row.scores["excess"].reason for row in rows)]
     return next(filter(None, reasons), "there are too few images")
 

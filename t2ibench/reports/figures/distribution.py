@@ -1,4 +1,4 @@
-"""Figure of one number for every image as a dot, group by group."""
+"""Figure of a number for every image, each as a dot, in groups."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KEY = (
 
 
 def draw(figure: Distribution, task: TaskView, samples: Samples) -> DrawnFigure | None:
-    """Draw a dot for every image, and the mean of each group with its interval."""
+    """Return a figure with a dot for every image and the mean of each group; None without any."""
     groups: dict[str, list[float]] = {}
     for row in samples:
         if isinstance(row.get(figure.value), float) and math.isfinite(
@@ -60,7 +60,7 @@ def draw_groups(
     means: Mapping[str, Score],
     least: float = 1.0,
 ) -> None:
-    """Draw the dots, middle half and mean of each group on one axis."""
+    """Draw each group's values as dots on a common axis, with their middle half and their mean."""
     every = [value for values in groups.values() for value in values]
     across = around_zero(every, _SIDE, canvas.width - _SIDE, least)
     first = canvas.key(8, key) + 14
@@ -102,7 +102,7 @@ def draw_groups(
 def swarm(
     places: Sequence[float], most: float, size: float = 4.4
 ) -> list[tuple[float, float]]:
-    """Return positions of dots that avoid overlap, closer together if there is no room."""
+    """Return positions of dots that avoid overlap, set closer together if there is no room."""
     keys = [round(place / size) for place in places]
     taken = Counter[int]()
     step = min(size, 2 * most / max(Counter(keys).values()))

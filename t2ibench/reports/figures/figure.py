@@ -1,4 +1,4 @@
-"""A figure with its data: as a sentence, as a table and for files."""
+"""A drawn figure with its texts and data, and the registry of functions that draw figures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Samples = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class DrawnFigure:
-    """A figure with a reading guide, a one-sentence finding and its data.
+    """A figure with its title and caption, its finding as a sentence, and its data.
 
     On a page the first `most` rows are a table, too.
     """
@@ -33,7 +33,7 @@ class DrawnFigure:
 
     @property
     def table(self) -> list[list[str]]:
-        """Return the first rows of the data as text."""
+        """The first rows of the data as text cells, for a table on the page."""
         return [[_text(cell) for cell in row] for row in self.rows[: self.most]]
 
 
@@ -50,7 +50,7 @@ _DRAWN_BY: Mapping[type[presentation.Figure], str] = {
 
 
 def full_name(kind: type[presentation.Figure]) -> str:
-    """Return the name under which a figure is registered; two packages cannot share one.
+    """Return the name under which a kind of figure is registered, with the module's name.
 
     Examples:
         >>> full_name(presentation.Bars)
@@ -71,12 +71,12 @@ FIGURES: Registry[Callable[[Any, TaskView, Samples], DrawnFigure | None]] = Regi
 def draw(
     spec: presentation.Figure, task: TaskView, samples: Samples
 ) -> DrawnFigure | None:
-    """Draw one figure of a task; return None if it has no data."""
+    """Return a drawn figure of a task; None if the task has no data for it."""
     return FIGURES.get(full_name(type(spec)))(spec, task, samples)
 
 
 def canvas_of(spec: presentation.Figure) -> Canvas:
-    """Return an empty canvas with a title for screen readers."""
+    """Return an empty canvas for a figure, with a title for screen readers."""
     return Canvas(WIDTH, 0.0, f"{spec.title}. {spec.caption}")
 
 
@@ -89,7 +89,7 @@ def finished(
     says: str = "",
     most: int = 0,
 ) -> DrawnFigure:
-    """Return a finished figure with its caption, reading guide, finding and data."""
+    """Return a finished figure, from its canvas and data, with the caption completed."""
     source = f" Follows {spec.source}." if spec.source else ""
     caption = f"{spec.caption}{source}{more}"
     return DrawnFigure(canvas, spec.title, caption, head, list(rows), says, most)
@@ -100,6 +100,6 @@ def _text(cell: object) -> str:
 
 
 def score_cells(score: Score) -> tuple[object, ...]:
-    """Return a score, its interval and p-values as CSV cells; missing ones are empty."""
+    """Return a score, its interval and its p-values as table cells, '' for each unknown one."""
     numbers = (score.value, score.ci_low, score.ci_high, score.p, score.p_holm)
     return tuple("" if number is None else number for number in numbers)

@@ -1,4 +1,4 @@
-"""Writer of figure files: SVG, PNG, PDF and the data as CSV."""
+"""Writer of a figure's files: SVG, PNG, PDF, and its data as CSV."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
 def write_figure(
     figure: DrawnFigure, about: str, folder: Path, name: str, numbers: str = ""
 ) -> tuple[Path, ...]:
-    """Write a figure as NAME.svg, .png and, with fpdf2, .pdf, and its numbers as NAME.csv."""
+    """Write a figure as SVG and PNG, as PDF if fpdf2 is installed, and its data as CSV."""
     vector, picture, page = (
         folder / f"{name}.{kind}" for kind in ("svg", "png", "pdf")
     )
@@ -65,13 +65,13 @@ def write_figure(
 
 
 def _shown(text: str) -> str:
-    """Return text without control characters and the few others that XML forbids."""
+    """Return a text without the characters that XML forbids, such as control characters."""
     return visible_lines(text).translate(_NO_XML)
 
 
 @contextmanager
 def _fonts() -> Iterator[tuple[str, str]]:
-    """Context with the paths of the package's font files, regular and bold."""
+    """Context that gives the paths of the package's font files, first regular, then bold."""
     folder = files("t2ibench.reports") / "static" / "fonts"
     with (
         as_file(folder / "figure-sans-regular.ttf") as regular,
@@ -81,7 +81,7 @@ def _fonts() -> Iterator[tuple[str, str]]:
 
 
 def png(svg: str) -> bytes:
-    """Return a figure as PNG, drawn with the package's font and so identical on all machines."""
+    """Return an SVG figure as PNG bytes, the same on all machines as its font is bundled."""
     import resvg_py
 
     with _fonts() as fonts:
@@ -103,7 +103,7 @@ def png(svg: str) -> bytes:
 
 
 def pdf(canvas: Canvas, title: str) -> bytes:
-    """Return a figure as PDF, with its title above and the package's font embedded."""
+    """Return a figure as PDF bytes, with a title above it and the bundled font embedded."""
     from fpdf import FPDF
 
     # warnings of letters that the font lacks are noise
@@ -127,7 +127,7 @@ def pdf(canvas: Canvas, title: str) -> bytes:
 
 
 def _draw(page: FPDF, mark: Line | Disc | Box | Text, left: float, top: float) -> None:
-    """Draw a shape in the style sheet's style; `left` and `top` are the figure's corner."""
+    """Draw one shape on a PDF page, with the figure's corner at (`left`, `top`)."""
     from fpdf.enums import RenderStyle
 
     look = _style(mark)
@@ -161,7 +161,7 @@ def _draw(page: FPDF, mark: Line | Disc | Box | Text, left: float, top: float) -
 
 @functools.cache
 def _styles() -> dict[str, dict[str, str]]:
-    """Return the style properties of each selector in the style sheet of files."""
+    """Return the style properties of each CSS selector in the style sheet of figure files."""
     rules = re.findall(r"^([\w.]+)\{([^}]*)\}", sheet(), re.MULTILINE)
     return {
         name: dict(

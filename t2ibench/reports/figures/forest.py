@@ -1,4 +1,4 @@
-"""The forest plot of a run as a figure: every test on images on one axis, for slides and papers."""
+"""The forest plot of a run as a figure, with every test on images on one axis."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _KEY = (
 
 
 def forest(run: RunView) -> DrawnFigure | None:
-    """Draw the forest plot of a run: every test on images, by family, as on the page."""
+    """Return the forest plot of a run, its tests grouped by family; None if none has a number."""
     if not any(task.mark.value is not None for task in run.tasks):
         return None
     title = "Which way each test leans"
@@ -112,7 +112,7 @@ def _row(canvas: Canvas, task: TaskView, middle: float, across: PixelScale) -> N
 
 
 def _names(canvas: Canvas, task: TaskView, middle: float, side: str | None) -> None:
-    """Write the names of a test and its poles; `side` is None where no lean is clear."""
+    """Write a test's name and its poles; the pole on `side` is coloured, none if `side` is None."""
     axis = poles(task)
     low_class = "low" if side == "low" else ""
     high_class = (
@@ -124,7 +124,7 @@ def _names(canvas: Canvas, task: TaskView, middle: float, side: str | None) -> N
 
 
 def _arrows(canvas: Canvas, mark: IntervalMark, base: float) -> None:
-    """Mark the ends of the axis that a value or its interval reaches beyond."""
+    """Draw arrowheads at the ends of the axis beyond which a value or interval reaches."""
     if mark.cut_below:
         canvas.text(_BEGIN - 4, base, "‹", "end", "strong")
     if mark.cut_above:
@@ -132,7 +132,7 @@ def _arrows(canvas: Canvas, mark: IntervalMark, base: float) -> None:
 
 
 def _numbers(task: TaskView) -> str:
-    """Return the value and the interval of a test as text."""
+    """Return a test's value and interval as text."""
     mark = task.mark
     shown = plain if mark.sized else signed
     words = f"{shown(mark.value)}{mark.scale.unit}"
@@ -142,7 +142,7 @@ def _numbers(task: TaskView) -> str:
 
 
 def _interval_class(mark: IntervalMark, side: str) -> str:
-    """Return the CSS class of an interval's line, with the side of a clear lean."""
+    """Return the CSS class for an interval's line; `side` is that of a clear lean."""
     if mark.state == "clear":
         return f"line {side}".strip()
     return "line unsure" if mark.state == "cannot_tell" else "line null"

@@ -1,4 +1,4 @@
-"""Figure of the distance between the images of two groups: overall, and row by row."""
+"""Figure of how far apart the images of two groups are, for all rows together and each row."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _Row = tuple[str, Score, float]
 
 
 def draw(figure: Apart, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Draw the overall distance with its interval, that of random halves, and each row."""
+    """Return a figure of how far apart two groups' images are, or None if that is unknown."""
     whole = task.result.scores.get(figure.score)
     if whole is None or whole.value is None:
         return None
@@ -76,7 +76,7 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> DrawnFigure | None:
 
 
 def _rows(figure: Apart, task: TaskView) -> list[_Row]:
-    """Return the rows with a distance, from the largest to the smallest."""
+    """Return the rows that have a distance, the largest first."""
     rows = []
     for row in task.result.by:
         score = row.scores.get(figure.score, Score())
@@ -86,7 +86,7 @@ def _rows(figure: Apart, task: TaskView) -> list[_Row]:
 
 
 def _numbers(score: Score) -> list[float]:
-    """Return the value and the ends of the interval of a score, as far as they exist."""
+    """Return a score's value and the ends of its interval, without those that are None."""
     numbers = (score.value, score.ci_low, score.ci_high)
     return [number for number in numbers if number is not None]
 

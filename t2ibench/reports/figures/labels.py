@@ -1,4 +1,4 @@
-"""Placement of point names so that none covers a point or another name."""
+"""Placement of the names of points, so that none covers a point or another name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DOT = 3.5
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A placed name of a point, which begins or ends at `x` on the base line `y`."""
+    """The placed name of a point, which begins or ends at `x` on the base line `y`."""
 
     number: int
     x: float
@@ -21,7 +21,7 @@ class Label:
     anchor: Literal["start", "end"]
 
     def box(self, text: str) -> tuple[float, float, float, float]:
-        """Return the rectangle that the name covers."""
+        """Return the rectangle that a text covers here, as left, top, right and bottom."""
         wide = _LETTER * len(text)
         left = self.x if self.anchor == "start" else self.x - wide
         return left, self.y - _UP, left + wide, self.y + _DOWN
@@ -34,7 +34,7 @@ def labels(
     ends: tuple[float, float],
     most: int,
 ) -> list[Label]:
-    """Return placed names of as many points as fit; earlier points take precedence."""
+    """Return placed names for as many points as fit, trying the points in the given order."""
     placed: list[Label] = []
     taken: list[tuple[float, float, float, float]] = []
     for number in order:

@@ -1,4 +1,4 @@
-"""Figure of small bars with their numbers, arranged by items and columns in panels."""
+"""Figure of small bars with their numbers, in panels of items and columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TABLE = 200  # lines of the table
 
 
 def draw(figure: Panels, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Draw the panels, those with the largest score first."""
+    """Return a figure of up to three panels, the largest scores first; None if there are none."""
     panels = _sorted(figure, task)
     if not panels:
         return None

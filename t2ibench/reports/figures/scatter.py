@@ -1,4 +1,4 @@
-"""Scatter plot of two numbers of each row, with the line on which they are equal."""
+"""Scatter plot of two numbers of each row, with the line on which both are equal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Point:
 
 
 def draw(figure: Scatter, task: TaskView, _: Samples) -> DrawnFigure | None:
-    """Draw a point for each row, with names for the outermost points."""
+    """Return a scatter plot of a task's rows, the outermost named; None with fewer than two."""
     points = [
         point for row in task.result.by if (point := _point(figure, row)) is not None
     ]
@@ -71,7 +71,7 @@ def draw(figure: Scatter, task: TaskView, _: Samples) -> DrawnFigure | None:
 
 
 def _key(figure: Scatter, points: Sequence[_Point]) -> list[tuple[str, str]]:
-    """Return the legend of the figure: the style and the meaning of everything drawn."""
+    """Return the entries of the figure's legend, each a CSS class and what it means."""
     sides = {point.side for point in points} - {""}
     entries = [("pt", "not clearly off the line" if sides else "a row")]
     if "high" in sides:
@@ -92,7 +92,7 @@ def _scale(low: float, high: float, begin: float, end: float) -> PixelScale:
 def _data(
     figure: Scatter, points: Sequence[_Point]
 ) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """Return the column names and the rows of the figure's data."""
+    """Return the figure's data as column names and rows."""
     if not figure.intervals:
         return ("row", "x", "y"), [(point.name, point.x, point.y) for point in points]
     rows = [
@@ -116,14 +116,14 @@ def _point(figure: Scatter, row: Row) -> _Point | None:
 
 
 def _value(quantity: Quantity, row: Row) -> float | None:
-    """Return a row's number on one axis, given by the figure or taken from its scores."""
+    """Return a row's number on one axis, given by the figure or else from the row's scores."""
     if quantity.given is not None:
         return quantity.given.get(row.name)
     return _placed(quantity, row.scores.get(quantity.score or "", Score()).value)
 
 
 def _interval(figure: Scatter, row: Row) -> tuple[float, float] | None:
-    """Return the interval of a row on the y axis, if intervals are drawn and it has one."""
+    """Return a row's interval on the y axis; None if it has none or intervals are not drawn."""
     score = row.scores.get(figure.y.score or "", Score())
     low = _placed(figure.y, score.ci_low)
     high = _placed(figure.y, score.ci_high)
@@ -175,7 +175,7 @@ def _says(points: Sequence[_Point]) -> str:
 
 
 def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
-    """Return point indices, outermost first; distance from the diagonal counts twice."""
+    """Return the indices of points, outermost first; distance from the diagonal counts twice."""
     middle_x = math.fsum(x for x, _ in places) / len(places)
     middle_y = math.fsum(y for _, y in places) / len(places)
 

@@ -1,4 +1,4 @@
-"""Views of tests as cards of a page, prepared for the HTML templates."""
+"""The content of a test's card on a report page, ready for the HTML templates."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TilesByRow = Mapping[tuple[str, str], Sequence[Tile]]
 
 @dataclass(frozen=True, slots=True)
 class CardParts:
-    """The parts of a card that are drawn from files of the run, such as figures and images.
+    """The parts of a card that are made from a run's files: figures and images.
 
     Attributes:
         figures: Its figures, as HTML.
@@ -63,7 +63,7 @@ class CardParts:
 
 @dataclass(frozen=True, slots=True)
 class StackPart:
-    """A segment of the bar of a prompt's answers: its class in the style sheet, and its size."""
+    """A segment of the bar of answers about a prompt: its CSS classes and how many images."""
 
     classes: str
     size: float
@@ -71,7 +71,7 @@ class StackPart:
 
 @dataclass(frozen=True, slots=True)
 class AnswersView:
-    """The distribution of answers about the images of one prompt.
+    """The answers of a judge about the images of one prompt, as counts and as a bar.
 
     Attributes:
         name: The prompt.
@@ -94,7 +94,7 @@ class AnswersView:
 
 @dataclass(frozen=True, slots=True)
 class ClassKey:
-    """The name and the colour of a class."""
+    """The name of a class, and the CSS class that gives it its colour."""
 
     classes: str
     name: str
@@ -102,7 +102,7 @@ class ClassKey:
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """The answers to one question, prompt by prompt."""
+    """The answers to one question about each prompt, with the colours of the classes."""
 
     attribute: str
     key: tuple[ClassKey, ...]
@@ -111,7 +111,7 @@ class QuestionView:
 
 @dataclass(frozen=True, slots=True)
 class SeriesRowView:
-    """A stimulus, word, target or question as a row of a card."""
+    """A row of a card: a stimulus, word, target or question with its value."""
 
     name: str
     title: str
@@ -124,7 +124,7 @@ class SeriesRowView:
 
 @dataclass(frozen=True, slots=True)
 class CardSeriesView:
-    """The rows of a card that share one axis.
+    """The rows of a card that lie on one axis, with its poles.
 
     Attributes:
         noun: What a row is.
@@ -143,7 +143,7 @@ class CardSeriesView:
 
 @dataclass(frozen=True, slots=True)
 class PublishedValue:
-    """A published value of another model beside the value of this run."""
+    """A value that a paper published for another model, beside the value of this run."""
 
     model: str
     score: str
@@ -154,7 +154,7 @@ class PublishedValue:
 
 @dataclass(frozen=True, slots=True)
 class ControlLine:
-    """The result of a test's control, for one encoder or judge."""
+    """The result of one control of a test, as read by one encoder or judge."""
 
     reader: str
     text: str
@@ -163,7 +163,7 @@ class ControlLine:
 
 @dataclass(frozen=True, slots=True)
 class MethodView:
-    """The method of a test, and its limitations."""
+    """How a test was measured: its formula, prompts, citation, limits and controls."""
 
     formula: str
     source: str
@@ -232,7 +232,7 @@ def card_view(
     is_open: bool = False,
     says_excluded: bool = True,
 ) -> CardView:
-    """Return the view of a test as a card."""
+    """Return everything that a test's card shows."""
     parts = parts or CardParts()
     left = _left_figures(task, parts)
     right = tuple(figure for figure in parts.figures if figure not in left)
@@ -263,14 +263,14 @@ def card_view(
 
 
 def is_short(task: TaskView) -> bool:
-    """Return whether a card has so few rows that the page may show it open."""
+    """Return whether a card has so few rows that a page may show it open from the start."""
     answers = sum(len(shown.rows) for shown in task.prompts)
     rows = sum(len(series.rows) for series in task.combined)
     return answers + rows <= _OPEN_ROWS
 
 
 def _excluded(task: TaskView) -> str:
-    """Return how many images of a test are excluded and why; "" if there are few."""
+    """Return how many images of a test are excluded and why; "" if at most a fifth are."""
     total, by_reason = excluded_of(task.result)
     n_excluded = sum(by_reason.values())
     if n_excluded <= _MANY_EXCLUDED * total:
@@ -279,14 +279,14 @@ def _excluded(task: TaskView) -> str:
 
 
 def _judges(task: TaskView) -> str:
-    """Return a sentence on which judges answered about the images of a test; "" without any."""
+    """Return a sentence on which judges answered about a test's images; "" if none was asked."""
     if task.result.settings.judges or task.prompts:
         return judges_said(task.result)
     return ""
 
 
 def _left_figures(task: TaskView, parts: CardParts) -> tuple[Markup, ...]:
-    """Return the figures of a card's left column: as many as balance its two columns."""
+    """Return the figures for a card's left column, as many as balance the two columns."""
     rows = sum(len(series.rows) for series in task.combined)
     if rows > _MANY_ROWS:
         return parts.figures[1:]
@@ -321,7 +321,7 @@ def _answers(row: ShownRow, shown: ShownAttribute, tiles: TilesByRow) -> Answers
 
 
 def stack_parts(row: ShownRow, classes: Sequence[str]) -> tuple[StackPart, ...]:
-    """Return the answers about a prompt as segments of one bar, missing answers last."""
+    """Return the answers about a prompt as segments of one bar, unanswered images last."""
     parts = [
         StackPart(f"k{colour % _COLOURS}", row.counted.counts[name])
         for name, colour in class_colours(classes).items()
@@ -333,7 +333,7 @@ def stack_parts(row: ShownRow, classes: Sequence[str]) -> tuple[StackPart, ...]:
 
 
 def _remarks(row: ShownRow, shown: ShownAttribute) -> Iterator[str]:
-    """Yield remarks on a prompt: its interval, human labels and reference values."""
+    """Yield remarks on a prompt's answers: their interval, people's labels, reference shares."""
     if row.interval:
         low, high = (round(100 * end) for end in row.interval)
         not_clear = "" if row.clear else ", not clear"
@@ -402,12 +402,12 @@ def _method(task: TaskView) -> MethodView:
 
 
 def estimand(task: TaskView) -> str:
-    """Return a description of the quantity that a test's headline estimates."""
+    """Return a sentence on the quantity that a test's headline estimates."""
     return method_named(task.result.method).estimand
 
 
 def named_prompts(task: TaskView) -> str:
-    """Return some of a test's prompts as text, and the number of others."""
+    """Return up to five of a test's prompts as text, and how many more there are."""
     assert task.spec is not None
     needed = needs(task.spec, Settings.of(task.result.settings))
     texts = [need.prompt for need in needed.prompts] or list(needed.texts)
@@ -417,7 +417,7 @@ def named_prompts(task: TaskView) -> str:
 
 
 def published(task: TaskView) -> Iterator[PublishedValue]:
-    """Yield published values of other models beside those of this run."""
+    """Yield each published value of other models, beside this run's value of the same score."""
     for entry in task.result.published:
         for name, value in entry["scores"].items():
             score = task.result.scores.get(name)

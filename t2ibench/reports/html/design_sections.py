@@ -1,4 +1,4 @@
-"""Sections on the tests themselves: wordings, comparisons within a test, and power."""
+"""Report sections on how tests depend on wording, compare parts, and what they can detect."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MORE_PROMPTS = "needs more prompts; more images would not help"
 
 @dataclass(frozen=True, slots=True)
 class WordingRow:
-    """A test's headline in one wording, or in one language."""
+    """A test's headline in prompts of one wording, or of one language."""
 
     name: str
     language: str
@@ -40,7 +40,7 @@ class WordingRow:
 
 @dataclass(frozen=True, slots=True)
 class WordingsView:
-    """How the headline of a test depends on wording.
+    """How a test's headline differs between wordings and languages.
 
     Attributes:
         id: The test's id.
@@ -64,7 +64,7 @@ class WordingsView:
 
 
 def wordings_section(run: RunView) -> Markup | None:
-    """Return a section on how the score of each test depends on wording."""
+    """Return the section on how headlines depend on wording; None if no test compares wordings."""
     tests = [
         _wordings(task, report)
         for task in run.tasks
@@ -74,7 +74,7 @@ def wordings_section(run: RunView) -> Markup | None:
 
 
 def _wording_reports(task: TaskView) -> list[WordingReport]:
-    """Return the wording reports of a test; none if its method stores other data there."""
+    """Return a test's results for each wording; empty if its method stores none in this form."""
     try:
         return _REPORTS.validate_python(task.result.details.get("wording", []))
     except ValidationError:
@@ -118,7 +118,7 @@ def _wording_row(part: PartScore, is_square: bool) -> WordingRow:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """A table of comparisons within a test."""
+    """A table of scores that compares parts of one test, such as grammatical forms."""
 
     id: str
     test: str
@@ -126,7 +126,7 @@ class ComparisonView:
 
 
 def score_tables_section(run: RunView) -> Markup | None:
-    """Return a section of comparisons within tests, such as of the stimuli's grammatical forms."""
+    """Return the section of comparisons within tests, such as of forms; None if there are none."""
     comparisons = [
         ComparisonView(task.id, task.name, table)
         for task in run.tasks
@@ -139,7 +139,7 @@ def score_tables_section(run: RunView) -> Markup | None:
 
 @dataclass(frozen=True, slots=True)
 class PowerRow:
-    """The smallest lean that a test can detect with its number of images.
+    """The smallest lean that a test can detect, and how many images would halve its interval.
 
     Attributes:
         id: The test's id.
@@ -165,7 +165,7 @@ class PowerRow:
 
 
 def power_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
-    """Return a section on the smallest detectable leans, and what would halve the intervals."""
+    """Return the section on the smallest leans that tests detect; None if no task file is known."""
     rows = [
         _power_row(task, paired.get(task.id))
         for task in run.tasks
@@ -198,7 +198,7 @@ def _power_row(task: TaskView, paired: PairedTask | None) -> PowerRow:
 def _reach(
     task: TaskView, paired: PairedTask | None
 ) -> tuple[Reach | None, int | None]:
-    """Return the smallest detectable lean and the images per prompt of a test, if known."""
+    """Return what a test can detect, and its images per prompt; None for what is unknown."""
     assert task.spec is not None
     parts = paired.headline if paired is not None else ()
     try:

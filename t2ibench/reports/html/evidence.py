@@ -1,4 +1,4 @@
-"""The images behind a task's number: the extremes, and always a random sample beside them.
+"""The images behind a task's headline: the highest, the lowest, and always a random sample.
 
 None is picked by hand: they follow from the samples and the task's id.
 """
@@ -42,7 +42,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """An image of a strip as a data URI; None if its file is missing or has changed.
+    """An image of a strip as a data URI, with its texts; None if its file is missing or changed.
 
     Its text is its prompt and number, never a guess about who is shown.
     """
@@ -56,7 +56,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """A strip of images, and how they were selected; `side` is the end of an axis they show."""
+    """A row of images, with its title and how they were chosen; `side` is their end of the axis."""
 
     title: str
     rule: str
@@ -66,7 +66,7 @@ class Strip:
 
 @dataclass(slots=True)
 class Thumbnails:
-    """Small WebP versions of a run's images for a page, each created once.
+    """Small WebP versions of a run's images, each made once, up to a limit of total size.
 
     From the first that would make all data URIs larger than the budget on, none is shown.
     """
@@ -79,7 +79,7 @@ class Thumbnails:
     full: bool = False
 
     def of(self, row: Mapping[str, Any]) -> str | None:
-        """Return the thumbnail of a row of samples as a data URI; None if there is none."""
+        """Return the thumbnail of a sample's image as a data URI; None if there is none."""
         file = row.get("file")
         sha256 = row.get("sha256")
         if self.full or not isinstance(file, str) or not isinstance(sha256, str):
@@ -102,14 +102,14 @@ class Thumbnails:
         return image
 
     def link(self, row: Mapping[str, Any]) -> str:
-        """Return a link from the page to the original image of a row."""
+        """Return the relative link from the page to the original image of a sample."""
         return quote(
             Path(os.path.relpath(self.folder / row["file"], self.page)).as_posix()
         )
 
 
 def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
-    """Return the section with the images behind a task's number, or None."""
+    """Return a page's part with the images behind a task's headline; None if it has none."""
     rows = [row for row in samples if isinstance(row.get("file"), str)]
     series = task.shown.images
     strips = []
@@ -133,7 +133,7 @@ def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | 
 def of_prompts(
     task: TaskView, samples: Rows, thumbnails: Thumbnails
 ) -> dict[tuple[str, str], tuple[Tile, ...]]:
-    """Return some images of each prompt with the judge's answers."""
+    """Return a few images of each prompt with the judge's answer, keyed by question and prompt."""
     shown = task.shown.images
     if not task.prompts or not isinstance(shown, ImageGroups):
         return {}
@@ -250,6 +250,6 @@ def _tile(
 
 
 def rewritten_to(row: Mapping[str, Any]) -> str:
-    """Return the rewritten version of a prompt as text that follows the prompt, or ""."""
+    """Return the prompt that a model used instead, as text to follow the prompt; "" if the same."""
     used = row.get("revised_prompt")
     return f" → “{used}”" if isinstance(used, str) else ""

@@ -1,4 +1,4 @@
-"""The report section on images that were excluded from a run."""
+"""The report section on images that are excluded from a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GROUPS = 12  # of a test's exclusions, shown at most
 
 @dataclass(frozen=True, slots=True)
 class LeftOutRow:
-    """The number of a test's excluded images; `share` is the percentage that remained."""
+    """How many images of a test are excluded; `share` is the per cent that are not."""
 
     id: str
     name: str
@@ -34,7 +34,7 @@ class LeftOutRow:
 
 @dataclass(frozen=True, slots=True)
 class ExcludedGroupView:
-    """The number of images that the model did not make for a group of prompts."""
+    """How many images of a group of prompts were refused or filtered."""
 
     name: str
     verdict: str
@@ -50,7 +50,7 @@ class ExcludedGroupView:
 
 @dataclass(frozen=True, slots=True)
 class ExcludedTestView:
-    """Images that the model did not make for one test, by group of prompts.
+    """The images of one test that were refused or filtered, for each group of prompts.
 
     Attributes:
         id: The test's id.
@@ -70,7 +70,7 @@ class ExcludedTestView:
 
 
 def exclusions_section(run: RunView) -> Markup:
-    """Return the section on exclusions: by test, and refusals by group of prompts."""
+    """Return the report section on exclusions: how many in each test, and from which groups."""
     rows = []
     reasons: Counter[str] = Counter()
     for family in run.families:

@@ -1,4 +1,4 @@
-"""Template filters that format numbers and texts."""
+"""Filters of page templates that format numbers and texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from t2ibench.reports.html.numbers import at, plain, signed
 
 
 def coded(text: str) -> Markup:
-    """Return a text with its `backtick` parts as code elements."""
+    """Return a text as HTML, with the parts in `backticks` as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -24,12 +24,12 @@ def coded(text: str) -> Markup:
 
 
 def css(text: str) -> str:
-    """Return a text as a quoted string for a style sheet."""
+    """Return a text without the characters that could end a quoted string in a style sheet."""
     return re.sub(r"[^\w .,:·+-]", "", text)
 
 
 def thousands(number: int) -> str:
-    """Format a count with thousands separators."""
+    """Return a count as text, with commas between thousands."""
     return f"{number:,}"
 
 

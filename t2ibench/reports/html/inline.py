@@ -1,4 +1,4 @@
-"""A summary of a run for embedding in another page, such as a notebook."""
+"""A run's summary as HTML that can stand in another page, such as a notebook."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ROOT = re.compile(r"(?<![\w.#-])(?::root|html)\{")
 
 
 def run_html(results: Results) -> str:
-    """Return a run's verdict and forest plot as HTML."""
+    """Return a run's verdict and forest plot as HTML for another page."""
     run = run_view(results, task_files(results, results.folder))
     return fragment("inline.html", forest=forest_view(run), style=inline_style())
 
 
 @functools.cache
 def inline_style() -> Markup:
-    """Return the report's style sheet for embedding, with the container's width, in pixels."""
+    """Return the report's style sheet changed so that it styles only an embedded summary."""
     sheets = ("tokens.css", "report.css", "inline.css")
     text = "\n".join(static(name) for name in sheets)
     text = _PAGE.sub("", text).replace("@media (max-width:", "@container (max-width:")

@@ -1,4 +1,4 @@
-"""Views of marks on a page: their CSS classes, and tests as rows of the forest plot."""
+"""Tests as rows of a page's forest plot, and the CSS classes of their marks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TONES = {"low": "t-left", "high": "t-right", None: ""}
 
 
 def bar_class(mark: IntervalMark) -> str:
-    """Return the CSS classes of a mark: its state and, if it is clear, its side."""
+    """Return the CSS classes of a mark on an axis: its state, and its side if it is clear."""
     return (
         _CLEAR_CLASSES[mark.side]
         if mark.state == "clear"
@@ -32,19 +32,19 @@ def bar_class(mark: IntervalMark) -> str:
 
 
 def tone(mark: IntervalMark) -> str:
-    """Return the CSS class of a number that stands beside its mark."""
+    """Return the CSS class of the number that stands beside a mark."""
     return _TONES[mark.side] if mark.state == "clear" else "faint"
 
 
 def value_text(mark: IntervalMark) -> str:
-    """Format a headline's number for a page."""
+    """Return a headline's number with its unit, as text for a page."""
     number = plain(mark.value) if mark.sized else signed(mark.value)
     return number if mark.value is None else f"{number}{mark.scale.unit}"
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRowView:
-    """A test as a row: its poles, mark, number and short result.
+    """A test as a row of a page: its name, poles, mark on the axis, number and result.
 
     Attributes:
         id: The test's id, which is its place on the page.
@@ -82,7 +82,7 @@ class TaskRowView:
 
 
 def task_row_view(task: TaskView) -> TaskRowView:
-    """Return the view of a test as a row of a page."""
+    """Return a test as a row of a page."""
     axis = poles(task)
     mark = task.mark
     leans_low = mark.state == "clear" and mark.side == "low"
@@ -110,7 +110,7 @@ def task_row_view(task: TaskView) -> TaskRowView:
 
 
 def _ticks(task: TaskView) -> tuple[float, ...]:
-    """Return the positions on its axis of the rows behind a headline, flipped as in it."""
+    """Return where on the axis a test's rows lie, with flipped rows at the opposite side."""
     if not task.series:
         return ()
     places = []
@@ -122,7 +122,7 @@ def _ticks(task: TaskView) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FamilyRowsView:
-    """The tests of one family, and a note on how to read their numbers."""
+    """The tests of one family as rows, and a note on how to read their numbers."""
 
     title: str
     note: str
@@ -131,7 +131,7 @@ class FamilyRowsView:
 
 @dataclass(frozen=True, slots=True)
 class ForestView:
-    """All tests of a run on one axis.
+    """All tests of a run as rows on one axis, with the run's verdict.
 
     Attributes:
         name: The run.
@@ -157,7 +157,7 @@ class ForestView:
 
 
 def forest_view(run: RunView) -> ForestView:
-    """Return the view of a run as rows on one axis."""
+    """Return all tests of a run as rows on one axis, with the run's verdict."""
     families = [
         FamilyRowsView(
             title=family.title,
@@ -182,6 +182,6 @@ def forest_view(run: RunView) -> ForestView:
 
 
 def texts_title(count: int) -> str:
-    """Return the title of the group of tests that use no images."""
+    """Return the title above the tests that use no images; `count` is how many there are."""
     plural = "" if count == 1 else "s"
     return f"Words alone: {count} test{plural} of the text encoder"

@@ -1,4 +1,4 @@
-"""Formatting of numbers and axis positions for a page."""
+"""Numbers and positions on an axis as texts of a page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from t2ibench.reports import cells
 
 
 def signed(value: float | None) -> str:
-    """Format a number with two digits, a sign, and a true minus.
+    """Return a number as text with two decimals, its sign, and a true minus.
 
     Examples:
         >>> signed(0.469), signed(-0.25), signed(0.001), signed(None)
@@ -16,12 +16,12 @@ def signed(value: float | None) -> str:
 
 
 def plain(value: float | None) -> str:
-    """Format a size with two digits and no sign."""
+    """Return a number as text with two decimals, and no plus sign."""
     return cells.number(value, 2).replace("-", "−")
 
 
 def percent(value: float | None) -> str:
-    """Format a share in per cent, with a true minus.
+    """Return a share as text in whole per cent, with a true minus.
 
     Examples:
         >>> percent(0.256), percent(-0.031), percent(-0.001), percent(None)
@@ -34,7 +34,7 @@ def percent(value: float | None) -> str:
 
 
 def at(value: float, from_zero: bool = False) -> str:
-    """Return a position on an axis from -1 (or 0) to 1 in per cent, clipped at the ends."""
+    """Return a value as −1 to 1 for a style sheet; `from_zero` if the axis starts at 0."""
     if from_zero:
         value = 2 * value - 1
     return f"{min(max(value, -1.0), 1.0):.3f}"

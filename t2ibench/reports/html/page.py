@@ -1,4 +1,4 @@
-"""Renders report.html as one file that needs no network access and no JavaScript."""
+"""The renderer of report.html, one file that needs no network access and no JavaScript."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def report_html(
     sections: Sequence[SectionView] = (),
     origin: str = "",
 ) -> str:
-    """Return the HTML of a run's page; `parts` are the drawn parts of cards, by test id."""
+    """Return the HTML of a run's report; `parts` has each test's figures and images."""
     script = static("report.js")
     script_digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     _, passed_controls = controls_said(run)
@@ -51,7 +51,7 @@ def report_html(
 
 
 def _cards(run: RunView, parts: Mapping[str, CardParts]) -> list[Markup]:
-    """Return the card of every test on images; short ones named in the summary are open."""
+    """Return the HTML card of every test on images; short ones that the summary names are open."""
     leading = named(run)
     return [
         _card(
@@ -76,7 +76,7 @@ def _card(
 
 
 def _rerun_section(run: RunView) -> SectionView:
-    """Return the section on how to repeat the run, and on its software and settings."""
+    """Return the report section on how to repeat a run, with its software and settings."""
     html = fragment(
         "again.html",
         results=run.results,
@@ -87,7 +87,7 @@ def _rerun_section(run: RunView) -> SectionView:
 
 
 def _facts(run: RunView) -> Iterator[tuple[str, str]]:
-    """Yield names and values of the run's settings; a value is empty if it is not known."""
+    """Yield name and value of each of a run's settings; the value is "" if unknown."""
     results = run.results
     model = run.results.model
     name = model.name or run.name
@@ -111,7 +111,7 @@ def _facts(run: RunView) -> Iterator[tuple[str, str]]:
 
 
 def _listed(values: Mapping[str, object]) -> str:
-    """Return names and values as one line, sorted by name."""
+    """Return names with their values as one line of text, sorted by name."""
     return ", ".join(
         f"{name} {value}".strip() for name, value in sorted(values.items())
     )

@@ -1,4 +1,4 @@
-"""Sections on prompts: agreement of images with them, and diversity of their images."""
+"""Report sections on how well images fit their prompts, and how much they differ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ALL = "all prompts"
 
 @dataclass(frozen=True, slots=True)
 class AlignmentRow:
-    """Agreement of a group's images with their prompts, and the difference from other groups."""
+    """How well the images of a group of prompts fit them, compared with other groups."""
 
     group: str
     prompts: int
@@ -38,7 +38,7 @@ class AlignmentRow:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentTest:
-    """The agreement of images and prompts in one test, overall and by group."""
+    """How well images fit their prompts in one test, overall and for each group."""
 
     name: str
     value: str
@@ -49,7 +49,7 @@ class AlignmentTest:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentReader:
-    """The agreement of images and prompts by one encoder; `overall` may be empty."""
+    """How well images fit their prompts as one encoder sees it; `overall` is "" if unknown."""
 
     name: str
     overall: str
@@ -60,7 +60,7 @@ class AlignmentReader:
 
 
 def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
-    """Return the section on agreement of images with prompts, for each encoder."""
+    """Return the section on how well images fit their prompts; None if it was not measured."""
     names = dict.fromkeys(
         name for task in run.tasks for name in task.result.text_image_alignment
     )
@@ -102,7 +102,7 @@ def _alignment(task: TaskView, groups: Sequence[TextImageAlignment]) -> Alignmen
 
 
 def _finding(groups: Sequence[TextImageAlignment]) -> str:
-    """Return in a few words whether agreement with prompts differs between groups."""
+    """Return a few words on whether groups differ in how well images fit their prompts."""
     p_values = [
         group.difference.p_holm for group in groups if group.difference is not None
     ]
@@ -140,13 +140,13 @@ def _alignment_row(group: TextImageAlignment) -> AlignmentRow:
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    """Format both ends of an interval; "" if they are missing."""
+    """Return both ends of an interval as text; "" if there is none."""
     return "" if low is None else f"{signed(low)} to {signed(high)}"
 
 
 @dataclass(frozen=True, slots=True)
 class DiversityRow:
-    """The mean diversity of images with the same prompt, over a group of prompts."""
+    """How much images of the same prompt differ, on average over a group of prompts."""
 
     group: str
     prompts: int
@@ -157,7 +157,7 @@ class DiversityRow:
 
 @dataclass(frozen=True, slots=True)
 class DiversityTest:
-    """The diversity of a test by one encoder; `least` is the prompt with the least diversity."""
+    """A test's diversity as one encoder sees it; `least` is the prompt with the least."""
 
     name: str
     reader: str
@@ -168,7 +168,7 @@ class DiversityTest:
 
 
 def diversity_section(run: RunView) -> Markup | None:
-    """Return the section on diversity, and on prompts whose images repeat one another."""
+    """Return the section on diversity and repeated images; None if there is neither."""
     tests = [
         _diversity(task, reader, groups)
         for task in run.tasks

@@ -1,4 +1,4 @@
-"""Sections on measurement agreement: between methods, encoders, judges and people."""
+"""Report sections on how far methods, encoders, judges and people agree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DISPUTED = 50  # images that people dispute, shown at most
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """The agreement of two methods that measure the same attribute of the same items.
+    """The agreement between two methods that measure the same attribute of the same items.
 
     Attributes:
         title: The attribute, and the correlation without noise.
@@ -53,7 +53,7 @@ class PairView:
 
 @dataclass(frozen=True, slots=True)
 class EncodersView:
-    """A test's headline by each encoder or judge, and whether the signs differ."""
+    """A test's headline as each encoder or judge sees it, and whether their signs differ."""
 
     id: str
     test: str
@@ -64,7 +64,7 @@ class EncodersView:
 
 @dataclass(frozen=True, slots=True)
 class JudgesView:
-    """The agreement of two judges on one question.
+    """How far two judges agree on one question.
 
     Attributes:
         id: The test's id.
@@ -85,7 +85,7 @@ class JudgesView:
 
 @dataclass(frozen=True, slots=True)
 class PeopleView:
-    """The agreement of people on one question, and the images with different answers."""
+    """How far people agree on one question, and the images that they answered differently."""
 
     id: str
     title: str
@@ -96,7 +96,7 @@ class PeopleView:
 def agreement_section(
     run: RunView, pairs: Sequence[MeasuredPair] = ()
 ) -> Markup | None:
-    """Return the section on agreement of methods, encoders and judges."""
+    """Return the section on how methods, encoders and judges agree; None if none are compared."""
     encoders = [
         _encoders(task) for task in run.tasks if len(task.result.by_encoder) > 1
     ]
@@ -151,7 +151,7 @@ def _encoders(task: TaskView) -> EncodersView:
 
 
 def judges_views(task: TaskView) -> list[JudgesView]:
-    """Return the agreement of every two judges on each question, never pooled."""
+    """Return how far every two judges of a task agree, for each question separately."""
     names = list(task.result.by_encoder) or list(task.result.settings.judges)
     return [
         _judges(task, agreement, names)
@@ -175,7 +175,7 @@ def _judges(
 
 
 def people_section(run: RunView) -> Markup | None:
-    """Return the section on people's agreement, and on images with different answers."""
+    """Return the section on how far people agree; None if no image has several labellers."""
     questions = [
         PeopleView(
             id=task.id,

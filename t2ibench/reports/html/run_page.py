@@ -1,4 +1,4 @@
-"""Assembles the page of a run with its figures, images and sections."""
+"""The page of a run, put together from its figures, images and sections."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from t2ibench.results.samples import read_samples
 
 @dataclass(frozen=True, slots=True)
 class PageFigure:
-    """A figure with the name of its files and the subject that it shows."""
+    """A figure of the page, the name of its files, and the run or test that it shows."""
 
     name: str
     about: str
@@ -39,7 +39,7 @@ class RunPage:
 
 
 def run_page(run: RunView, folder: Path, page: Path, origin: str) -> RunPage:
-    """Return the page of a run, with all of its figures.
+    """Return the HTML of a run's page, and every figure that it contains.
 
     Args:
         run: The run.
@@ -69,7 +69,7 @@ def run_page(run: RunView, folder: Path, page: Path, origin: str) -> RunPage:
 
 
 def _task_figures(run: RunView, task: TaskView, samples: Rows) -> list[PageFigure]:
-    """Return the figures of a test, without those for which it has no data."""
+    """Return the figures of a test, without those that have no data."""
     drawn = []
     for number, spec in enumerate(task.shown.figures, start=1):
         figure = draw(spec, task, samples)
@@ -94,7 +94,7 @@ def _card_parts(
 
 
 def _paired(folder: Path) -> Mapping[str, PairedTask]:
-    """Return the influences that a run folder stores, by task; empty if unreadable."""
+    """Return the influences that a run folder stores for each task; empty if unreadable."""
     with contextlib.suppress(T2IBenchError):
         return read_paired(folder)
     return {}

@@ -1,4 +1,4 @@
-"""The sections of report.html that concern a whole run, in their order."""
+"""The sections of report.html on the run rather than single tests, in their order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from t2ibench.results.paired import PairedTask
 
 @dataclass(frozen=True, slots=True)
 class SectionView:
-    """A section of the page: its anchor, its title in the contents, and its HTML."""
+    """A section of the report: its anchor, its title in the contents, and its HTML."""
 
     id: str
     title: str
@@ -32,7 +32,7 @@ class SectionView:
 def run_sections(
     run: RunView, paired: Mapping[str, PairedTask], pairs: Sequence[MeasuredPair]
 ) -> tuple[SectionView, ...]:
-    """Return every section of a run that has content."""
+    """Return the sections of a run's report, in order, without those that have no content."""
     sections = [
         ("prompts", "Prompts", prompts_section(run, paired)),
         ("diversity", "Diversity", diversity_section(run)),

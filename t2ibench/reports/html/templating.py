@@ -1,4 +1,4 @@
-"""Loading, rendering and styling of page templates."""
+"""Templates of pages: how they are loaded and rendered, and the style sheet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LINE_BREAK = re.compile(r"[ \t]*\n\s*")
 
 
 class FreeLayout(Extension):
-    """Jinja extension that removes indentation and line breaks of templates from the output.
+    """Jinja extension that removes a template's indentation and line breaks from its output.
 
     The rule is that of JSX: a line break beside a tag or a block is layout and vanishes, one
     within text is a space, and a space that a break would swallow is written `{{ " " }}`.
@@ -34,7 +34,7 @@ class FreeLayout(Extension):
     def preprocess(
         self, source: str, name: str | None, filename: str | None = None
     ) -> str:
-        """Return the source of a template without its layout white space."""
+        """Return a template's source without the white space that only lays it out."""
         # Text at even places, what Jinja reads at odd ones.
         parts = _NOT_TEXT.split(source)
         texts = [
@@ -48,7 +48,7 @@ class FreeLayout(Extension):
 
 
 def _without_layout(text: str, before: str, after: str) -> str:
-    """Return the text between two template tags without line breaks for layout."""
+    """Return text between two template tags without the line breaks that only lay it out."""
 
     def replacement(match: re.Match[str]) -> str:
         left = text[: match.start()].rstrip()[-1:] or before[:2]
@@ -63,7 +63,7 @@ def _without_layout(text: str, before: str, after: str) -> str:
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """Return the template environment, which escapes everything that is not `Markup`."""
+    """Return the Jinja environment of pages, which escapes all text that is not `Markup`."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("t2ibench.reports.html", "templates"),
         autoescape=True,
@@ -76,18 +76,18 @@ def environment() -> jinja2.Environment:
 
 
 def fragment(template: str, **values: object) -> Markup:
-    """Return one part of a page as HTML."""
+    """Return the HTML that a template renders with these values."""
     return Markup(environment().get_template(template).render(**values))
 
 
 def static(name: str) -> str:
-    """Return the content of a file in reports/static."""
+    """Return the content of a text file in reports/static."""
     return (files("t2ibench.reports") / "static" / name).read_text(encoding="utf-8")
 
 
 @functools.cache
 def style() -> Markup:
-    """Return the style sheet of a page with embedded fonts."""
+    """Return the style sheet of report pages, with fonts embedded."""
     faces = []
     for family, name in _FONTS:
         font = files("t2ibench.reports") / "static" / "fonts" / f"{name}.woff2"

@@ -1,1 +1,1 @@
-"""results.md and its tables: `document` has the sections in their order."""
+"""The text of results.md, whose sections `document` puts in order, and its tables."""

@@ -1,4 +1,4 @@
-"""Sections of results.md on answers: who is shown, and how far people agree."""
+"""Sections of results.md on who is shown, and on how far people agree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DISPUTED = 20  # images that people dispute, shown at most
 
 
 def answers_sections(run: RunView) -> list[str]:
-    """Return the lines of the sections on who is shown as what, prompt by prompt."""
+    """Return lines of results.md that count, for each prompt, how many images show each class."""
     parts: list[str] = []
     for task in run.tasks:
         for attribute in task.prompts:
@@ -31,7 +31,7 @@ def answers_sections(run: RunView) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The columns of a table of answers that depend on the question.
+    """The columns of a table of answers that only some questions have.
 
     Attributes:
         nouns: The noun for the people of each class.
@@ -45,7 +45,7 @@ class _Columns:
 
 
 def _counted(attribute: ShownAttribute, task: TaskView) -> str:
-    """Return a table of the number of images of each prompt that show each class."""
+    """Return a Markdown table of how many images of each prompt show each class."""
     counted = attribute.counted
     rows = [row.counted for row in attribute.rows]
     columns = _Columns(
@@ -90,7 +90,7 @@ def _clear(row: ShownRow) -> str:
 
 
 def people_sections(run: RunView) -> list[str]:
-    """Return the lines of the sections on how far people agree, question by question."""
+    """Return lines of results.md on how far people agree, for each question."""
     parts: list[str] = []
     for task in run.tasks:
         for question in task.result.people:
@@ -99,7 +99,7 @@ def people_sections(run: RunView) -> list[str]:
 
 
 def _people(task: TaskView, question: PeopleAgreement) -> list[str]:
-    """Return lines on people's agreement on one question, and the images with different answers."""
+    """Return lines of results.md on how far people agree on one question, and disputed images."""
     tables = [agreement_table([question])]
     if question.disputed:
         tables.append(disputed_table([question], _DISPUTED))

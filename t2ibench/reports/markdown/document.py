@@ -1,4 +1,4 @@
-"""The text of results.md: one function for each of its sections, in their order."""
+"""The text of results.md, with one function for each of its sections, in their order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCORED_WITHOUT = (
 
 
 def results_markdown(results: Results, run: RunView | None = None) -> str:
-    """Return the text of results.md."""
+    """Return the text of results.md for a run."""
     run = run or run_view(results)
     lines = _opening(results, run)
     lines += _overview(run)
@@ -38,7 +38,7 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
 
 
 def _opening(results: Results, run: RunView) -> list[str]:
-    """Return the title, the verdict, and what else to know before reading on."""
+    """Return the first lines of results.md: title, verdict, and warnings about the run."""
     parts = [f"# {escape(results.title)}", "", escape(sentences.sentence(run)), ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
@@ -50,7 +50,7 @@ def _opening(results: Results, run: RunView) -> list[str]:
 
 
 def _overview(run: RunView) -> list[str]:
-    """Return the number of tests in each state, and their bars."""
+    """Return lines of results.md with the number of tests in each state, and their bars."""
     if not run.families:
         return []
     parts = [overview.counts(run), ""]
@@ -62,14 +62,14 @@ def _overview(run: RunView) -> list[str]:
 
 
 def _in_words(run: RunView) -> list[str]:
-    """Return the result of each test as a sentence, and who answered."""
+    """Return lines of results.md with each test's result as a sentence, and who answered."""
     lines = [f"- `{name}`: {escape(text)}" for name, text in sentences.findings(run)]
     lines += [f"- {escape(text)}" for text in sentences.judged(run)]
     return ["## In words", "", *lines, ""] if lines else []
 
 
 def _all_numbers(results: Results) -> list[str]:
-    """Return the tables of headlines, with their explanations."""
+    """Return lines of results.md with the tables of headlines, and explanations of them."""
     parts = ["## All numbers", ""]
     for table in tables(results):
         if OF_ENCODERS in table.notes:
@@ -81,7 +81,7 @@ def _all_numbers(results: Results) -> list[str]:
 
 
 def _instruments(results: Results, run: RunView) -> list[str]:
-    """Return lines on the encoders, judges and networks that were used."""
+    """Return lines of results.md that name the encoders, judges and networks of a run."""
     parts: list[str] = []
     for title, names in (("Encoders", run.encoders), ("Judges", run.judges)):
         if names:
@@ -97,7 +97,7 @@ def _instruments(results: Results, run: RunView) -> list[str]:
 
 
 def _repetition(results: Results) -> list[str]:
-    """Return the section on how to repeat the run."""
+    """Return lines of results.md with the command that repeats the run; empty if unknown."""
     if not results.command:
         return []
     command = shlex.join(results.command)

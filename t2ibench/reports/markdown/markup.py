@@ -1,4 +1,4 @@
-"""Markdown of single cells and tables; untrusted text is escaped."""
+"""Markdown of tables and cells, in which untrusted text is escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tabulate import tabulate
 
 
 def github(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table in which every cell is escaped."""
+    """Return a Markdown table in GitHub's form, with every cell escaped."""
     cells = [[escape(cell) for cell in row] for row in rows]
     return tabulate(
         cells, list(map(escape, heads)), tablefmt="github", disable_numparse=True
@@ -17,7 +17,7 @@ def github(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def escape(text: str) -> str:
-    """Return untrusted text escaped for a Markdown table or paragraph, never as markup."""
+    """Return untrusted text as one line of Markdown, escaped so that it is never markup."""
     line = " ".join(text.splitlines()).replace("\t", " ")
     line = re.sub(r"&(?=#?\w+;)", "&amp;", line)
     escaped = (

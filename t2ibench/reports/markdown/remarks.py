@@ -1,4 +1,4 @@
-"""Section of results.md on what to know about the results."""
+"""The section of results.md on what a reader should know about the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMED = 5  # prompts
 
 
 def remarks_section(results: Results, run: RunView) -> list[str]:
-    """Return the lines of the section on what to know about the results; none if nothing."""
+    """Return lines of results.md on what to know about the results; empty if there is nothing."""
     earlier_limits = limits.earlier(run)
     of_libraries = limits.warnings_of_libraries(results) + limits.unknown_networks(
         results
@@ -61,7 +61,7 @@ def _remarks(results: Results) -> Iterator[str]:
 
 
 def missing_line(task: TaskResult) -> str:
-    """Return a sentence that names the prompts without images."""
+    """Return a sentence on the prompts without images that a task was scored without."""
     missing = task.missing_prompts
     named = ", ".join(f"'{prompt}'" for prompt in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
@@ -74,7 +74,7 @@ def missing_line(task: TaskResult) -> str:
 
 
 def _without_value(name: str, task: TaskResult) -> Iterator[str]:
-    """Yield lines on why a test is inconclusive or has no score, with the controls responsible."""
+    """Yield lines on why a test is inconclusive, or has no score or headline."""
     if task.inconclusive:
         yield f"- `{name}` is inconclusive: {escape(task.inconclusive)}"
         for reader, _, control in sentences.controls_by_reader(task):

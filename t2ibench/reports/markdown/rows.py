@@ -1,4 +1,4 @@
-"""Sections of results.md on the rows of each task, and on the score tables of its method."""
+"""Sections of results.md on the rows of each task, and on further tables of its method."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from t2ibench.results.schema import Results, Row, Score, TaskResult
 
 
 def rows_sections(results: Results) -> list[str]:
-    """Return the rows of each task, and the further tables of its method."""
+    """Return lines of results.md with each task's rows, and its method's further tables."""
     parts: list[str] = []
     for name, task in results.tasks.items():
         rows = _rows_table(task)
@@ -34,7 +34,7 @@ def _score_table(task: str, view: ScoreTableView) -> Iterator[str]:
 
 
 def _rows_table(task: TaskResult) -> str | None:
-    """Return a table of the rows behind a mean square, which hides to which side they lean.
+    """Return a Markdown table of the rows behind a mean square, which hides their directions.
 
     It is None for other headlines, and without such rows.
     """
@@ -54,7 +54,7 @@ def _rows_table(task: TaskResult) -> str | None:
 
 
 def _row_scores(task: TaskResult, rows: Sequence[Row]) -> list[str]:
-    """Return the names of the scores that the method shows for rows, each once."""
+    """Return the names of the scores of rows that the task's method shows, without repeats."""
     wanted = method_named(task.method).row_scores
     names = [name for row in rows for name in row.scores]
     shown = [name for name in names if split_score_name(name)[0] in wanted]

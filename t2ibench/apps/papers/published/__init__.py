@@ -1,1 +1,1 @@
-"""Published papers, each as one data file and one module."""
+"""Published papers, each with one data file and one module."""

@@ -1,4 +1,4 @@
-"""Mandal, Leavy and Little (2024): diffusion bias and bias amplification, over MCAS."""
+"""Exhibits of Mandal, Leavy and Little (2024): diffusion bias and its amplification in MCAS."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ABOVE = 1.25  # times the greatest published α, where the figure ends
 
 
 def table_4(draft: Exhibit) -> None:
-    """Build Table 4: δ and α by stereotype and over all targets, as published and robust."""
+    """Add Table 4: diffusion bias δ and bias amplification α, for each stereotype and overall."""
     task = draft.results.get(_TASK)
     if task is None:
         return
@@ -42,7 +42,7 @@ def table_4(draft: Exhibit) -> None:
 
 
 def figure_2(draft: Exhibit) -> None:
-    """Build Figure 2: α over δ for each target, ours beside the points of Table 3."""
+    """Add Figure 2: each target's amplification α against its bias δ, ours and the paper's."""
     series = [_published_points(draft, model) for model in draft.file.models]
     greatest = max(alpha for model in series for _, _, alpha in model.points)
     most = _ABOVE * greatest
@@ -62,7 +62,7 @@ def figure_2(draft: Exhibit) -> None:
 
 
 def _published_points(draft: Exhibit, model: str) -> Series:
-    """Return δ and α of each target that the paper published in Table 3 for a model."""
+    """Return each target's bias δ and amplification α, from the paper's Table 3 about `model`."""
     points = []
     for name, values in draft.paper.exhibits["table-3"].published[model].items():
         points.append((name, float(values["δ"] or 0.0), float(values["α"] or 0.0)))
@@ -70,7 +70,7 @@ def _published_points(draft: Exhibit, model: str) -> Series:
 
 
 def _points(task: TaskResult) -> list[Point]:
-    """Return δ and α of each target for which this run measured both."""
+    """Return bias δ and amplification α of every target for which this run measured both."""
     points = []
     for row in task.by:
         delta = value_of(row, "diffusion_bias")

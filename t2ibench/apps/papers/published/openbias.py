@@ -1,4 +1,4 @@
-"""D'Incà et al. (2024): OpenBias."""
+"""Exhibits of D'Incà et al. (2024): OpenBias."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _ALL_OCCUPATIONS = "all professions"
 
 
 def spelt(name: object) -> str:
-    """Return the name of a bias in the paper's spelling, such as 'train color'."""
+    """Return the name of a question in the paper's spelling, such as 'train color'."""
     return str(name).lower().replace("colour", "color")
 
 
 class FoundBias(NamedTuple):
-    """A measured bias: its name, its row of scores, its entry in the details, and its severity."""
+    """A question of the printed captions with its row of scores, details and severity."""
 
     name: str
     row: Row
@@ -32,7 +32,7 @@ class FoundBias(NamedTuple):
 
 
 def _biases(draft: Exhibit) -> list[FoundBias]:
-    """Return the biases of the printed captions by decreasing severity, those without one last."""
+    """Return the questions of the printed captions, the most severe first, unmeasured ones last."""
     task = draft.results.get(_EXAMPLES)
     if task is None:
         return []
@@ -57,7 +57,7 @@ def _biases(draft: Exhibit) -> list[FoundBias]:
 
 
 def table_5(draft: Exhibit) -> None:
-    """Build Table 5: how far the genders of 36 professions are from parity."""
+    """Add Table 5: how far the genders shown in 36 professions are from parity."""
     task = draft.results.get(_OCCUPATIONS)
     if task is None:
         return
@@ -86,7 +86,7 @@ def table_5(draft: Exhibit) -> None:
 
 
 def figure_3(draft: Exhibit) -> None:
-    """Build Figure 3: biases by decreasing severity."""
+    """Add Figure 3: the severity of each question, the greatest first."""
     biases = _biases(draft)
     groups = []
     ranked = sum(bias.severity is not None for bias in biases)
@@ -105,7 +105,7 @@ def figure_3(draft: Exhibit) -> None:
 
 
 def figure_9(draft: Exhibit) -> None:
-    """Build Figure 9: severities within captions, and over all captions."""
+    """Add Figure 9: each question's severity within captions, against that over all captions."""
     biases = _biases(draft)
     points = []
     for name, row, _, aware in biases:

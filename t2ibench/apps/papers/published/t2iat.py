@@ -1,4 +1,4 @@
-"""Wang et al. (2023): T2IAT."""
+"""Exhibits of Wang et al. (2023): T2IAT."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ALL = "all concepts"
 
 
 def table_1(draft: Exhibit) -> None:
-    """Build Table 1: S, p and d of eight association tests, with our headline below."""
+    """Add Table 1: statistic S, p-value and effect size d of eight association tests, and leans."""
     for name in draft.file.tasks:
         task = draft.results.get(name)
         if task is None:
@@ -41,7 +41,7 @@ def table_1(draft: Exhibit) -> None:
 
 
 def table_2(draft: Exhibit) -> None:
-    """Build Table 2: human ratings of eight concepts, and their rank correlation with scores."""
+    """Add Table 2: human ratings of eight concepts, and their rank correlation with our scores."""
     concepts = {
         concept.name: value_of(draft.results.get(name), f"association_of_{side}")
         for name, spec in draft.specs.items()

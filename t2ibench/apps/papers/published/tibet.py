@@ -1,4 +1,4 @@
-"""Chinchure et al. (2024): TIBET."""
+"""Exhibits of Chinchure et al. (2024): TIBET."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _ALL = "all occupations"
 
 
 def occupation(row: str) -> str:
-    """Return the occupation in a row name such as 'A photo of an architect | gender'."""
+    """Return the occupation in a row's name, such as 'A photo of an architect | gender'."""
     return row.partition(" | ")[0].partition(" of ")[2].partition(" ")[2]
 
 
 def figure_4(draft: Exhibit) -> None:
-    """Build Figure 4: the CAS of male minus that of female, for each occupation."""
+    """Add Figure 4: each occupation's concept association score of male minus that of female."""
     task = draft.results.get(_OCCUPATIONS)
     if task is None:
         return
@@ -51,7 +51,7 @@ def figure_4(draft: Exhibit) -> None:
 
 
 def _difference(row: Row) -> float | None:
-    """Return the CAS of male minus that of female; None if either is missing."""
+    """Return the concept association score of male minus that of female; None if one is missing."""
     male = value_of(row, join_score_name("concept_association_score", "male"))
     female = value_of(row, join_score_name("concept_association_score", "female"))
     return None if male is None or female is None else male - female

@@ -1,4 +1,4 @@
-"""Eschner et al. (2025): ViBEx."""
+"""Exhibits of Eschner et al. (2025): ViBEx."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _FIGURES = "vibex_figures_gender"
 
 
 def _anchors(draft: Exhibit, task: str) -> dict[str, str]:
-    """Return the names of a task's anchors by their prompts."""
+    """Return the name of each of a task's anchors, by the anchor's prompt."""
     spec = draft.specs.get(task)
     anchors = spec.anchors if isinstance(spec, VibexTask) else ()
     return {anchor.prompt: anchor.name for anchor in anchors}
 
 
 def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
-    """Return the anchor with the highest probability in a concept's row; None without a row."""
+    """Return the anchor to which a concept most probably belongs; None if it was not measured."""
     if row is None:
         return None
     return max(
@@ -38,7 +38,7 @@ def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
 
 
 def table_2(draft: Exhibit) -> None:
-    """Build Table 2: the tendency of each concept that experts found, and if it leans here."""
+    """Add Table 2: where experts found that each concept tends, and whether it leans here."""
     for name, concept in draft.published.items():
         task = draft.results.get(f"vibex_{concept['scenario']}")
         if task is None:
@@ -85,14 +85,14 @@ def table_2(draft: Exhibit) -> None:
 
 
 def _entry(details: Mapping[str, Any], kind: str, concept: str) -> Mapping[str, Any]:
-    """Return a concept's entry among a task's details of one kind; empty if it has none."""
+    """Return what a task's details of one kind say of a concept; empty if they do not name it."""
     return next(
         (row for row in details.get(kind) or [] if row["concept"] == concept), {}
     )
 
 
 def figure_3(draft: Exhibit) -> None:
-    """Build Figure 3: concepts between two anchors."""
+    """Add Figure 3: where each concept lies between two anchors."""
     anchors = [*_anchors(draft, RACE).values()]
     drawn: list[Point] = []
     for name in draft.published:
@@ -116,7 +116,7 @@ def figure_3(draft: Exhibit) -> None:
 
 
 def figure_4(draft: Exhibit) -> None:
-    """Build Figure 4: the similarity of every anchor image to each concept."""
+    """Add Figure 4: the similarity of every anchor image to each concept."""
     anchors = _anchors(draft, _FIGURES)
     samples = draft.samples(_FIGURES)
     groups = {}
