@@ -173,7 +173,7 @@ class Influence:
         return float(JointInfluence([self, other]).covariance[0, 1])
 
     def same(self, other: Influence) -> bool:
-        """Return whether two influences are equal in all of their values."""
+        """Return whether two influences are equal in every value."""
         return (
             self.strata == other.strata
             and np.array_equal(self.stratum, other.stratum)
