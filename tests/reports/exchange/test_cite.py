@@ -67,7 +67,7 @@ def test_everything_that_a_run_used_is_cited_once() -> None:
             assert publication.key in cited
     tasks = {key for key in cited if key.startswith("task-")}
     assert len(tasks) == len(results.tasks)
-    assert "c1f1ff3308152c38" in cited["task-mcas-all"]["note"]
+    assert results.tasks["mcas_all"].task_hash in cited["task-mcas-all"]["note"]
     assert cited["task-mcas-all"]["author"] == "{The t2ibench authors}"
     assert cited["caliskan2017semantics"]["doi"] == "10.1126/science.aal4230"
     titles = [fields["title"] for fields in cited.values()]
