@@ -308,8 +308,8 @@ def _paired_squares(
 ) -> _Measurement | None:
     """Return the difference of two root mean squares over shared rows; None without any."""
     first, second = paired
-    items = _items(first)
-    other_items = {part.name: part for part in _items(second)}
+    items = items_of(first)
+    other_items = {part.name: part for part in items_of(second)}
     shared = [part for part in items if part.name in other_items]
     if not shared:
         return None
@@ -343,22 +343,23 @@ def _are_current(
 ) -> bool:
     """Return whether stored influences are those of the present headlines of both runs."""
     return all(
-        _is_current(influences, headline)
+        is_current(influences, headline)
         for influences, headline in zip(paired, headlines, strict=True)
     )
 
 
-def _is_current(paired: PairedTask, headline: Headline) -> bool:
+def is_current(paired: PairedTask, headline: Headline) -> bool:
+    """Return whether stored influences are those of a headline as it is now."""
     if (headline.scale, headline.question) != (paired.scale, paired.question):
         return False
-    if not paired.headline or not _items(paired):
+    if not paired.headline or not items_of(paired):
         return False
     if not _has_one_part(paired):
         return True
     return _is_equal(headline.value, paired.headline[0].value)
 
 
-def _items(task: PairedTask) -> Sequence[Part]:
+def items_of(task: PairedTask) -> Sequence[Part]:
     """Return the items of a headline; none for a mean square in a run of an older version."""
     if _has_one_part(task) and task.scale == "mean_square":
         return task.items

@@ -62,17 +62,17 @@ def compare_items(
     joint = JointInfluence([part.influence for part in parts])
     p_items = _p_of_items(joint, leans[:count] - leans[count:])
     value = math.sqrt(max(squares[0], 0.0)) - math.sqrt(max(squares[1], 0.0))
-    first_noise = noises[0] or _noise_of(items[0])
-    second_noise = noises[1] or _noise_of(items[1])
-    if not (_varies(first_noise) and _varies(second_noise)):
+    first_noise = noises[0] or noise_of_items(items[0])
+    second_noise = noises[1] or noise_of_items(items[1])
+    if not (varies(first_noise) and varies(second_noise)):
         return SquareContrast(Contrast(value), None, p_items)
     moved = joint.rows.toarray()
     first_moved = moved[:count]
     second_moved = moved[count:]
-    linear_correlation = _correlation(
+    linear_correlation = shared_correlation(
         leans[:count] @ first_moved, leans[count:] @ second_moved
     )
-    square_correlation = _correlation(first_moved, second_moved)
+    square_correlation = shared_correlation(first_moved, second_moved)
     difference = root_difference(
         squares,
         (first_noise, second_noise),
@@ -111,14 +111,25 @@ def _p_of_items(joint: JointInfluence, differences: Float64Array) -> float | Non
     return float(fdtrc(*spread.dfs, distance / trace))
 
 
-def _varies(noise: SquareNoise) -> bool:
+def varies(noise: SquareNoise) -> bool:
+    """Return whether images show how a mean square varies."""
     return noise.noise > 0 or noise.slopes[1] > 0
 
 
-def _noise_of(items: Sequence[Part]) -> SquareNoise:
-    """Return the noise contribution to a mean square, from the influences of its items."""
+def noise_of_items(
+    items: Sequence[Part], direction: Float64Array | None = None
+) -> SquareNoise:
+    """Return the noise contribution to a mean square, from the influences of its items.
+
+    Args:
+        items: The items.
+        direction: The leans along which noise adds to a mean square that is not 0, shape (items,);
+            by default those of the items.
+    """
     count = len(items)
-    leans = np.array([part.value for part in items])
+    leans = direction
+    if leans is None:
+        leans = np.array([part.value for part in items])
     joint = JointInfluence([part.influence for part in items])
     spread = joint.spread(np.eye(count))
     noise = float(np.trace(spread.matrix)) / count
@@ -133,7 +144,7 @@ def _noise_of(items: Sequence[Part]) -> SquareNoise:
     return SquareNoise(noise, (least, along), spread.dfs[1])
 
 
-def _correlation(first: Float64Array, second: Float64Array) -> float:
+def shared_correlation(first: Float64Array, second: Float64Array) -> float:
     """Return the correlation of two runs' estimates, less what independent units would give.
 
     Args:
