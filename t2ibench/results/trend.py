@@ -35,19 +35,30 @@ _LEAST_NOISE = 0.02
 class Trend:
     """The regression line of a headline over runs in order.
 
-    The line of a mean square is one of mean squares, which are unbiased; `ends` are their roots.
+    The line of a mean square is one of mean squares, which are unbiased.
 
     Attributes:
         slope: By how much the headline grows from one step to the next, with interval and p.
-        ends: The line at the first and the last run, on the scale that tables show.
+        at_first: The line at the first run.
+        at_last: The line at the last run.
+        is_square: Whether the line is one of mean squares, of which tables show the roots.
         positions: Where the runs of the line lie.
         p_holm: p of the slope after Holm's correction over tests.
     """
 
     slope: Contrast
-    ends: tuple[float, float]
+    at_first: float
+    at_last: float
+    is_square: bool
     positions: tuple[float, ...]
     p_holm: float | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Return the line at the first and the last run, on the scale that tables show."""
+        if not self.is_square:
+            return self.at_first, self.at_last
+        return math.sqrt(max(self.at_first, 0.0)), math.sqrt(max(self.at_last, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +128,14 @@ def trend_of(
         slope = _slope_of_leans(line, values, paired, level)
     if slope is None:
         return None
-    first, last = line.ends(values)
-    if is_square:
-        first = math.sqrt(max(first, 0.0))
-        last = math.sqrt(max(last, 0.0))
-    return Trend(slope, (first, last), tuple(positions))
+    at_first, at_last = line.ends(values)
+    return Trend(
+        slope=slope,
+        at_first=at_first,
+        at_last=at_last,
+        is_square=is_square,
+        positions=tuple(positions),
+    )
 
 
 def _unpaired_slope(
