@@ -43,7 +43,7 @@ def add(verbs: Any) -> None:
     add_flag(verb, "first OLD", "compare this run folder, the older one (required)")
     add_flag(verb, "second NEW", "compare OLD with this newer run folder (required)")
     text = "compare these run folders, too, all with one another (default: none)"
-    add_flag(verb, "others RUN", text, nargs="*")
+    add_flag(verb, "others RUN", text, nargs="*", default=[])
     add_flag(
         verb,
         "--rows",

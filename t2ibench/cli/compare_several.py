@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,13 +45,19 @@ def _numbers(steps: str | None) -> list[float]:
     """Return the numbers in '1000,2000,4000'; an empty list without a text."""
     if steps is None:
         return []
-    try:
-        return [float(step) for step in steps.split(",")]
-    except ValueError:
-        raise T2IBenchError(
-            f"--steps {shown(steps)}: numbers are expected.",
-            "Such as --steps 1000,2000,4000.",
-        ) from None
+    numbers = []
+    for step in steps.split(","):
+        try:
+            number = float(step)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise T2IBenchError(
+                f"--steps: '{shown(step)}' is not a number.",
+                "Give one a run, such as --steps 1000,2000,4000.",
+            )
+        numbers.append(number)
+    return numbers
 
 
 def _print(name: str, comparison: RunsComparison, axes: Mapping[str, Axis]) -> None:

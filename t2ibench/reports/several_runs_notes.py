@@ -26,8 +26,8 @@ _HOW_TESTED = (
 _HOW_TREND = (
     "'Slope' is that of the regression line over the runs in their order, weighted by numbers of "
     "images, for one step; of an rms lean that of its mean square. 'Line' is the line at the first "
-    "and the last run. The slope's p is corrected over the tests (Holm); its interval is of one "
-    "test alone."
+    "and the last run; runs between may lie off it. The slope's p is corrected over the tests "
+    "(Holm); its interval is of one test alone."
 )
 
 

@@ -30,9 +30,10 @@ def read_runs(
             f"{len(runs)} runs are more than a comparison shows.",
             f"Give at most {MOST_RUNS}.",
         )
-    if steps and len(steps) != len(runs):
+    if len(steps) not in {0, len(runs)}:
         raise T2IBenchError(
-            f"{len(runs)} runs have {len(steps)} steps.", "Give one number a run."
+            f"There are {len(runs)} runs and {len(steps)} steps.",
+            "Give one number a run.",
         )
     results = [
         run if isinstance(run, Results) else read_results(Path(run)) for run in runs
@@ -42,7 +43,7 @@ def read_runs(
         [_folder_name(read) for read in results],
         [_given_name(run) for run in runs],
     )
-    positions = steps or [float(number) for number in range(1, len(runs) + 1)]
+    positions = steps if len(steps) else range(1, len(runs) + 1)
     compared = []
     for name, read, position in zip(names, results, positions, strict=True):
         paired = {} if read.folder is None else read_paired(read.folder)

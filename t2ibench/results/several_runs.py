@@ -7,6 +7,7 @@ trend besides.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -129,7 +130,8 @@ def _check(runs: Sequence[ComparedRun], *, ordered: bool) -> None:
             "No two of the runs have a task in common.", "Run all on the same tasks."
         )
     positions = [run.position for run in runs]
-    if ordered and not all(before < after for before, after in pairwise(positions)):
+    ascend = all(before < after for before, after in pairwise(positions))
+    if ordered and not (ascend and all(map(math.isfinite, positions))):
         raise T2IBenchError(
             "The steps of the runs do not ascend.", "Give the runs from first to last."
         )

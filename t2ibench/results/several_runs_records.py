@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.errors import T2IBenchError, check_installed, did_you_mean
-from t2ibench.results.display import displayed
+from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.results.display import check_pandas, displayed
 from t2ibench.results.several_runs import RunsComparison
 from t2ibench.results.task_across_runs import ComparedRun, RunResult, TaskAcrossRuns
 
@@ -91,7 +91,7 @@ def frame_of_comparison(comparison: RunsComparison, table: str) -> pd.DataFrame:
         raise T2IBenchError(
             f"There is no table '{table}'.{did_you_mean(table, tables)}"
         )
-    check_installed("pandas", "pandas")
+    check_pandas()
     import pandas as pd
 
     return pd.DataFrame(list(tables[table](comparison)))

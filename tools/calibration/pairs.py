@@ -132,7 +132,9 @@ def _shown(
     return shown
 
 
-def result_of(images: Float64Array, *, square: bool) -> MethodResult:
+def result_of(
+    images: Float64Array, *, square: bool, with_rows: bool = True
+) -> MethodResult:
     """The result of one test, from what the images of each prompt show."""
     count = images.shape[1]
     parts = []
@@ -153,7 +155,7 @@ def result_of(images: Float64Array, *, square: bool) -> MethodResult:
             part.name,
             {"lean": Estimate.from_influence(part.value, part.influence, _LEVEL)},
         )
-        for part in parts
+        for part in (parts if with_rows else ())
     ]
     return MethodResult(headline, by=rows, n_images=images.size)
 

@@ -20,7 +20,7 @@ from scipy.special import ndtr
 from tabulate import tabulate
 
 from t2ibench.arrays import Float64Array
-from t2ibench.cli.usage import positive
+from t2ibench.cli.usage import not_negative, positive
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import ConsoleReporter
 from t2ibench.results.paired import PairedTask, paired_task
@@ -136,7 +136,9 @@ def runs_of(world: SeveralWorld, seed: int) -> list[ComparedRun]:
         tasks = {}
         paired: dict[str, PairedTask] = {}
         for test, images in enumerate(shown):
-            result: MethodResult = result_of(images, square=is_square(test))
+            result: MethodResult = result_of(
+                images, square=is_square(test), with_rows=False
+            )
             name = f"test {test}"
             tasks[name] = record_of("occupations", name, result, seed=0, level=_LEVEL)
             if world.paired:
@@ -211,6 +213,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     add = parser.add_argument
     add("--sets", metavar="N", type=positive, default=200, help="of a world (200)")
     add("--workers", metavar="N", type=positive, help="processes (all cores)")
+    add(
+        "--seed", metavar="N", type=not_negative, default=0, help="of the first set (0)"
+    )
     add("--world", metavar="TEXT", default="", help="worlds whose name has it")
     arguments = parser.parse_args(argv)
     reporter = ConsoleReporter()
@@ -219,7 +224,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for world in (world for world in WORLDS if arguments.world in world.name):
         with reporter.stage(f"Runs: {world.name}", arguments.sets, "sets") as ticker:
             drawn = each_of(
-                range(arguments.sets),
+                range(arguments.seed, arguments.seed + arguments.sets),
                 partial(outcome, world),
                 arguments.workers,
                 lambda *_, advance=ticker.advance: advance(1),
