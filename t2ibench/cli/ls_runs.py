@@ -63,16 +63,16 @@ def _counts(run: ListedRun) -> Row:
     from t2ibench.reports.view import run_view
     from t2ibench.results.states import STATES
 
-    counts: Row = dict.fromkeys(state for state in STATES if state != "no_score")
+    states = [state for state in STATES if state != "no_score"]
     if run.results is None:
-        return counts
+        return dict.fromkeys(states)
     view = run_view(run.results)
     if view.tests or not view.texts:
-        return {str(state): count for state, count in view.shown_counts().items()}
-    states = [task.mark.state for task in view.texts]
-    counts = {state: states.count(state) for state in counts}
-    counts["cannot_tell"] += states.count("no_score")
-    return counts
+        return dict(view.shown_counts())
+    states_of_texts = [task.mark.state for task in view.texts]
+    counts = {state: states_of_texts.count(state) for state in states}
+    counts["cannot_tell"] += states_of_texts.count("no_score")
+    return dict(counts)
 
 
 def print_runs(rows: Sequence[Row]) -> None:

@@ -10,8 +10,8 @@ _DOTS = "…"
 def short_names(names: Sequence[str], width: int) -> list[str]:
     """Return names of at most some letters, which are as distinct as they were.
 
-    Where names are too long, what all begin with is left out; then their middles; if that makes two
-    of them one, they are numbered.
+    Where names are too long, what all begin with is left out; then their middles. If that makes
+    two of them one, they are numbered.
 
     Examples:
         >>> short_names(["run-of-a-long-name-1", "run-of-a-long-name-2"], 12)
@@ -22,7 +22,8 @@ def short_names(names: Sequence[str], width: int) -> list[str]:
     if max(len(name) for name in names) <= width:
         return list(names)
     candidates = [
-        _without_common_beginning(names),
+        _without_common_beginning(names, with_last_word=True),
+        _without_common_beginning(names, with_last_word=False),
         [_without_middle(name, width) for name in names],
     ]
     for candidate in candidates:
@@ -43,14 +44,23 @@ def without_middles(names: Sequence[str], width: int) -> list[str]:
     return cut if len(set(cut)) == len(set(names)) else list(names)
 
 
-def _without_common_beginning(names: Sequence[str]) -> list[str]:
-    """Return names without what all begin with, cut where a word begins."""
+def _without_common_beginning(
+    names: Sequence[str], *, with_last_word: bool
+) -> list[str]:
+    """Return names without what all begin with, cut where a word begins.
+
+    Args:
+        names: The names.
+        with_last_word: Whether the last word that all have in common stays.
+    """
     first = min(names)
     last = max(names)
     # Of sorted names, the first and the last have in common what all have.
     same = [letter == other for letter, other in zip(first, last, strict=False)]
-    length = [*same, False].index(False)
-    begin = max(first[: max(length - 1, 0)].rfind(letter) for letter in " -_/.") + 1
+    common = first[: [*same, False].index(False)]
+    if with_last_word:
+        common = common[:-1]
+    begin = max(common.rfind(letter) for letter in " -_/.") + 1
     return [f"{_DOTS}{name[begin:]}" if begin else name for name in names]
 
 

@@ -25,14 +25,15 @@ def setting_differences(runs: Sequence[Results], names: Sequence[str]) -> Iterat
     Yields:
         Such as 'steps: 4 in first and second; 8 in third'.
     """
-    settings = [_settings_of(results) for results in runs]
-    if [values["model"] for values in settings] == list(names):
+    settings_of_runs = [_settings_of(results) for results in runs]
+    if [settings["model"] for settings in settings_of_runs] == list(names):
         # The names of the runs say it.
-        for values in settings:
-            values.pop("model")
-    for name in dict.fromkeys(key for values in settings for key in values):
-        values = [values.get(name) for values in settings]
-        yield from _clause(name, values, names)
+        for settings in settings_of_runs:
+            settings.pop("model")
+    keys = dict.fromkeys(key for settings in settings_of_runs for key in settings)
+    for key in keys:
+        values = [settings.get(key) for settings in settings_of_runs]
+        yield from _clause(key, values, names)
     # A model without a library has no version of it.
     libraries = [results.model.libraries for results in runs]
     for library in sorted({name for versions in libraries for name in versions}):

@@ -54,7 +54,7 @@ def compare_items(
         rng: Random numbers of `stats.root_difference`.
         level: Of the interval.
     """
-    if _are_equal(*items):
+    if are_equal(*items):
         return SquareContrast(Contrast(0.0, 0.0, 0.0, 1.0), None, 1.0)
     parts = [*items[0], *items[1]]
     count = len(items[0])
@@ -90,7 +90,8 @@ def mean_square_of(parts: Sequence[Part]) -> float:
     return math.fsum(squares) / len(parts)
 
 
-def _are_equal(first: Sequence[Part], second: Sequence[Part]) -> bool:
+def are_equal(first: Sequence[Part], second: Sequence[Part]) -> bool:
+    """Return whether two runs have the same leans from the same images."""
     return all(
         part.value == other.value and part.influence.same(other.influence)
         for part, other in zip(first, second, strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from t2ibench.results.heterogeneity import SharedItems, shared_items
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Headline
 from t2ibench.results.square_contrast import (
+    are_equal,
     mean_square_of,
     noise_of_items,
     shared_correlation,
@@ -29,6 +31,8 @@ from t2ibench.stats.student import t_interval, t_test
 LEAST_RUNS = 3
 # Share of the noise that remains where mean squares are at their largest.
 _LEAST_NOISE = 0.02
+# The variance of a slope that is rounding, as where all runs are one.
+_NOTHING = 1e-18
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +150,9 @@ def _unpaired_slope(
         headline.ci_low is None or headline.ci_high is None for headline in headlines
     ):
         return None
-    values = [headline.value for headline in headlines]
-    lows = [headline.ci_low for headline in headlines]
-    highs = [headline.ci_high for headline in headlines]
+    values = np.array([headline.value for headline in headlines], dtype=np.float64)
+    lows = np.array([headline.ci_low for headline in headlines], dtype=np.float64)
+    highs = np.array([headline.ci_high for headline in headlines], dtype=np.float64)
     value, low, high = weighted_sum_interval(line.weights, values, lows, highs)
     if not high > low:
         return None
@@ -233,20 +237,24 @@ def _correlations(
     leans = [np.array([part.value for part in items]) for items in by_run]
     linear = np.eye(count)
     squared = np.eye(count)
-    for first in range(count):
-        for second in range(first):
+    for first, second in combinations(range(count), 2):
+        of_linear = 1.0
+        of_squared = 1.0
+        if not are_equal(by_run[first], by_run[second]):
             along_first = leans[first] @ moved[first]
             along_second = leans[second] @ moved[second]
-            linear[first, second] = shared_correlation(along_first, along_second)
-            linear[second, first] = linear[first, second]
-            squared[first, second] = shared_correlation(moved[first], moved[second])
-            squared[second, first] = squared[first, second]
+            of_linear = shared_correlation(along_first, along_second)
+            of_squared = shared_correlation(moved[first], moved[second])
+        linear[first, second] = of_linear
+        linear[second, first] = of_linear
+        squared[first, second] = of_squared
+        squared[second, first] = of_squared
     return linear, squared
 
 
 def _tested(value: float, variance: float, df: float, level: float) -> Contrast | None:
     """Return a slope with Student's t interval and test; None where nothing varies."""
-    if variance == 0 and value == 0:
+    if variance <= _NOTHING and abs(value) <= math.sqrt(_NOTHING):
         return Contrast(0.0, 0.0, 0.0, 1.0)
     if not (math.isfinite(variance) and variance > 0 and df > 0):
         return None
