@@ -18,10 +18,15 @@ from t2ibench.results.comparison import items_of
 from t2ibench.results.display import displayed
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Headline
-from t2ibench.stats.several import Heterogeneity, heterogeneity_of_intervals
+from t2ibench.stats.several import (
+    Heterogeneity,
+    heterogeneity_of_intervals,
+    heterogeneity_of_mean_squares,
+)
 
 # Squared differences of equal runs that are rounding, as a share of the squared leans.
 _ROUNDING = 1e-20
+_PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,28 +102,37 @@ def paired_heterogeneity(paired: Sequence[PairedTask]) -> Heterogeneity | None:
 
 
 def unpaired_heterogeneity(
-    headlines: Sequence[Headline], level: float
+    headlines: Sequence[Headline], sizes: Sequence[int], level: float
 ) -> Heterogeneity | None:
     """Return a test of whether headlines are of one number, from their intervals alone.
 
-    Runs count as independent. A mean square is compared by its root, as tables show it.
+    Runs count as independent. Two mean squares are compared by their roots, as `comparison` does;
+    more of them as they are, which are unbiased.
 
     Args:
         headlines: Those of one task in each run, with values.
+        sizes: Number of images of each run.
         level: The confidence level of their intervals.
 
     Returns:
         Q and its p-value; None where a headline has no interval, or one without width.
     """
-    marks = [displayed(headline) for headline in headlines]
-    if not all(mark.has_interval for mark in marks):
+    if headlines[0].scale == "mean_square" and len(headlines) > _PAIR:
+        ends = [
+            (headline.value, headline.ci_low, headline.ci_high)
+            for headline in headlines
+        ]
+    else:
+        marks = [displayed(headline) for headline in headlines]
+        ends = [(mark.value, mark.low, mark.high) for mark in marks]
+    values, lows, highs = np.array(ends, dtype=np.float64).T
+    if not np.isfinite([lows, highs]).all():
         return None
-    values = np.array([mark.value for mark in marks], dtype=np.float64)
-    lows = np.array([mark.low for mark in marks], dtype=np.float64)
-    highs = np.array([mark.high for mark in marks], dtype=np.float64)
-    return heterogeneity_of_intervals(
-        values, np.minimum(lows, values), np.maximum(highs, values), level
-    )
+    lows = np.minimum(lows, values)
+    highs = np.maximum(highs, values)
+    if headlines[0].scale == "mean_square" and len(headlines) > _PAIR:
+        return heterogeneity_of_mean_squares(values, lows, highs, sizes, level)
+    return heterogeneity_of_intervals(values, lows, highs, level)
 
 
 def _contrasts(count: int) -> Float64Array:

@@ -254,6 +254,7 @@ def _tested(
 ) -> TaskAcrossRuns:
     """Return a test with the p-value that its runs are alike, and with their trend."""
     headlines = [member.task.headline for member in members]
+    sizes = [member.task.n_images for member in members]
     paired = [member.paired for member in members if member.paired is not None]
     notes = test.notes
     influences = None
@@ -262,13 +263,13 @@ def _tested(
         heterogeneity = paired_heterogeneity(paired)
         notes += _note_on_items(paired)
     else:
-        heterogeneity = unpaired_heterogeneity(headlines, test.level)
+        heterogeneity = unpaired_heterogeneity(headlines, sizes, test.level)
         notes += ("unpaired",)
     trend = None
     if ordered:
         trend = trend_of(
             positions=[member.run.position for member in members],
-            sizes=[member.task.n_images for member in members],
+            sizes=sizes,
             headlines=headlines,
             paired=influences,
             level=test.level,

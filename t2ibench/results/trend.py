@@ -79,15 +79,14 @@ class _Line:
     sizes: Float64Array
     weights: Float64Array
 
-    def ends(self, values: Float64Array) -> tuple[float, float]:
-        """Return the line at the first and the last run."""
+    def fitted(self, values: Float64Array) -> Float64Array:
+        """Return the line at each run."""
         total = float(self.sizes.sum())
         middle = float(self.sizes @ self.positions) / total
         height = float(self.sizes @ values) / total
         slope = float(self.weights @ values)
-        first = height + slope * (float(self.positions[0]) - middle)
-        last = height + slope * (float(self.positions[-1]) - middle)
-        return first, last
+        heights: Float64Array = height + slope * (self.positions - middle)
+        return heights
 
 
 def trend_of(
@@ -101,7 +100,7 @@ def trend_of(
 
     Weights are the numbers of images. The variance is that of the weighted sum, over images that
     runs share: of leans Student's t with Satterthwaite's degrees of freedom, of mean squares x with
-    the noise of `stats.squares`, v(S) = 2 u s₀ + 4 S s₁ at S = max(x, 0).
+    the noise of `stats.squares`, v(S) = 2 u s₀ + 4 S s₁ at the S of the line.
 
     Args:
         positions: Where each run lies, such as its number of training steps, in ascending order.
@@ -132,11 +131,11 @@ def trend_of(
         slope = _slope_of_leans(line, values, paired, level)
     if slope is None:
         return None
-    at_first, at_last = line.ends(values)
+    fitted = line.fitted(values)
     return Trend(
         slope=slope,
-        at_first=at_first,
-        at_last=at_last,
+        at_first=float(fitted[0]),
+        at_last=float(fitted[-1]),
         is_square=is_square,
         positions=tuple(positions),
     )
@@ -178,7 +177,8 @@ def _slope_of_squares(
     noises = _noises(paired, items)
     if not all(varies(noise) for noise in noises):
         return None
-    linear, squared = _variances(noises, values)
+    # Of its own mean square, a run that happens to be small would have a small variance.
+    linear, squared = _variances(noises, line.fitted(values))
     correlations = _correlations(items.by_run)
     scaled_linear = line.weights * np.sqrt(linear)
     scaled_squared = line.weights * np.sqrt(squared)

@@ -88,6 +88,52 @@ def heterogeneity_of_intervals(
     return Heterogeneity(statistic, p)
 
 
+def heterogeneity_of_mean_squares(
+    values: npt.ArrayLike,
+    lows: npt.ArrayLike,
+    highs: npt.ArrayLike,
+    sizes: npt.ArrayLike,
+    level: float = 0.95,
+) -> Heterogeneity | None:
+    """Return a test of whether independent unbiased mean squares are of one number.
+
+    Q = Σ (x_k − x̄)² n_k / c, with x̄ the mean of x weighted by n, and c the mean of n w² / z², where
+    w is the longer arm of an interval. Where a mean square happens to be small, so is its interval:
+    with the widths of each run, Cochran's Q rejects equal rms leans of .5 in 12 % of cases (five
+    runs of eight prompts with ten images). Pooled widths do not depend on which run is the small
+    one, and the longer arm is that of the noise where an end was cut.
+
+    Args:
+        values: x, shape (k,).
+        lows: Lower ends of their intervals.
+        highs: Upper ends.
+        sizes: n, how many images each is of, positive.
+        level: Confidence level of the intervals, in (0, 1).
+
+    Returns:
+        The test; None for fewer than two mean squares, or where no interval has a width.
+
+    Source: Cochran 1954; the pooled widths are ours, from simulation (`tools.calibration.several`).
+
+    Example:
+        >>> test = heterogeneity_of_mean_squares([0, 0.2], [0, 0], [0.2, 0.4], [80, 80])
+        >>> round(test.statistic, 2), round(test.p, 2)
+        (1.92, 0.17)
+    """
+    x = np.asarray(values, dtype=np.float64)
+    below = x - np.asarray(lows, dtype=np.float64)
+    above = np.asarray(highs, dtype=np.float64) - x
+    n = np.asarray(sizes, dtype=np.float64)
+    errors = np.maximum(below, above) / ndtri((1 + level) / 2)
+    common = float((n * errors**2).mean())
+    if len(x) < 2 or not common > 0 or not (n > 0).all():
+        return None
+    mean = float(n @ x) / float(n.sum())
+    statistic = float(n @ (x - mean) ** 2) / common
+    p = float(np.clip(chdtrc(len(x) - 1, statistic), np.finfo(float).tiny, 1.0))
+    return Heterogeneity(statistic, p)
+
+
 def weighted_sum_interval(
     weights: npt.ArrayLike,
     values: npt.ArrayLike,
