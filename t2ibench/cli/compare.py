@@ -58,12 +58,12 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--order",
-        "take three or more runs as checkpoints in their order: report the trend of each test",
+        "report the trend of each test over three or more runs in this order (default: no trend)",
     )
     add_flag(
         verb,
         "--steps N,N,N",
-        "place the runs of --order at these numbers, such as training steps (default: 1,2,3,…)",
+        "compare the runs at these numbers, such as training steps (default: 1,2,3,…)",
     )
     add_flag(
         verb,

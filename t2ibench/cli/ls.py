@@ -120,7 +120,6 @@ def add(verbs: Any) -> None:
         "--format F",
         "print table, json or csv (default: table)",
         choices=("table", "json", "csv"),
-        default="table",
     )
     add_flag(
         verb, "--verbose", "print every prompt and word of a task (default: a summary)"
@@ -137,7 +136,7 @@ def add(verbs: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List tasks, groups or the entries of a registry, or print one task."""
     what = arguments.what
-    form = "json" if arguments.json else arguments.format
+    form = "json" if arguments.json else arguments.format or "table"
     if what == "runs":
         from t2ibench.cli.ls_runs import print_runs, run_rows
 

@@ -47,6 +47,16 @@ def compare(
     Tasks of both runs are compared; rows, where a method has scores of them to compare.
 
     Images are paired by prompt and index: a run and itself differ by exactly 0 [0, 0].
+
+    Args:
+        first: A run.
+        second: Another.
+        first_paired: The influences of the first run by task; None where it has none.
+        second_paired: Those of the second.
+        rows: Whether rows are compared, too.
+
+    Returns:
+        For each task of both runs the difference of the headlines, followed by those of its rows.
     """
     differences = []
     answers = p_values_of_answers(compare_prompts(first, second))

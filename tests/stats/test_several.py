@@ -10,6 +10,7 @@ from t2ibench.results.contrast import Contrast, difference_interval, with_p_of_i
 from t2ibench.results.schema import Score
 from t2ibench.stats.several import (
     heterogeneity_of_intervals,
+    heterogeneity_of_mean_squares,
     slope_weights,
     weighted_sum_interval,
 )
@@ -58,3 +59,32 @@ def test_weights_add_up_to_the_slope_of_weighted_least_squares() -> None:
     line = np.polyfit(positions, values, 1, w=np.sqrt(sizes))
     assert weights @ values == pytest.approx(line[0])
     assert weights.sum() == pytest.approx(0)
+
+
+def test_mean_squares_are_compared_with_the_widths_of_all_runs() -> None:
+    values = np.array([0.1, 0.3, 0.4])
+    half = np.array([0.05, 0.2, 0.25])
+    test = heterogeneity_of_mean_squares(values, values - half, values + half, [80] * 3)
+    variance = (half**2).mean() / stats.norm.ppf(0.975) ** 2
+    q = ((values - values.mean()) ** 2).sum() / variance
+    assert test is not None
+    assert test.statistic == pytest.approx(q)
+    assert test.p == pytest.approx(stats.chi2.sf(q, 2))
+    # An end that was cut at 0 says nothing of the noise.
+    cut = heterogeneity_of_mean_squares(
+        values, np.maximum(values - half, 0.2), values + half, [80] * 3
+    )
+    assert cut is not None and cut.p == pytest.approx(test.p)
+    # A run of four times the images has a quarter of the variance.
+    more = heterogeneity_of_mean_squares(
+        [0.2, 0.4], [0.1, 0.2], [0.3, 0.6], [320, 80], 0.95
+    )
+    assert more is not None
+    common = (320 * 0.1**2 + 80 * 0.2**2) / 2 / stats.norm.ppf(0.975) ** 2
+    mean = (320 * 0.2 + 80 * 0.4) / 400
+    q = (320 * (0.2 - mean) ** 2 + 80 * (0.4 - mean) ** 2) / common
+    assert more.statistic == pytest.approx(q)
+    assert (
+        heterogeneity_of_mean_squares([0.1, 0.2], [0.1, 0.2], [0.1, 0.2], [9, 9])
+        is None
+    )
