@@ -58,7 +58,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--order",
-        "report the trend of each test over three or more runs in this order (default: no trend)",
+        "add the trend of each test over three or more runs in this order (default: no trend)",
     )
     add_flag(
         verb,

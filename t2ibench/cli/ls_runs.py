@@ -65,14 +65,14 @@ def _counts(run: ListedRun) -> Row:
 
     states = [state for state in STATES if state != "no_score"]
     if run.results is None:
-        return dict.fromkeys(states)
+        return {str(state): None for state in states}
     view = run_view(run.results)
     if view.tests or not view.texts:
-        return dict(view.shown_counts())
+        return {str(state): count for state, count in view.shown_counts().items()}
     states_of_texts = [task.mark.state for task in view.texts]
     counts = {state: states_of_texts.count(state) for state in states}
     counts["cannot_tell"] += states_of_texts.count("no_score")
-    return dict(counts)
+    return {str(state): count for state, count in counts.items()}
 
 
 def print_runs(rows: Sequence[Row]) -> None:
