@@ -14,6 +14,8 @@ from t2ibench.version import __version__
 if TYPE_CHECKING:
     from t2ibench.api import (
         Results,
+        RunsComparison,
+        compare,
         evaluate,
         generate,
         load_tasks,
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "t2ibench.api": (
         "Results",
+        "RunsComparison",
+        "compare",
         "evaluate",
         "generate",
         "load_tasks",
@@ -91,10 +95,12 @@ __all__ = [
     "Rewriter",
     "Rewriting",
     "RunSettings",
+    "RunsComparison",
     "Settings",
     "T2IBenchError",
     "TaskResult",
     "__version__",
+    "compare",
     "evaluate",
     "generate",
     "load_tasks",

@@ -23,12 +23,23 @@ from t2ibench.pipeline.run_keywords import RunKeywords
 from t2ibench.reports.destinations import chosen_by
 from t2ibench.reports.destinations.payload import send_all
 from t2ibench.reports.files import write_reports
+from t2ibench.results.compared_runs import read_runs
 from t2ibench.results.files import read_results
 from t2ibench.results.schema import Results
+from t2ibench.results.several_runs import RunsComparison, compare_runs
 from t2ibench.settings import read_settings
 from t2ibench.tasks.index import load_tasks
 
-__all__ = ["Results", "evaluate", "generate", "load_tasks", "read_results", "score"]
+__all__ = [
+    "Results",
+    "RunsComparison",
+    "compare",
+    "evaluate",
+    "generate",
+    "load_tasks",
+    "read_results",
+    "score",
+]
 
 
 def _as_html(results: Results) -> str:
@@ -167,6 +178,39 @@ def score(run: str | Path) -> Results:
     for line in reporter.warnings:
         warnings.warn(line, stacklevel=2)
     return results
+
+
+def compare(
+    *runs: str | Path | Results,
+    order: bool = False,
+    steps: Sequence[float] = (),
+) -> RunsComparison:
+    """Compare two to twenty runs: every test in each of them, and whether they differ at all.
+
+    Args:
+        *runs: Run folders, their results.json, or results of `evaluate` and `read_results`. Runs
+            with a folder are compared image by image, others by their intervals.
+        order: Whether the runs are in an order, such as checkpoints: then tests have a `trend`.
+        steps: Where each run lies in the order, such as its number of training steps, ascending;
+            1, 2, 3, … by default. Numbers mean that the runs are in an order.
+
+    Returns:
+        The comparison: `settings` says which settings differ, `overall` whether any test does after
+        Holm's correction, `tasks` has each test; `to_pandas()` is a data frame with a row for each
+        test of each run.
+
+    Raises:
+        T2IBenchError: a run cannot be read, or the runs have no task in common.
+
+    Example:
+        Three checkpoints::
+
+            comparison = t2ibench.compare("runs/step-1000", "runs/step-2000", "runs/step-4000",
+                                          steps=[1000, 2000, 4000])
+            comparison.overall.clear
+            comparison.to_pandas().pivot(index="task", columns="run", values="value")
+    """
+    return compare_runs(read_runs(runs, steps), ordered=order or len(steps) > 0)
 
 
 def _prepare(

@@ -1,4 +1,4 @@
-"""`t2ibench compare OLD NEW`: print the differences of two runs."""
+"""`t2ibench compare OLD NEW`: print the differences of two runs, or of several."""
 
 from __future__ import annotations
 
@@ -22,17 +22,28 @@ _NOT_MEASURED = (
 )
 
 
+_DESCRIPTION = """Compare two runs: a model and its debiased version, or training images
+(--model folder:DIR) and a model, where leaning more is amplification. Images are paired by prompt
+and index. Three to twenty runs stand side by side, with one test of whether they differ at all.
+
+  t2ibench compare runs/before runs/after          how much more the second leans, test by test
+  t2ibench compare runs/a runs/b runs/c            three runs: where they differ beyond chance
+  t2ibench compare runs/step-* --order             checkpoints: the trend of each test
+  t2ibench compare runs/step-1000 runs/step-2000 runs/step-8000 \\
+      --steps 1000,2000,8000 --figures trend       the same at numbers of steps, and as a figure"""
+
+
 def add(verbs: Any) -> None:
     """Add the command `compare` and its flags to the command line."""
     verb = verbs.add_parser(
         "compare",
-        help="compare two runs: how much more the second leans",
-        description="Compare two runs: a model and its debiased version, or training images "
-        "(--model folder:DIR) and a model, where leaning more is amplification. Images are paired "
-        "by prompt and index.",
+        help="compare two runs: how much more the second leans; or up to twenty",
+        description=_DESCRIPTION,
     )
     add_flag(verb, "first OLD", "compare this run folder, the older one (required)")
     add_flag(verb, "second NEW", "compare OLD with this newer run folder (required)")
+    text = "compare these run folders, too, all with one another (default: none)"
+    add_flag(verb, "others RUN", text, nargs="*", default=[])
     add_flag(
         verb,
         "--rows",
@@ -44,11 +55,30 @@ def add(verbs: Any) -> None:
         "print md, latex, csv, json or a plug-in's format (default: md)",
         default="md",
     )
+    add_flag(
+        verb,
+        "--order",
+        "add the trend of each test over three or more runs in this order (default: no trend)",
+    )
+    add_flag(
+        verb,
+        "--steps N,N,N",
+        "compare the runs at these numbers, such as training steps (default: 1,2,3,…)",
+    )
+    add_flag(
+        verb,
+        "--figures DIR",
+        "write the trend to this folder as trend.svg, .png, .pdf and .csv (default: no figure)",
+    )
     verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the differences of two runs, and return the exit status."""
+    if arguments.others or arguments.order or arguments.steps or arguments.figures:
+        from t2ibench.cli.compare_several import compare_several
+
+        return compare_several(arguments)
     from t2ibench.reports.cells import level_of
     from t2ibench.reports.comparison_tables import comparison_table, prompts_table
     from t2ibench.reports.writers import WRITERS, render

@@ -78,10 +78,10 @@ KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
     "papers": ("t2ibench.apps.papers.paper:PAPERS", _described),
     "destinations": ("t2ibench.reports.destinations:DESTINATIONS", _described),
 }
-WORDS = ("tasks", "groups", *KINDS)
+WORDS = ("tasks", "groups", "runs", *KINDS)
 _WIDTH = 100  # columns of the output if there is no terminal
 
-_DESCRIPTION = """List tasks, groups of tasks, or the parts that a run is made of; print one task.
+_DESCRIPTION = """List tasks, groups of tasks, your runs, or the parts of a run; print one task.
 
   t2ibench ls                          all tasks: suite, images, title
   t2ibench ls core                     the tasks of a suite: core, all or extended
@@ -90,6 +90,8 @@ _DESCRIPTION = """List tasks, groups of tasks, or the parts that a run is made o
   t2ibench ls "*_gender"               by a pattern of their names; several words: core,tag:age
   t2ibench ls core_occupations_gender  one task: question, prompts, images, groups, source, limits
   t2ibench ls core --card              benchmark cards of tasks, in Markdown
+  t2ibench ls runs                     your runs in ./runs: model, images, state, date, tests
+  t2ibench ls runs results old/runs    the runs under these folders
   t2ibench ls models                   models and their aliases
   t2ibench ls encoders                 what embeds images and texts
   t2ibench ls judges                   what answers questions about images
@@ -103,7 +105,7 @@ def add(verbs: Any) -> None:
     """Add the command `ls` and its flags to the command line."""
     verb = verbs.add_parser(
         "ls",
-        help="list tasks, methods, models, encoders, judges, writers, …; print one task",
+        help="list tasks, runs, methods, models, encoders, judges, …; print one task",
         description=_DESCRIPTION,
     )
     text = (
@@ -111,11 +113,19 @@ def add(verbs: Any) -> None:
         "(default: tasks)"
     )
     add_flag(verb, "what WORD", text, nargs="?", default="tasks")
+    text = "list the runs under these folders, of `ls runs` (default: runs)"
+    add_flag(verb, "folders FOLDER", text, nargs="*", default=[])
     add_flag(verb, "--json", "print JSON with every column (default: a table)")
     add_flag(
         verb,
         "--card",
         "print a benchmark card of each task, in Markdown (default: a table, or one task)",
+    )
+    add_flag(
+        verb,
+        "--format F",
+        "print table, json or csv (default: table)",
+        choices=("table", "json", "csv"),
     )
     add_flag(
         verb, "--verbose", "print every prompt and word of a task (default: a summary)"
@@ -132,15 +142,29 @@ def add(verbs: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List tasks, groups or registry entries, or print one task; return the exit status."""
     what = arguments.what
-    if arguments.card and (arguments.json or what == "groups" or what in KINDS):
+    form = "json" if arguments.json else arguments.format or "table"
+    if arguments.card and (form != "table" or what in ("groups", "runs", *KINDS)):
         raise T2IBenchError(
             "--card is about tasks, and is Markdown.",
-            "Name tasks, and leave --json out: t2ibench ls core --card",
+            "Name tasks, and leave --json and --format out: t2ibench ls core --card",
+        )
+    if what == "runs":
+        from t2ibench.cli.ls_runs import print_runs, run_rows
+
+        rows = run_rows(arguments.folders)
+        if form == "table":
+            print_runs(rows)
+        else:
+            _print_rows(rows, form)
+        return 0
+    if arguments.folders:
+        raise T2IBenchError(
+            f"`ls {shown(what)}` takes no folder.", "`t2ibench ls runs FOLDER` does."
         )
     if what in KINDS:
         target, rows_of = KINDS[what]
         registry = load_target(target)
-        _print_rows(rows_of(what.removesuffix("s"), registry), arguments.json)
+        _print_rows(rows_of(what.removesuffix("s"), registry), form)
         return 0
     from t2ibench.tasks.index import build_index
 
@@ -151,11 +175,11 @@ def run(arguments: argparse.Namespace) -> int:
         _print_cards(_selected(index, what))
     elif what == "groups":
         groups = [{"group": name, "tasks": ids} for name, ids in index.groups.items()]
-        _print_rows(groups, arguments.json)
+        _print_rows(groups, form)
     elif what in index.tasks:
-        _print_task(index.tasks[what], arguments)
+        _print_task(index.tasks[what], form, verbose=arguments.verbose)
     else:
-        _print_tasks(_selected(index, what), arguments.json)
+        _print_tasks(_selected(index, what), form)
     return 0
 
 
@@ -187,13 +211,13 @@ def _selected(index: TaskIndex, what: str) -> list[LoadedTask]:
         ) from None
 
 
-def _print_tasks(tasks: Sequence[LoadedTask], as_json: bool) -> None:
-    """Print tasks as a table as wide as the terminal, or all their cells as JSON."""
+def _print_tasks(tasks: Sequence[LoadedTask], form: str) -> None:
+    """Print tasks as a table as wide as the terminal, or all their cells as JSON or CSV."""
     from t2ibench.cli.ls_tasks import row_of, shown_row
 
     rows = [row_of(task) for task in tasks]
-    if as_json:
-        print(json.dumps(rows, indent=1, ensure_ascii=False))
+    if form != "table":
+        _print_rows(rows, form)
         return
     from tabulate import tabulate
 
@@ -217,19 +241,25 @@ def _print_cards(tasks: Sequence[LoadedTask]) -> None:
     print("\n".join(map(benchmark_card, tasks)), end="")
 
 
-def _print_task(task: LoadedTask, arguments: argparse.Namespace) -> None:
+def _print_task(task: LoadedTask, form: str, *, verbose: bool) -> None:
     from t2ibench.cli.ls_tasks import page_of, record_of
 
-    if arguments.json:
+    if form == "csv":
+        raise T2IBenchError("A single task is no table.", "Use --format json.")
+    if form == "json":
         print(json.dumps(record_of(task), indent=1, ensure_ascii=False))
     else:
         width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 24)).columns)
-        print(page_of(task, width, arguments.verbose))
+        print(page_of(task, width, verbose))
 
 
-def _print_rows(rows: list[Row], as_json: bool) -> None:
-    if as_json:
+def _print_rows(rows: list[Row], form: str) -> None:
+    """Print rows as a table, or with every column as JSON or CSV."""
+    if form == "json":
         print(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    if form == "csv":
+        print(_csv(rows), end="")
         return
     from tabulate import tabulate
 
@@ -253,6 +283,21 @@ def _print_rows(rows: list[Row], as_json: bool) -> None:
             maxcolwidths=_widths(table, columns),
         )
     )
+
+
+def _csv(rows: list[Row]) -> str:
+    """Return rows as comma-separated values; lists are joined, what is unknown is empty."""
+    from t2ibench.reports.writers import Table, render
+
+    heads = list(rows[0]) if rows else []
+    cells = [[_csv_cell(row.get(head)) for head in heads] for row in rows]
+    return render("csv", Table(heads, cells))
+
+
+def _csv_cell(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(part) for part in value)
+    return "" if value is None else str(value)
 
 
 def _widths(rows: list[Row], columns: int | None) -> list[int | None]:

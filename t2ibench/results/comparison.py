@@ -47,6 +47,16 @@ def compare(
     Tasks of both runs are compared; rows, where a method has scores of them to compare.
 
     Images are paired by prompt and index: a run and itself differ by exactly 0 [0, 0].
+
+    Args:
+        first: A run.
+        second: Another.
+        first_paired: The influences of the first run by task; None where it has none.
+        second_paired: Those of the second.
+        rows: Whether rows are compared, too.
+
+    Returns:
+        For each task of both runs the difference of the headlines, followed by those of its rows.
     """
     differences = []
     answers = p_values_of_answers(compare_prompts(first, second))
@@ -308,8 +318,8 @@ def _paired_squares(
 ) -> _Measurement | None:
     """Return how root mean squares over shared rows differ; None if no row is shared."""
     first, second = paired
-    items = _items(first)
-    other_items = {part.name: part for part in _items(second)}
+    items = items_of(first)
+    other_items = {part.name: part for part in items_of(second)}
     shared = [part for part in items if part.name in other_items]
     if not shared:
         return None
@@ -343,22 +353,23 @@ def _are_current(
 ) -> bool:
     """Return whether the stored influences of both runs belong to their present headlines."""
     return all(
-        _is_current(influences, headline)
+        is_current(influences, headline)
         for influences, headline in zip(paired, headlines, strict=True)
     )
 
 
-def _is_current(paired: PairedTask, headline: Headline) -> bool:
+def is_current(paired: PairedTask, headline: Headline) -> bool:
+    """Return whether stored influences are those of a headline as it is now."""
     if (headline.scale, headline.question) != (paired.scale, paired.question):
         return False
-    if not paired.headline or not _items(paired):
+    if not paired.headline or not items_of(paired):
         return False
     if not _has_one_part(paired):
         return True
     return _is_equal(headline.value, paired.headline[0].value)
 
 
-def _items(task: PairedTask) -> Sequence[Part]:
+def items_of(task: PairedTask) -> Sequence[Part]:
     """Return the items that a headline is made of, such as stimuli; none in some older runs."""
     if _has_one_part(task) and task.scale == "mean_square":
         return task.items

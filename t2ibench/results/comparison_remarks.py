@@ -31,16 +31,28 @@ class Remarks:
     decidable: bool = True
 
 
-def remarks_on(first: TaskResult, second: TaskResult) -> Remarks:
-    """Return what differs between two results of one task besides the models, in words."""
+# What remarks call two runs.
+_SIDES = ("the first run", "the second run")
+
+
+def remarks_on(
+    first: TaskResult, second: TaskResult, sides: tuple[str, str] = _SIDES
+) -> Remarks:
+    """Return what differs between two results of one task besides the models, in words.
+
+    Args:
+        first: The result in one run.
+        second: The result in another.
+        sides: What remarks call the two runs.
+    """
     if first.task_hash != second.task_hash:
         return _incomparable(_other_task(first, second))
     same_encoders = first.settings.encoders == second.settings.encoders
     if text_only(first) and text_only(second) and same_encoders:
         return _incomparable("measures the text encoder, which both runs share")
-    untestable = _other_ways(first, second)
-    failed = _failed_checks(first, second)
-    limits = _limits(first, second)
+    untestable = _other_ways(first, second, sides)
+    failed = _failed_checks(first, second, sides)
+    limits = _limits(first, second, sides)
     return Remarks(
         (*untestable, *failed, *limits),
         testable=not untestable,
@@ -61,7 +73,9 @@ def _other_task(first: TaskResult, second: TaskResult) -> str:
     return f"other captions: {descriptions[0]}, and {descriptions[1]}"
 
 
-def _other_ways(first: TaskResult, second: TaskResult) -> list[str]:
+def _other_ways(
+    first: TaskResult, second: TaskResult, sides: tuple[str, str]
+) -> list[str]:
     """Return notes on differences in measurement that would make equal models differ."""
     notes = []
     if first.settings.encoders != second.settings.encoders and not text_only(first):
@@ -73,25 +87,27 @@ def _other_ways(first: TaskResult, second: TaskResult) -> list[str]:
     if first.missing_prompts != second.missing_prompts:
         notes.append("other prompts have no image")
     if _unread_words(first) != _unread_words(second):
-        notes.append(_unread_note(first, second))
+        notes.append(_unread_note(first, second, sides))
     return notes
 
 
-def _failed_checks(first: TaskResult, second: TaskResult) -> list[str]:
+def _failed_checks(
+    first: TaskResult, second: TaskResult, sides: tuple[str, str]
+) -> list[str]:
     """Return for each of two results that is inconclusive a note with the reason."""
     return [
-        f"the {which} run is inconclusive: {task.inconclusive}"
-        for which, task in (("first", first), ("second", second))
+        f"{side} is inconclusive: {task.inconclusive}"
+        for side, task in zip(sides, (first, second), strict=True)
         if task.inconclusive
     ]
 
 
-def _limits(first: TaskResult, second: TaskResult) -> list[str]:
+def _limits(first: TaskResult, second: TaskResult, sides: tuple[str, str]) -> list[str]:
     """Return notes that leave a comparison valid, such as on the numbers of images."""
     notes = []
     unread = _unread_words(first)
     if unread and unread == _unread_words(second):
-        notes.append(_unread_note(first, second))
+        notes.append(_unread_note(first, second, sides))
     limit = first.settings.limit
     if limit is not None and limit == second.settings.limit:
         notes.append("made with --limit")
@@ -118,12 +134,12 @@ def _unread_words(task: TaskResult) -> set[tuple[str, str]]:
     }
 
 
-def _unread_note(first: TaskResult, second: TaskResult) -> str:
+def _unread_note(first: TaskResult, second: TaskResult, sides: tuple[str, str]) -> str:
     parts = []
-    for which, task in (("first", first), ("second", second)):
+    for side, task in zip(sides, (first, second), strict=True):
         count = len({prompt for prompt, _ in _unread_words(task)})
         if count:
-            parts.append(f"the end of {count} prompts was not read in the {which} run")
+            parts.append(f"the end of {count} prompts was not read in {side}")
     return "; ".join(parts)
 
 

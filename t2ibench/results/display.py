@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from t2ibench.errors import T2IBenchError, did_you_mean
@@ -356,8 +357,15 @@ def _scores_of(task: TaskResult) -> Iterator[tuple[Row | None, str, Score, int]]
             yield row, key, score, row.n_images or 0
 
 
+def check_pandas() -> None:
+    """Raise an error of one line where pandas, which data frames need, is not installed."""
+    if find_spec("pandas") is None:
+        raise T2IBenchError("Data frames need pandas.", "pip install pandas")
+
+
 def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
     """Return the tasks or the scores of a run as a data frame."""
+    check_pandas()
     import pandas as pd
 
     tables = {"tasks": (("task", *TASKS), task_rows), "scores": (SCORES, score_rows)}

@@ -54,7 +54,7 @@ def compare_items(
         rng: Random numbers of `stats.root_difference`.
         level: Of the interval.
     """
-    if _are_equal(*items):
+    if are_equal(*items):
         return SquareContrast(Contrast(0.0, 0.0, 0.0, 1.0), None, 1.0)
     parts = [*items[0], *items[1]]
     count = len(items[0])
@@ -62,17 +62,17 @@ def compare_items(
     joint = JointInfluence([part.influence for part in parts])
     p_items = _p_of_items(joint, leans[:count] - leans[count:])
     value = math.sqrt(max(squares[0], 0.0)) - math.sqrt(max(squares[1], 0.0))
-    first_noise = noises[0] or _noise_of(items[0])
-    second_noise = noises[1] or _noise_of(items[1])
-    if not (_varies(first_noise) and _varies(second_noise)):
+    first_noise = noises[0] or noise_of_items(items[0])
+    second_noise = noises[1] or noise_of_items(items[1])
+    if not (varies(first_noise) and varies(second_noise)):
         return SquareContrast(Contrast(value), None, p_items)
     moved = joint.rows.toarray()
     first_moved = moved[:count]
     second_moved = moved[count:]
-    linear_correlation = _correlation(
+    linear_correlation = shared_correlation(
         leans[:count] @ first_moved, leans[count:] @ second_moved
     )
-    square_correlation = _correlation(first_moved, second_moved)
+    square_correlation = shared_correlation(first_moved, second_moved)
     difference = root_difference(
         squares,
         (first_noise, second_noise),
@@ -90,7 +90,8 @@ def mean_square_of(parts: Sequence[Part]) -> float:
     return math.fsum(squares) / len(parts)
 
 
-def _are_equal(first: Sequence[Part], second: Sequence[Part]) -> bool:
+def are_equal(first: Sequence[Part], second: Sequence[Part]) -> bool:
+    """Return whether two runs have the same leans from the same images."""
     return all(
         part.value == other.value and part.influence.same(other.influence)
         for part, other in zip(first, second, strict=True)
@@ -111,14 +112,25 @@ def _p_of_items(joint: JointInfluence, differences: Float64Array) -> float | Non
     return float(fdtrc(*spread.dfs, distance / trace))
 
 
-def _varies(noise: SquareNoise) -> bool:
+def varies(noise: SquareNoise) -> bool:
+    """Return whether images show how a mean square varies."""
     return noise.noise > 0 or noise.slopes[1] > 0
 
 
-def _noise_of(items: Sequence[Part]) -> SquareNoise:
-    """Return what noise adds to a mean square, estimated from the influences of its items."""
+def noise_of_items(
+    items: Sequence[Part], direction: Float64Array | None = None
+) -> SquareNoise:
+    """Return what noise adds to a mean square, estimated from the influences of its items.
+
+    Args:
+        items: The items.
+        direction: The leans along which noise adds to a mean square that is not 0, shape (items,);
+            by default those of the items.
+    """
     count = len(items)
-    leans = np.array([part.value for part in items])
+    leans = direction
+    if leans is None:
+        leans = np.array([part.value for part in items])
     joint = JointInfluence([part.influence for part in items])
     spread = joint.spread(np.eye(count))
     noise = float(np.trace(spread.matrix)) / count
@@ -133,7 +145,7 @@ def _noise_of(items: Sequence[Part]) -> SquareNoise:
     return SquareNoise(noise, (least, along), spread.dfs[1])
 
 
-def _correlation(first: Float64Array, second: Float64Array) -> float:
+def shared_correlation(first: Float64Array, second: Float64Array) -> float:
     """Return the correlation of two runs' estimates, corrected for what independent units give.
 
     Args:

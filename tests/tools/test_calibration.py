@@ -12,7 +12,7 @@ import pytest
 from t2ibench.methods import METHODS
 from tests.conftest import Cli
 from tests.tools import coins
-from tools.calibration import occupations, openbias, pairs
+from tools.calibration import occupations, openbias, pairs, several
 from tools.calibration.__main__ import main
 from tools.calibration.cells import Cell
 from tools.calibration.families import FAMILIES, choose
@@ -225,6 +225,18 @@ def test_pairs_of_runs_are_compared_and_counted(
     )
     table = capsys.readouterr().out
     assert "the runs differ" in table and table.count("one test of eight") == 2
+
+
+def test_several_runs_are_compared_and_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    world = "one of 5 runs"
+    assert several.main(["--sets", "2", "--workers", "1", "--world", world]) == 0
+    table = capsys.readouterr().out
+    assert "square's slope covered" in table and table.count(world) == 1
+    # The odd run is found, by leans and by mean squares.
+    far = several.SeveralWorld("far", (0.0, 0.0, 0.9), tests=2)
+    assert several.outcome(far, 0)[:3] == [1.0, 1.0, 1.0]
 
 
 def test_models_that_differ_much_are_told_apart_in_the_right_direction() -> None:

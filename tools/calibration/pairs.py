@@ -108,7 +108,7 @@ def _run(
     paired = {}
     shown = _shown(world, world.leans(second=second), rng)
     for test, images in enumerate(shown):
-        result = _result(images, square=is_square(test))
+        result = result_of(images, square=is_square(test))
         name = f"test {test}"
         tasks[name] = record_of("occupations", name, result, seed=0, level=_LEVEL)
         paired[name] = paired_task(result)
@@ -132,7 +132,9 @@ def _shown(
     return shown
 
 
-def _result(images: Float64Array, *, square: bool) -> MethodResult:
+def result_of(
+    images: Float64Array, *, square: bool, with_rows: bool = True
+) -> MethodResult:
     """The result of one test, from what the images of each prompt show."""
     count = images.shape[1]
     parts = []
@@ -153,7 +155,7 @@ def _result(images: Float64Array, *, square: bool) -> MethodResult:
             part.name,
             {"lean": Estimate.from_influence(part.value, part.influence, _LEVEL)},
         )
-        for part in parts
+        for part in (parts if with_rows else ())
     ]
     return MethodResult(headline, by=rows, n_images=images.size)
 

@@ -1,0 +1,234 @@
+"""Tables that compare several runs: a row a test and a column a run where that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from t2ibench.methods.core.describe import GROUP, people
+from t2ibench.methods.core.presentation import Axis
+from t2ibench.reports.cells import level_name
+from t2ibench.reports.markdown.markup import github
+from t2ibench.reports.run_names import short_names, without_middles
+from t2ibench.reports.several_runs_notes import (
+    how_tested,
+    legend,
+    notes_on_tests,
+    overall_notes,
+    settings_notes,
+)
+from t2ibench.reports.writers import Table
+from t2ibench.results.several_runs import RunsComparison
+from t2ibench.results.several_runs_records import run_records, task_records
+from t2ibench.results.states import STATES
+from t2ibench.results.task_across_runs import RunResult, TaskAcrossRuns
+from t2ibench.results.trend import Trend
+
+# Columns of letters that a table may take.
+WIDTH = 100
+_TASK = 36
+_SHORT_TASK = 26
+_SHORTEST_TASK = 20
+_RUN = 34
+_RUN_HEAD = 17
+_SMALL_P = 0.001
+_NOTHING = "–"
+
+
+def comparison_table(comparison: RunsComparison) -> Table:
+    """Return every test in every run, with the p-value that they differ.
+
+    It has a column a run where that fits into 100 letters, and otherwise a row for each run of each
+    test. Its notes begin with what differs between the settings.
+    """
+    notes = [
+        *settings_notes(comparison),
+        *overall_notes(comparison),
+        legend(comparison),
+        *notes_on_tests(comparison),
+        *how_tested(comparison),
+    ]
+    records = list(comparison_records(comparison))
+    table = _fitted_wide_table(comparison) or _long_table(comparison)
+    return Table(table.headers, table.rows, notes, records)
+
+
+def _fitted_wide_table(comparison: RunsComparison) -> Table | None:
+    """Return a table with a column a run, with the names of tests cut until it fits, or None."""
+    longest = max(len(test.task) for test in comparison.tasks)
+    table = _wide_table(comparison, longest)
+    beyond = _width(table) - WIDTH
+    if beyond > 0:
+        table = _wide_table(comparison, max(longest - beyond, _SHORTEST_TASK))
+    return table if _width(table) <= WIDTH else None
+
+
+def _width(table: Table) -> int:
+    first, *_ = github(table.headers, table.rows).splitlines()
+    return len(first)
+
+
+def _wide_table(comparison: RunsComparison, width: int) -> Table:
+    """Return a table with a row a test and a column a run.
+
+    Args:
+        comparison: The comparison.
+        width: How many letters of a test's name it has.
+    """
+    heads = short_names([run.name for run in comparison.runs], _RUN_HEAD)
+    tasks = without_middles([test.task for test in comparison.tasks], width)
+    rows = [
+        [task, *(_cell(run) for run in test.runs), _p(test.p_differ_holm)]
+        for task, test in zip(tasks, comparison.tasks, strict=True)
+    ]
+    return Table(["Test", *heads, "Differ"], rows)
+
+
+def _long_table(comparison: RunsComparison) -> Table:
+    """Return a table with a row for each run of each test."""
+    names = short_names([run.name for run in comparison.runs], _RUN)
+    tasks = without_middles([test.task for test in comparison.tasks], _TASK)
+    level = level_name(test.level for test in comparison.tasks)
+    rows = []
+    for task, test in zip(tasks, comparison.tasks, strict=True):
+        # What is about all runs is in the first row of a test.
+        head = task
+        p = _p(test.p_differ_holm)
+        for name, run in zip(names, test.runs, strict=True):
+            value, interval = _value_and_interval(run)
+            if run.excluded and run.task is not None:
+                value = f"({value})"
+            rows.append([head, name, value, interval, p])
+            head = ""
+            p = ""
+    return Table(["Test", "Run", "Value", level, "Differ"], rows)
+
+
+def trend_table(
+    comparison: RunsComparison, axes: Mapping[str, Axis] | None = None
+) -> Table | None:
+    """Return the slope of each test over the runs in order; None where no test has one.
+
+    Args:
+        comparison: The comparison of runs in an order.
+        axes: By task, what both ends of its leans mean.
+    """
+    rows = []
+    tasks = without_middles([test.task for test in comparison.tasks], _SHORT_TASK)
+    for task, test in zip(tasks, comparison.tasks, strict=True):
+        trend = test.trend
+        if trend is None:
+            continue
+        slope = trend.slope
+        first, last = trend.ends
+        is_lean = test.first_result.headline.scale != "mean_square"
+        rows.append(
+            [
+                task,
+                _number(slope.value, digits=3),
+                _interval(slope.low, slope.high, digits=3),
+                _p(trend.p_holm),
+                f"{_number(first, signed=is_lean)} to {_number(last, signed=is_lean)}",
+                _in_words(test, trend, (axes or {}).get(test.task)),
+            ]
+        )
+    if not rows:
+        return None
+    level = level_name(test.level for test in comparison.tasks)
+    heads = ["Test", "Slope", level, "p (Holm)", "Line", "In words"]
+    return Table(heads, rows)
+
+
+def _in_words(test: TaskAcrossRuns, trend: Trend, axis: Axis | None) -> str:
+    """Return in which direction a test moves over the runs, if that is beyond chance."""
+    p = trend.p_holm
+    if p is None or p >= 1 - test.level:
+        return "no clear trend"
+    rises = trend.slope.value > 0
+    if test.first_result.headline.scale == "mean_square":
+        return "leans more" if rises else "leans less"
+    if axis is None:
+        return "rises" if rises else "falls"
+    return f"toward {people(axis.high if rises else axis.low, GROUP)}"
+
+
+def comparison_records(comparison: RunsComparison) -> Iterator[Mapping[str, Any]]:
+    """Yield all records of a comparison for programs, all with the same keys.
+
+    `about` is 'run' for a test in one run, 'test' for a test over all runs, and 'all tests'.
+    """
+    records = [
+        *({"about": "run", **record} for record in run_records(comparison)),
+        *({"about": "test", **record} for record in task_records(comparison)),
+        *_overall_records(comparison),
+    ]
+    keys = dict.fromkeys(key for record in records for key in record)
+    for record in records:
+        yield {key: record.get(key) for key in keys}
+
+
+def _overall_records(comparison: RunsComparison) -> Iterator[dict[str, Any]]:
+    overall = comparison.overall
+    if overall is None:
+        return
+    record: dict[str, Any] = {
+        "about": "all tests",
+        "p_differ_holm": overall.p,
+        "differ": overall.clear,
+    }
+    if comparison.overall_trend is not None:
+        record["p_trend_holm"] = comparison.overall_trend.p
+    notes = f"{overall.n_clear} of {overall.n_tests} tests differ"
+    yield record | {"notes": notes}
+
+
+def _cell(run: RunResult) -> str:
+    """Return state, value and interval of a test in one run, in parentheses if not compared."""
+    value, interval = _value_and_interval(run)
+    text = value.replace(" ", "")
+    if interval != _NOTHING:
+        text += f" {interval.replace(', ', ',')}"
+    if run.excluded and run.task is not None:
+        return f"({text})"
+    return text
+
+
+def _value_and_interval(run: RunResult) -> tuple[str, str]:
+    """Return the sign of the state with the value, and the interval."""
+    mark = run.mark
+    if mark is None:
+        return _NOTHING, _NOTHING
+    sign = STATES[mark.state].sign
+    if mark.value is None:
+        return f"{sign} {_NOTHING}", _NOTHING
+    value = _number(mark.value, signed=mark.scale.signed)
+    return f"{sign} {value}{mark.scale.unit}", _interval(mark.low, mark.high)
+
+
+def _interval(low: float | None, high: float | None, digits: int = 2) -> str:
+    if low is None or high is None:
+        return _NOTHING
+    ends = [_number(end, digits=digits, signed=False) for end in (low, high)]
+    return f"[{', '.join(ends)}]"
+
+
+def _number(value: float, digits: int = 2, *, signed: bool = True) -> str:
+    """Format a number without a zero before its point.
+
+    Examples:
+        >>> _number(0.531), _number(-0.2), _number(1.0, signed=False), _number(-0.001)
+        ('+.53', '-.20', '1.00', '.00')
+    """
+    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+    if not float(text):
+        text = f"{0:.{digits}f}"
+    return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text
+
+
+def _p(value: float | None) -> str:
+    """Format a p-value with three digits, or one where it is small."""
+    if value is None:
+        return _NOTHING
+    if value < _SMALL_P:
+        return f"{value:.0e}"
+    return _number(value, digits=3, signed=False)
