@@ -183,31 +183,26 @@ def _compared(
 def trials() -> list[Trial]:
     """Return fair worlds and leaning ones of three and four groups."""
     three = "three groups"
-    many = (12, 40, 20)
     nearer = "the third more like the second"
+    many = (12, 40, 20)
+    taken = "a fifth of the first taken for the second"
     return [
-        _embedded(f"{three} as far apart, fair", EVEN_THREE),
-        _embedded(f"{three}, {nearer}, fair", NEARER_THREE),
-        _embedded(f"{three}, {nearer}, fair", NEARER_THREE, size=many),
-        _embedded(f"four groups, {nearer}, fair", NEARER_FOUR),
-        _embedded(f"{three} on a line, one in the middle, fair", LINE_MIDDLE),
-        _embedded(f"{three} on a line, one nearer an end, fair", LINE_OLDER),
-        _embedded(f"{three} on a line, one nearer an end, fair", LINE_OLDER, size=many),
-        _embedded(f"{three} as far apart, lean .5", EVEN_THREE, 0.5),
-        _embedded(f"{three}, {nearer}, lean .5", NEARER_THREE, 0.5),
-        _embedded(f"four groups, {nearer}, lean .5", NEARER_FOUR, 0.5),
         _judged("fair", 3, 10),
         _judged("fair", 4, 10),
         _judged("lean .4", 3, 10, 0.4),
-        _judged(
-            "fair, a third of one class unanswered", 3, 40, unknown=(0.33, 0.0, 0.0)
-        ),
+        _judged("fair, a third of one class unanswered", 3, 40, judging=_SILENT),
         _compared("fair", 3, 20),
         _compared("fair", 4, 20),
-        _compared(
-            "fair, a fifth of the first taken for the second", 3, 40, errors=(0.2,)
-        ),
+        _compared(f"fair, {taken}", 3, 40, errors=(0.2,)),
         _compared("lean .4", 3, 20, 0.4),
+        _embedded(f"{three} as far apart, fair", EVEN_THREE),
+        _embedded(f"{three} on a line, one in the middle, fair", LINE_MIDDLE),
+        _embedded(f"{three} as far apart, lean .5", EVEN_THREE, 0.5),
+        _embedded(f"{three}, {nearer}, fair", NEARER_THREE, size=many),
+        _embedded(f"{three}, {nearer}, lean .5", NEARER_THREE, 0.5, size=many),
+        _embedded(f"{three} on a line, one nearer an end, fair", LINE_OLDER, size=many),
+        _embedded(f"{three} on a line, one in the middle, lean .5", LINE_MIDDLE, 0.5),
+        _embedded(f"four groups, {nearer}, fair", NEARER_FOUR),
     ]
 
 
