@@ -21,6 +21,7 @@ from t2ibench.methods.core.lean_scores import (
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.obedience import breakdown
 from t2ibench.methods.core.over_stimuli import over_stimuli
+from t2ibench.methods.core.related_stimuli import unless_related
 from t2ibench.methods.core.stimulus_images import StimulusImages, text_leans
 from t2ibench.methods.occupations.design import GroupPair
 from t2ibench.methods.occupations.other_groups import (
@@ -167,9 +168,12 @@ def pair_scores(
     numbers = np.arange(len(leans.names))
     groups = [("stimuli", numbers, numbers)]
     population = over_stimuli(leans.top, leans.bottom, groups, level)
+    about_others = population.estimate(noise(leans))
     scores = {
         "lean_mean": pair.mean(level),
-        "lean_mean_prompt_population": population.estimate(noise(leans)),
+        "lean_mean_prompt_population": unless_related(
+            about_others, population.inference.df, leans
+        ),
         "amplification_mean": _mean_amplification(pair, level),
     }
     if pair.others is not None:
