@@ -313,6 +313,7 @@ def trials() -> list[Trial]:
         _tibet("fair, errs .2 by prompt", 40, 0.2),
         _tibet("fair, errs .2 about plain prompts alone", 10, 0.2, plain_alone=True),
         _tibet("fair, errs .2 about plain prompts alone", 40, 0.2, plain_alone=True),
+        _checked("fair, a judge without errors", many),
         _checked("fair, errs .2 by stimulus", core, error=0.2),
         _checked("fair, errs .2 by stimulus", many, error=0.2),
         _checked("fair, errs .2 by stimulus, .3 ignored", many, error=0.2, ignored=0.3),
