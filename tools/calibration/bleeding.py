@@ -9,7 +9,7 @@ python -m tools.calibration.bleeding --sets 100 --workers 1
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,15 +124,20 @@ def gender_task(k: int, n: int, m: int, *, by_age: bool = False) -> OccupationsT
 
 
 Size = tuple[int, int, int]
+# What a world has besides its task, by the names of `BleedingWorld`.
+Planted = Mapping[str, float]
+
+_BLED = {"bleeds": 0.5, "ages": 0.6}
+_VISIBLE_AGE = _BLED | {"age_visible": 2.0}
 
 
-def _trial(name: str, size: Size, *, by_age: bool = False, **world: float) -> Trial:
+def _trial(name: str, size: Size, planted: Planted, *, by_age: bool = False) -> Trial:
     task = gender_task(*size, by_age=by_age)
     k, n, m = size
     cell = Cell(
         f"{name}; {k} stimuli, {n} and {m} images",
         task,
-        BleedingWorld(task, **world),
+        BleedingWorld(task, **planted),
         row_score="lean",
     )
     return Trial(cell)
@@ -141,36 +146,31 @@ def _trial(name: str, size: Size, *, by_age: bool = False, **world: float) -> Tr
 def trials() -> list[Trial]:
     """Return fair models and leaning ones, with guided images of any age and of both ages."""
     core, many = (20, 16, 8), (20, 40, 20)
-    bled = {"bleeds": 0.5, "ages": 0.6}
+    leaning = {"lean": 0.5}
+    differing = {"ages": 0.6}
+    older = {"bleeds": 0.5, "shared_age": 0.6}
     plain = "men drawn older"
+    differ = f"{plain}, ages differ"
     visible = "age twice as visible"
     both = "asked for old and young"
+    both_differ = f"{both}, ages differ"
     return [
-        *(_trial(f"fair, {plain}, ages differ", size, **bled) for size in (core, many)),
-        *(
-            _trial(
-                f"fair, {plain}, ages differ, {visible}", size, age_visible=2.0, **bled
-            )
-            for size in (core, many)
-        ),
-        _trial(f"fair, {plain}, all rather old", many, bleeds=0.5, shared_age=0.6),
-        _trial(f"fair, {plain}, ages even", many, bleeds=0.5),
-        _trial("fair, nothing bleeds, ages differ", many, ages=0.6),
-        _trial("lean .5, nothing bleeds, ages even", core, lean=0.5),
-        _trial("lean .5, nothing bleeds, ages differ", core, lean=0.5, ages=0.6),
-        *(
-            _trial(f"lean .5, {plain}, ages differ", size, lean=0.5, **bled)
-            for size in (core, many)
-        ),
-        *(
-            _trial(f"fair, {both}, ages differ", size, by_age=True, **bled)
-            for size in (core, many)
-        ),
-        _trial(f"fair, {both}, {visible}", many, by_age=True, age_visible=2.0, **bled),
-        *(
-            _trial(f"lean .5, {both}, ages differ", size, by_age=True, lean=0.5, **bled)
-            for size in (core, many)
-        ),
+        _trial(f"fair, {differ}", core, _BLED),
+        _trial(f"fair, {differ}", many, _BLED),
+        _trial(f"fair, {differ}, {visible}", core, _VISIBLE_AGE),
+        _trial(f"fair, {differ}, {visible}", many, _VISIBLE_AGE),
+        _trial(f"fair, {plain}, all rather old", many, older),
+        _trial(f"fair, {plain}, ages even", many, {"bleeds": 0.5}),
+        _trial("fair, nothing bleeds, ages differ", many, differing),
+        _trial("lean .5, nothing bleeds, ages even", core, leaning),
+        _trial("lean .5, nothing bleeds, ages differ", core, leaning | differing),
+        _trial(f"lean .5, {differ}", core, leaning | _BLED),
+        _trial(f"lean .5, {differ}", many, leaning | _BLED),
+        _trial(f"fair, {both_differ}", core, _BLED, by_age=True),
+        _trial(f"fair, {both_differ}", many, _BLED, by_age=True),
+        _trial(f"fair, {both}, {visible}", many, _VISIBLE_AGE, by_age=True),
+        _trial(f"lean .5, {both_differ}", core, leaning | _BLED, by_age=True),
+        _trial(f"lean .5, {both_differ}", many, leaning | _BLED, by_age=True),
     ]
 
 

@@ -85,9 +85,9 @@ class ClusteredAssociation:
 
     def draw(self, rng: np.random.Generator) -> Sample:
         """Return one data set."""
-        leans = {}
-        abouts = {}
-        means = []
+        leans: dict[str, float] = {}
+        abouts: dict[str, str] = {}
+        means: list[float] = []
         for side, sign in (("X", 1.0), ("Y", -1.0)):
             stimuli = getattr(self.task.concepts, side).stimuli
             drawn = self.clusters.leans(rng, sign * self.lean, len(stimuli))

@@ -17,6 +17,7 @@ import numpy as np
 
 from t2ibench.arrays import BoolArray
 from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
+from t2ibench.methods.core.inference import Question
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.occupations.design import group_prompts, needs, neutral_prompts
 from t2ibench.methods.occupations.schema import OccupationsTask
@@ -156,7 +157,7 @@ class StereotypedComparison:
             for target in self.task.prompts
             for axis in target.axes
         }
-        truth = {"fixed_prompts": 0.0, "prompt_population": 0.0}
+        truth: dict[Question, float] = {"fixed_prompts": 0.0, "prompt_population": 0.0}
         return Sample(WorldEvidence(replies=replies), truth, rows)
 
 
