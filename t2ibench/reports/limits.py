@@ -21,6 +21,7 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     return [
         _encoders(run),
         *_judges(run),
+        *_guided_images(run),
         *_libraries(run),
         *_few_images(run),
         *_unanswered(run),
@@ -49,6 +50,19 @@ def _judges(run: RunView) -> Iterator[tuple[str, str]]:
     results = [task.result for task in run.tasks if task.result.settings.judges]
     texts = list(dict.fromkeys(filter(None, map(judges_said, results))))
     yield f"{title}, {', '.join(run.judges)}.", " ".join(texts[:_NAMED])
+
+
+def _guided_images(run: RunView) -> Iterator[tuple[str, str]]:
+    """Yield what guided images may differ in besides their group, which no control detects."""
+    controls = {
+        name.split(":")[0] for task in run.tasks for name in task.result.controls
+    }
+    if "obedience" in controls:
+        yield (
+            "Groups as the model draws them.",
+            "If it draws men older than women, say, then images of old people lean to men. Prompts "
+            "that ask for both ages of both groups have no such lean.",
+        )
 
 
 def _libraries(run: RunView) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -157,7 +158,34 @@ def _unchecked(task: TaskResult) -> str:
     whose = "their" if len(task.settings.judges) > 1 else "its"
     if only_checks(task):
         return f"unchecked by people: {whose} mistakes decide which images are left out"
-    return f"unchecked by people: {whose} mistakes are in every count"
+    mistakes = f"unchecked by people: {whose} mistakes are in every count"
+    share = explaining_mistakes(task)
+    if share is None:
+        return mistakes
+    return (
+        f"{mistakes}, and a model without bias would read this if {whose} answers were wrong about "
+        f"{100 * share:.0f} % of the images or more, toward the same class for each prompt"
+    )
+
+
+def explaining_mistakes(task: TaskResult) -> float | None:
+    """Return the least share of wrong answers that would explain a task's counts by itself.
+
+    A judge that expects one class of a prompt errs toward it, and nothing in its answers shows
+    that. Where a share q of the answers is wrong, the sum of (p - 1/k)² is at most 2 q², so a
+    squared lean h, which is that sum over 1 - 1/k, takes q of at least √(h (1 - 1/k) / 2). That is
+    √h / 2 for two classes, and more for others. h is the lower end of the headline's interval.
+
+    Returns:
+        A root mean square over captions, from 0 to 1; None where no answers about the prompts
+        themselves are counted, or their headline is not beyond chance.
+    """
+    headline = task.headline
+    low = headline.ci_low
+    is_counted = bool(task.details.get("biases")) and headline.scale == "mean_square"
+    if not is_counted or low is None or low <= 0:
+        return None
+    return math.sqrt(min(low, 1.0)) / 2
 
 
 def _verdict(check: Mapping[str, Any]) -> str:

@@ -18,6 +18,11 @@ FEWEST_LABELS = 200
 LEAST_DETERMINANT = 0.3
 # Fewer captions cannot be jackknifed.
 _FEWEST_CAPTIONS = 3
+# Of the test that a judge's errors are those of every caption.
+_ALPHA = 0.05
+_DRAWS = 499
+# Two values that differ by less are equal but for rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +209,8 @@ def corrected_mean_square(
 
     Returns:
         The corrected mean square; without a value where there are fewer than 200 labels, a class
-        has none, the judge hardly tells the classes apart, or there are fewer than 3 captions.
+        has none, the judge hardly tells the classes apart, there are fewer than 3 captions, or its
+        errors clearly differ between captions.
 
     Source: Rogan & Gladen 1978, for k classes; Efron & Stein 1981 for the jackknife.
 
@@ -257,7 +263,60 @@ def _not_correctable(labels: Float64Array, captions: int) -> str | None:
         return "people never gave one of the classes"
     if abs(np.linalg.det(_rates(total))) < LEAST_DETERMINANT:
         return "the judge tells the classes apart too badly"
+    p = errors_differ(labels)
+    if p < _ALPHA:
+        return (
+            f"the judge errs otherwise about some captions than about others (p = {p:.2g}), so "
+            "that its errors over all of them do not correct each"
+        )
     return None
+
+
+def errors_differ(confusions: npt.ArrayLike) -> float:
+    """Return the p-value that a judge's errors are the same in every caption.
+
+    Pearson's chi-squared over classes of truth, against 499 draws in which the answers about
+    images of one class are dealt to the captions at random. A judge that expects one class of a
+    caption errs toward it there, and errors over all captions do not show that.
+
+    Args:
+        confusions: Labels, shape (captions, k, k), rows by truth; see `confusion_matrix`.
+
+    Returns:
+        p, in (0, 1]; 1 where no answer is wrong.
+
+    Source: Fisher 1935, "The design of experiments", for permutations.
+
+    Example:
+        >>> errs_toward_first, errs_toward_second = [[10, 0], [4, 6]], [[6, 4], [0, 10]]
+        >>> errors_differ([errs_toward_first, errs_toward_second] * 5) < 0.01
+        True
+    """
+    labels = np.asarray(confusions, dtype=np.int64)
+    rng = np.random.default_rng(0)
+    # Observed, then drawn.
+    totals = np.zeros(1 + _DRAWS)
+    for number in range(labels.shape[1]):
+        totals += _squares_beyond_margins(labels[:, number], rng)
+    is_as_large = totals[1:] >= totals[0] - _ROUNDING
+    return float((1 + is_as_large.sum()) / (1 + _DRAWS))
+
+
+def _squares_beyond_margins(table: IntArray, rng: np.random.Generator) -> Float64Array:
+    """Return Pearson's chi-squared of a table, and of draws with its margins."""
+    sizes = table.sum(axis=1)
+    by_answer = table.sum(axis=0)
+    expected = np.outer(sizes, by_answer) / max(int(sizes.sum()), 1)
+    weights = np.zeros_like(expected)
+    np.divide(1.0, expected, out=weights, where=expected > 0)
+    first_cells = np.repeat(np.arange(len(sizes)) * len(by_answer), sizes)
+    answers = np.repeat(np.arange(len(by_answer)), by_answer)
+    squares = [float(((table - expected) ** 2 * weights).sum())]
+    for _ in range(_DRAWS):
+        cells = first_cells + rng.permutation(answers)
+        dealt = np.bincount(cells, minlength=table.size).reshape(table.shape)
+        squares.append(float(((dealt - expected) ** 2 * weights).sum()))
+    return np.array(squares)
 
 
 def _rates(confusion: Float64Array) -> Float64Array:

@@ -317,7 +317,10 @@ def test_three_groups_are_compared_in_pairs() -> None:
     result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS)
     scores = result.by[0].scores
     assert scores["lean:male-female"].value > 0.5
-    assert scores["lean:female-nonbinary"].interval[0] < 0.8  # few are either
+    # Few images show either; where men's images lie between them explains the row.
+    few = scores["lean:female-nonbinary"]
+    assert few.value is None and "images of men do not lie half way" in few.reason
+    assert few.p > 0.05 and "other_groups" in result.controls
     assert scores["nearer_share_difference:male-nonbinary"].value > 0.5
     assert result.headline.value is not None and len(result.headline.parts) == 4 * 3
     text = describe(task, result)

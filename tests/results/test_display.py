@@ -10,7 +10,7 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.display import displayed, row_state, state_of
-from t2ibench.results.judge_checks import judges_said
+from t2ibench.results.judge_checks import explaining_mistakes, judges_said
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
 from tests import hand
 
@@ -222,3 +222,18 @@ def result(judges: list[str], labels: int = 0, **details: Any) -> TaskResult:
 )
 def test_a_judge_is_described_by_its_check(task: TaskResult, said: str) -> None:
     assert said in judges_said(task) and bool(said) == bool(judges_said(task))
+
+
+def test_a_judges_mistakes_that_would_explain_its_counts() -> None:
+    """A root of .4 takes 20 % wrong answers: of 50 men and 50 women 20 women called men."""
+    counted = result(["clip"], biases=[{"bias": "person gender"}])
+    headline = Headline(value=0.2, ci_low=0.16, ci_high=0.3, scale="mean_square")
+    clear = counted.model_copy(update={"headline": headline})
+    assert explaining_mistakes(clear) == pytest.approx(0.2)
+    assert "wrong about 20 % of the images or more" in judges_said(clear)
+    within = headline.model_copy(update={"ci_low": -0.01})
+    nothing = counted.model_copy(update={"headline": within})
+    assert explaining_mistakes(nothing) is None
+    assert judges_said(nothing).endswith("its mistakes are in every count.")
+    guided = result(["clip"]).model_copy(update={"headline": headline})
+    assert explaining_mistakes(guided) is None

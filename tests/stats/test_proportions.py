@@ -10,7 +10,7 @@ from scipy import stats as scipy_stats
 
 from t2ibench.stats import Proportion, clustered_proportion
 from t2ibench.stats.bounds import BoundedProportion
-from t2ibench.stats.judged import corrected_mean_square, corrected_share
+from t2ibench.stats.judged import corrected_mean_square, corrected_share, errors_differ
 
 
 def test_wilsons_interval_and_its_test_agree() -> None:
@@ -150,13 +150,31 @@ def test_a_corrected_mean_square_is_unbiased_and_covers(share: float) -> None:
         confusions = np.zeros((30, 2, 2))
         np.add.at(confusions, (c, 1 - truth[c, i], 1 - judged[c, i]), 1)
         found = corrected_mean_square(counts, confusions)
+        naive.append(float(np.mean((2 * judged.mean(axis=1) - 1) ** 2)) - 1 / 12)
+        if found.interval is None:
+            assert "errs otherwise about some captions" in found.reason
+            continue
         values.append(found.value)
         covered += found.interval[0] <= planted <= found.interval[1]
-        naive.append(float(np.mean((2 * judged.mean(axis=1) - 1) ** 2)) - 1 / 12)
     assert abs(np.mean(values) - planted) < 0.02
-    assert covered / 150 >= 0.93
+    # The errors are those of every caption; the test that they are rejects in one of twenty.
+    assert len(values) / 150 > 0.9
+    assert covered / len(values) >= 0.93
     if planted:
         assert np.mean(naive) < planted - 0.1  # what the judge alone would say
+
+
+def test_errors_that_follow_the_caption_correct_nothing() -> None:
+    """The judge errs toward the first class of every second caption, and the other way there."""
+    toward_first, toward_second = [[12, 0], [3, 10]], [[10, 3], [0, 12]]
+    by_caption = [toward_first, toward_second] * 5
+    assert errors_differ(by_caption) < 0.05
+    alike = [[[11, 1], [2, 11]], [[11, 2], [1, 11]]] * 5
+    assert errors_differ(alike) > 0.5
+    assert errors_differ([[[12, 0], [0, 13]]] * 10) == 1.0
+    square = corrected_mean_square([[24, 16], [16, 24]] * 5, by_caption)
+    assert square.value is None
+    assert square.reason is not None and "about some captions" in square.reason
 
 
 def test_too_few_answers_are_reported_and_not_estimated() -> None:

@@ -24,7 +24,7 @@ from tools.calibration.repeats import repeating
 from tools.calibration.thinned import thinned
 from tools.calibration.worlds import Space, read_needs
 
-_SIDES = {"male": 1.0, "female": -1.0}
+SIDES = {"male": 1.0, "female": -1.0}
 _SPACE = Space()
 _FEWEST = 5
 _FEW = (
@@ -79,7 +79,7 @@ class OccupationWorld:
         leans = self.lean * spread / np.sqrt((spread**2).mean())
         planted = dict(zip(names, map(float, leans), strict=True))
         needed = needs(self.task, SETTINGS)
-        scenes, texts = read_needs(needed, planted, _SIDES, self.adjectives)
+        scenes, texts = read_needs(needed, planted, SIDES, self.adjectives)
         evidence = self.space.evidence(rng, scenes, texts, needed.checks, self.errors)
         return Sample(evidence, {"fixed_prompts": float((leans**2).mean())}, planted)
 

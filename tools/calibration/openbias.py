@@ -112,6 +112,11 @@ def _task(captions: int, n: int, classes: tuple[int, ...]) -> OpenBiasTask:
     )
 
 
+def simple_task(captions: int, n: int, classes: int = 2) -> OpenBiasTask:
+    """Return a task of one bias, n images a caption."""
+    return _task(captions, n, (classes,))
+
+
 def _name(name: str, captions: int, n: int, classes: tuple[int, ...]) -> str:
     asked = " and ".join(map(str, dict.fromkeys(classes)))
     biases = f"{len(classes)} biases" if len(classes) > 1 else "1 bias"

@@ -27,7 +27,7 @@ from tools.calibration.worlds import (
     read_needs,
 )
 
-_SIDES = {"splendid": 1.0, "dreadful": -1.0}
+SIDES = {"splendid": 1.0, "dreadful": -1.0}
 _SPACE = Space()
 _FEWEST = 5
 _UNREAD = "Rows that how images vary does not confirm have no value and reject nothing"
@@ -69,7 +69,7 @@ class AssociationWorld:
         y = random_leans(rng, -self.lean, self.clustering, k)
         names = (*concepts.X.stimuli, *concepts.Y.stimuli)
         leans = dict(zip(names, map(float, [*x, *y]), strict=True))
-        scenes, texts = read_needs(needs(self.task, SETTINGS), leans, _SIDES)
+        scenes, texts = read_needs(needs(self.task, SETTINGS), leans, SIDES)
         evidence = self.space.evidence(rng, scenes, texts)
         if self.space.wording:  # what these prompts show is not their leans alone
             return Sample(evidence, {"prompt_population": self.lean})
@@ -79,7 +79,8 @@ class AssociationWorld:
         )
 
 
-def _task(k: int, n: int, m: int) -> T2iatTask:
+def association_task(k: int, n: int, m: int) -> T2iatTask:
+    """Return a task of k stimuli a concept, n images of each and m with an attribute."""
     stimuli = {
         side: [f"{side.lower()}{number}" for number in range(k)] for side in "XY"
     }
@@ -110,7 +111,7 @@ def _cell(
     **more: Any,
 ) -> Cell:
     k, n, m = size
-    task = _task(k, n, m)
+    task = association_task(k, n, m)
     fields: dict[str, Any] = {"row_score": "lean", **more}
     return Cell(
         f"{name}; {k} + {k} stimuli, {n} and {m} images",

@@ -23,7 +23,7 @@ from tools.calibration.compare import CAUTIOUS
 from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Asked, WorldEvidence
 
-_WORDS = ("amber", "basalt", "cotton", "granite", "linen")
+WORDS = ("amber", "basalt", "cotton", "granite", "linen")
 _SCENERY = ("meadow", "harbour", "forest", "market", "bridge", "valley")
 _FLOOR = (
     "The variance of a mean of squares has a floor, so that images that are all alike do not look "
@@ -110,7 +110,7 @@ class MixtureWorld:
             clear = rng.random(need.images) < self.clarity
             scenery = rng.integers(len(_SCENERY), size=need.images)
             named = [
-                _WORDS[pick] if seen else _SCENERY[other]
+                WORDS[pick] if seen else _SCENERY[other]
                 for pick, seen, other in zip(
                     (shown + wrong) % k, clear, scenery, strict=True
                 )
@@ -169,7 +169,7 @@ def _task(size: _Size) -> TibetTask:
                                 "name": word,
                                 "prompt": f"{word} {axis}, a photo of place {number}",
                             }
-                            for word in _WORDS[: size.k]
+                            for word in WORDS[: size.k]
                         ],
                     }
                     for axis in range(size.axes)
@@ -180,6 +180,11 @@ def _task(size: _Size) -> TibetTask:
         images_per_prompt=size.n,
         guided_images_per_prompt=size.m,
     )
+
+
+def simple_task(prompts: int, n: int, k: int = 2) -> TibetTask:
+    """Return a task of prompts with one axis, n images of each prompt and counterfactual."""
+    return _task(_Size(prompts, n, n, k))
 
 
 def _name(name: str, size: _Size) -> str:

@@ -14,6 +14,11 @@ from t2ibench.methods.core.variance_control import variance_control
 from t2ibench.methods.core.variance_lean import VarianceLean
 from t2ibench.methods.occupations.headline import ScaledLeans, degrees_of_f_test
 from t2ibench.methods.occupations.leans import PairLeans
+from t2ibench.methods.occupations.other_groups import (
+    OTHER_GROUPS,
+    leans_beyond_even,
+    other_groups_control,
+)
 from t2ibench.stats.squares import mean_square
 
 # The name of the control that reads leans from how images vary.
@@ -43,6 +48,9 @@ def controls_of(
     variances = _variances(pairs, headline.p)
     if variances is not None:
         controls[VARIANCES] = variances
+    others = _other_groups(pairs, headline.p)
+    if others is not None:
+        controls[OTHER_GROUPS] = others
     for pair, scale in zip(pairs, scaled.scales, strict=True):
         halves = _halves(pair.leans, scale)
         if halves is not None:
@@ -121,6 +129,24 @@ def _variances(pairs: Sequence[PairLeans], p: float | None) -> Control | None:
     if lean is None:
         return None
     return variance_control(lean, beyond_chance=p is not None and p < _ALPHA)
+
+
+def _other_groups(pairs: Sequence[PairLeans], p: float | None) -> Control | None:
+    """Return the control of what images of other groups explain; None with two groups."""
+    parts = [
+        (pair.pair, pair.leans, pair.others)
+        for pair in pairs
+        if pair.others is not None
+    ]
+    if not parts:
+        return None
+    tables = [leans_beyond_even(leans, others) for _, leans, others in parts]
+    tops, variances, dfs = np.concatenate(tables, axis=1)
+    degrees = degrees_of_f_test(pairs, variances, dfs)
+    allowed = mean_square(tops, variances, dfs, degrees=degrees).p
+    largest = max(parts, key=lambda part: part[2].size)
+    pair, _, others = largest
+    return other_groups_control(pair, others, p, allowed)
 
 
 def _excess_of_other_directions(leans: Leans) -> tuple[float, float] | None:

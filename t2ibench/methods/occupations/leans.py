@@ -21,8 +21,14 @@ from t2ibench.methods.core.lean_scores import (
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.obedience import breakdown
 from t2ibench.methods.core.over_stimuli import over_stimuli
+from t2ibench.methods.core.related_stimuli import unless_related
 from t2ibench.methods.core.stimulus_images import StimulusImages, text_leans
 from t2ibench.methods.occupations.design import GroupPair
+from t2ibench.methods.occupations.other_groups import (
+    OtherGroups,
+    explained_mean,
+    explained_rows,
+)
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.methods.occupations.slopes import slopes
 
@@ -47,6 +53,7 @@ class PairLeans:
             images are left to allow for unequal spread.
         without_text: Whether the texts of each stimulus have no vector, shape (stimuli,).
         known_group: The group that the reference has the shares of; '' without one.
+        others: Where images of the task's other groups lie; None where there are none.
     """
 
     pair: GroupPair
@@ -56,6 +63,7 @@ class PairLeans:
     gates: dict[str, Control]
     without_text: BoolArray
     known_group: str = ""
+    others: OtherGroups | None = None
 
     @property
     def unclear(self) -> str | None:
@@ -98,6 +106,7 @@ def pair_leans(
         },
         without_text=np.isnan(bottom),
         known_group=task.reference.group if task.reference is not None else "",
+        others=OtherGroups.of(pair, images) if len(task.groups) > 2 else None,
     )
 
 
@@ -125,6 +134,8 @@ def pair_rows(
     `moved` is why all leans are moved by something else than the groups; None where they are not.
     """
     leans = row_scores(pair.leans, level)
+    if pair.others is not None:
+        leans = explained_rows(leans, pair.leans, pair.others, pair.pair, level)
     columns = {
         "lean": leans,
         "lean_breakdown": [breakdown(lean) for lean in leans],
@@ -161,11 +172,19 @@ def pair_scores(
     numbers = np.arange(len(leans.names))
     groups = [("stimuli", numbers, numbers)]
     population = over_stimuli(leans.top, leans.bottom, groups, level)
+    about_others = population.estimate(noise(leans))
     scores = {
         "lean_mean": pair.mean(level),
-        "lean_mean_prompt_population": population.estimate(noise(leans)),
+        "lean_mean_prompt_population": unless_related(
+            about_others, population.inference.df, leans
+        ),
         "amplification_mean": _mean_amplification(pair, level),
     }
+    if pair.others is not None:
+        for name in ("lean_mean", "lean_mean_prompt_population"):
+            scores[name] = explained_mean(
+                scores[name], leans, pair.others, pair.pair, level
+            )
     if moved is not None:
         scores = dict.fromkeys(scores, Estimate.undefined(moved))
     if pair.reference is not None:

@@ -1,4 +1,4 @@
-"""Controls of a T2IAT that repeat its test along meaningless directions and in two halves."""
+"""Controls of a T2IAT that repeat its test: along meaningless directions, in halves, and others."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.headline import Control, HeadlineEstimate
 from t2ibench.methods.core.lean_controls import Half
 from t2ibench.methods.core.leans import Leans
+from t2ibench.methods.core.related_stimuli import (
+    RELATED,
+    related_control,
+    related_test,
+)
 from t2ibench.methods.t2iat.sides import Sides
 from t2ibench.stats.student import satterthwaite, t_test
 
@@ -17,7 +22,11 @@ from t2ibench.stats.student import satterthwaite, t_test
 def repeated_tests(
     leans: Leans, sides: Sides, headline: HeadlineEstimate
 ) -> dict[str, Control]:
-    """Return the controls that repeat the test: along meaningless directions and in halves."""
+    """Return the controls that repeat the test under other conditions.
+
+    Along meaningless directions, in two halves of the images, and with as many stimuli as are
+    independent, where these are few.
+    """
     controls = {}
     other_directions = _other_directions(leans, sides, headline)
     if other_directions is not None:
@@ -25,7 +34,18 @@ def repeated_tests(
     halves = _halves(leans, sides)
     if halves is not None:
         controls["halves"] = halves
+    related = _related(leans, sides, headline)
+    if related is not None:
+        controls[RELATED] = related
     return controls
+
+
+def _related(leans: Leans, sides: Sides, headline: HeadlineEstimate) -> Control | None:
+    """Return the control of stimuli that say nearly the same, or None where they do not."""
+    if headline.question != "prompt_population":
+        return None
+    test = related_test(headline.p, headline.chosen.df, leans, sides.positions)
+    return related_control(test)
 
 
 def _halves(leans: Leans, sides: Sides) -> Control | None:
