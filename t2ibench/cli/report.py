@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError
 
 
 def add(verbs: Any) -> None:
@@ -24,6 +25,11 @@ def add(verbs: Any) -> None:
         "write this format: md, latex, csv, …; see `t2ibench ls "
         "writers` (default: report.html and all others)",
     )
+    add_flag(
+        verb,
+        "--baseline OTHER",
+        "write comparison.html, a page that compares OTHER with RUN (default: report.html)",
+    )
     add_flag(verb, "--output FILE", "write to this file (default: see docs/reports.md)")
     verb.set_defaults(handler=run)
 
@@ -37,8 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.store.files import write_text
 
     path = Path(arguments.run)
-    results = read_results(path)
     target = Path(arguments.output) if arguments.output else None
+    if arguments.baseline is not None:
+        return _write_comparison(arguments, target)
+    results = read_results(path)
     if arguments.format is None:
         folder = path if path.is_dir() else path.parent
         run = run_view(results, task_files(results, folder))
@@ -47,4 +55,19 @@ def run(arguments: argparse.Namespace) -> int:
         print(render(arguments.format, results), end="")
     else:
         write_text(target, render(arguments.format, results))
+    return 0
+
+
+def _write_comparison(arguments: argparse.Namespace, target: Path | None) -> int:
+    """Write the page that compares a run with another, such as one before a change."""
+    from t2ibench.cli.compare import write_page
+    from t2ibench.reports.comparison import read_comparison
+
+    if arguments.format is not None:
+        raise T2IBenchError(
+            "--baseline writes a page.",
+            "`t2ibench compare OTHER RUN --format F` prints another format.",
+        )
+    comparison = read_comparison(Path(arguments.baseline), Path(arguments.run))
+    print(f"Comparison: {write_page(comparison, target)}")
     return 0

@@ -42,7 +42,7 @@ def generator_differences(
     Returns:
         One clause a setting, such as 'steps: 4 there, 8 here'; never empty.
     """
-    first, second = _flat(stored.settings), _flat(new.settings)
+    first, second = flat_settings(stored.settings), flat_settings(new.settings)
     clauses = [
         *_clause("model", stored.name, new.name, sides),
         *_clause("weights", stored.revision, new.revision, sides),
@@ -128,7 +128,7 @@ def _clause(name: str, before: Any, after: Any, sides: tuple[str, str]) -> list[
         return [
             f"{_CONTENTS[name]}: {before[:_CHECKSUM]} {sides[0]}, {after[:_CHECKSUM]} {sides[1]}"
         ]
-    return [f"{name}: {_value(before)} {sides[0]}, {_value(after)} {sides[1]}"]
+    return [f"{name}: {value_text(before)} {sides[0]}, {value_text(after)} {sides[1]}"]
 
 
 def _rewriter_differences(
@@ -141,7 +141,7 @@ def _rewriter_differences(
         names = (before and before.name, after and after.name)
         yield from _clause("rewriter", *names, sides)
         return
-    first, second = _flat(before.settings), _flat(after.settings)
+    first, second = flat_settings(before.settings), flat_settings(after.settings)
     for name in sorted(first.keys() | second.keys()):
         if name != "template_sha256":
             yield from _clause(
@@ -149,7 +149,7 @@ def _rewriter_differences(
             )
 
 
-def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+def flat_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return nested settings as one flat mapping, under the names that users give them."""
     flat: dict[str, Any] = {}
     for name, value in settings.items():
@@ -160,7 +160,8 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Return the value of a setting as text of at most one line."""
     if value is None:
         return _ABSENT
     text = (

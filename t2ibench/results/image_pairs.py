@@ -10,7 +10,7 @@ from t2ibench.identity import ImageKey
 from t2ibench.models.generators import can_regenerate
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder
-from t2ibench.store.images import Attempt, ImageStore
+from t2ibench.store.images import Attempt, ImageStore, in_order
 
 Seeds = Literal["same", "different", "unknown"]
 
@@ -20,10 +20,12 @@ class RecordedImages:
     """The records of one run's images.
 
     Attributes:
+        name: What sentences call the run.
         attempts: Each image that was made, by key, whether or not its file still exists.
         why_unknown: Why nobody knows the seeds of its images; empty where they are recorded.
     """
 
+    name: str
     attempts: Mapping[ImageKey, Attempt]
     why_unknown: str = ""
 
@@ -35,20 +37,20 @@ def recorded_images(name: str, run: RunFolder, store: ImageStore) -> RecordedIma
         for attempt in store.all_attempts()
         if attempt.status == "ok"
     }
-    return RecordedImages(attempts, why_seeds_are_unknown(name, run.record.generator))
+    return RecordedImages(name, attempts, why_seeds_are_unknown(run.record.generator))
 
 
-def why_seeds_are_unknown(name: str, generator: GeneratorRecord | None) -> str:
+def why_seeds_are_unknown(generator: GeneratorRecord | None) -> str:
     """Return why the stored seeds say nothing about a generator's images; "" where they do.
 
     Every image has the seed that the plan gave it. A folder of images never saw that seed, and a
     server may have been asked without it.
     """
     if generator is None or not can_regenerate(generator.model):
-        return f"the images of {name} existed before"
+        return "existing images"
     used = str(generator.effective_settings.get("seed", ""))
     if generator.settings.get("seed") is False or used.startswith("none"):
-        return f"the server of {name} got no seed"
+        return "a server that got no seed"
     return ""
 
 
@@ -90,14 +92,12 @@ def _given_prompt(attempt: Attempt) -> str:
 def pair_images(first: RecordedImages, second: RecordedImages) -> list[ImagePair]:
     """Return the images that two runs share by prompt and number, in that order."""
     is_known = not (first.why_unknown or second.why_unknown)
-    shared = sorted(
-        first.attempts.keys() & second.attempts.keys(),
-        key=lambda key: (key.prompt, key.index),
-    )
+    shared = [
+        first.attempts[key] for key in first.attempts.keys() & second.attempts.keys()
+    ]
     pairs = []
-    for key in shared:
-        attempt = first.attempts[key]
-        other = second.attempts[key]
+    for attempt in in_order(shared):
+        other = second.attempts[attempt.key]
         seeds: Seeds = "unknown"
         if is_known:
             seeds = "same" if attempt.seed == other.seed else "different"
@@ -113,12 +113,19 @@ def pairs_in_words(
         return "No image of one has the prompt and the number of an image of the other."
     other_prompts = sum(not pair.same_prompt for pair in pairs)
     other_seeds = sum(pair.seeds == "different" for pair in pairs)
-    reasons = dict.fromkeys([first.why_unknown, second.why_unknown])
-    why = " and ".join(filter(None, reasons))
+    names_by_reason: dict[str, list[str]] = {}
+    for images in (first, second):
+        if images.why_unknown:
+            names_by_reason.setdefault(images.why_unknown, []).append(images.name)
+    why = "; ".join(
+        f"{reason}: {' and '.join(names)}" for reason, names in names_by_reason.items()
+    )
     sentences = [_prompts_and_seeds(len(pairs), other_prompts, other_seeds, why)]
     same_files = sum(pair.same_file for pair in pairs)
     if same_files:
-        where = "every pair" if same_files == len(pairs) else f"{same_files:,} of them"
+        where = f"{same_files:,} of {len(pairs):,} pairs"
+        if same_files == len(pairs):
+            where = "every pair"
         sentences.append(f"In {where} both are the very same image.")
     return " ".join(sentences)
 
@@ -129,7 +136,7 @@ def _prompts_and_seeds(
     """Return a sentence on prompts and seeds of pairs; `why` seeds are unknown, if they are."""
     seeds = "same seeds"
     if why:
-        seeds = f"matched by number, since {why}: their seeds are not known"
+        seeds = f"matched by number; seeds not known ({why})"
     elif other_seeds == count:
         seeds = "other seeds: matched by number"
     elif other_seeds:

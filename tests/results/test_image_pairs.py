@@ -29,7 +29,7 @@ def made(
         attempts[key] = Attempt(
             key, seed, "ok", sha256=f"{file}{index}", revised_prompt=text
         )
-    return RecordedImages(attempts, unknown)
+    return RecordedImages(file, attempts, unknown)
 
 
 def generator(model: str, **changes: object) -> GeneratorRecord:
@@ -62,10 +62,9 @@ def generator(model: str, **changes: object) -> GeneratorRecord:
         ),
         (
             made(1, 2),
-            made(1, 2, file="b", unknown="the images of b existed before"),
+            made(1, 2, file="b", unknown="existing images"),
             [False, False],
-            "Same prompts, matched by number, since the images of b existed before: "
-            "their seeds are not known.",
+            "Same prompts, matched by number; seeds not known (existing images: b).",
         ),
         (
             made(1, 2),
@@ -86,7 +85,7 @@ def test_pairs_share_what_their_records_say(
 def test_runs_without_an_image_in_common() -> None:
     first = made(1)
     other = ImageKey.of("a chef", 0)
-    second = RecordedImages({other: Attempt(other, 1, "ok", sha256="c")})
+    second = RecordedImages("b", {other: Attempt(other, 1, "ok", sha256="c")})
     pairs = pair_images(first, second)
     assert pairs == []
     assert pairs_in_words(pairs, first, second).startswith("No image of one has")
@@ -94,13 +93,13 @@ def test_runs_without_an_image_in_common() -> None:
 
 def test_the_seeds_of_folders_and_of_servers_that_get_none_are_unknown() -> None:
     known = generator("toyland", settings={"seed": 0})
-    assert why_seeds_are_unknown("m", known) == ""
-    assert "existed before" in why_seeds_are_unknown("m", generator("folder:pictures"))
-    assert "existed before" in why_seeds_are_unknown("m", None)
+    assert why_seeds_are_unknown(known) == ""
+    assert why_seeds_are_unknown(generator("folder:pictures")) == "existing images"
+    assert why_seeds_are_unknown(None) == "existing images"
     dropped = {"seed": "none: whether the same images would come again is unknown"}
     for changes in ({"settings": {"seed": False}}, {"effective_settings": dropped}):
         unseeded = generator("openai:model", **changes)
-        assert why_seeds_are_unknown("m", unseeded) == "the server of m got no seed"
+        assert why_seeds_are_unknown(unseeded) == "a server that got no seed"
 
 
 def test_images_that_failed_are_no_pairs(tmp_path: Path) -> None:

@@ -66,9 +66,9 @@ def _recorded(
         attempt = source.attempt(picture)
         attempts[key] = attempt or Attempt(key, 0, "ok", sha256=picture.sha256)
     if source.run is None:
-        return RecordedImages(attempts, f"{source.name} is a folder without records")
+        return RecordedImages(source.name, attempts, "a folder without records")
     generator = source.run.record.generator
-    return RecordedImages(attempts, why_seeds_are_unknown(source.name, generator))
+    return RecordedImages(source.name, attempts, why_seeds_are_unknown(generator))
 
 
 def pairs_of(

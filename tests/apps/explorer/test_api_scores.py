@@ -204,7 +204,7 @@ def test_pairs_without_a_question_and_without_pictures(client: Client) -> None:
     assert none["pairs"] == []
     folder = client.post("/api/pairs", runs=[0, 2], prompts=[WOMAN])
     assert folder["same_seeds"] is None and len(folder["pairs"]) == 3
-    assert "a folder without records: their seeds are not known" in folder["basis"]
+    assert "seeds not known (a folder without records: folder" in folder["basis"]
 
 
 def test_other_seeds_are_no_pairs(runs: tuple[Path, Path], tmp_path: Path) -> None:
