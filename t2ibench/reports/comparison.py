@@ -49,7 +49,7 @@ class Comparison:
     """Two runs and all that differs between them.
 
     Attributes:
-        first: The older run, or the one that the other is held against.
+        first: The older run, or the baseline of the other.
         second: The newer run.
         differences: The differences of headlines and of rows.
         prompts: Who is shown as what in both runs, question by question.

@@ -124,7 +124,7 @@ def warnings(comparison: Comparison) -> Iterator[str]:
     """Yield why a comparison must not be reported as a result."""
     for run in (comparison.first, comparison.second):
         if run.results.limited:
-            yield f"{run.name} was made with --limit, for a try."
+            yield f"{run.name} was made with --limit, with fewer stimuli."
         if run.results.partial:
             yield f"{run.name}: {run.results.what_is_missing}."
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from t2ibench.results.differences import flat_settings, value_text
 from t2ibench.results.prompt_changes import request_of
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.schema import GeneratorInfo, Results, TaskResult
 from t2ibench.store.answers import who_judged
 
 _LETTERS = 12  # of a checksum
@@ -57,30 +57,42 @@ def _in_common_order(names: Sequence[str], others: Sequence[str]) -> list[str]:
 def _settings(results: Results, other: Results) -> Iterator[tuple[str, str]]:
     """Yield names and values of a run's settings; of tests, those that the other run has, too."""
     tasks = [task for name, task in results.tasks.items() if name in other.tasks]
-    model = results.model
+    yield from _generation(results.model, request_of(results))
+    yield "Tests", _tests(results, other)
+    yield from _measurement(tasks)
+    yield "t2ibench", results.t2ibench
+    versions = {**results.environment, **results.model.libraries}
+    yield from sorted(versions.items())
+    yield "Checksum of the model", (results.model.fingerprint or "unknown")[:_LETTERS]
+
+
+def _generation(model: GeneratorInfo, request: str | None) -> Iterator[tuple[str, str]]:
+    """Yield what images were generated with."""
     name = model.name or "text encoders alone"
     yield "Model", f"{name} @ {model.revision}" if model.revision else name
-    rewriter = model.rewriter
-    yield "Rewriter of prompts", NONE if rewriter is None else rewriter.name
-    request = request_of(results) if rewriter is None else None
+    if model.rewriter is not None:
+        yield "Rewriter of prompts", model.rewriter.name
+        request = None
+    else:
+        yield "Rewriter of prompts", NONE
     yield "Added to every prompt", request or NONE
     settings = flat_settings(model.effective_settings or model.settings)
     for key, value in sorted(settings.items()):
         if key not in _ELSEWHERE:
             yield key, value_text(value)
-    yield "Seed of the run", _each(str(task.settings.seed) for task in tasks)
+
+
+def _measurement(tasks: Sequence[TaskResult]) -> Iterator[tuple[str, str]]:
+    """Yield how many images were measured, and by whom."""
+    settings = [task.settings for task in tasks]
+    yield "Seed of the run", _each(str(used.seed) for used in settings)
     yield "Images a prompt", _each(_images_per_prompt(task) for task in tasks)
     yield "Images that count", f"{sum(task.n_images for task in tasks):,}"
-    yield "Encoders", _readers(task.settings.encoders for task in tasks)
-    yield "Answered by", _judges(task.settings.judges for task in tasks)
-    yield "Tests", _tests(results, other)
-    limits = {task.settings.limit for task in tasks}
+    yield "Encoders", _readers(used.encoders for used in settings)
+    yield "Answered by", _judges(used.judges for used in settings)
+    limits = {used.limit for used in settings}
     if limits != {None}:
         yield "Stimuli (--limit)", _each(map(str, limits))
-    yield "t2ibench", results.t2ibench
-    versions = {**results.environment, **model.libraries}
-    yield from sorted(versions.items())
-    yield "Checksum of the model", (model.fingerprint or "unknown")[:_LETTERS]
 
 
 def _each(values: Iterable[str]) -> str:

@@ -138,8 +138,8 @@ def _prompt(question: AttributeChange, prompt: PromptChange) -> list[str]:
 def _counts(row: ShownRow, classes: Sequence[str]) -> str:
     """Return the number of images of each class, in the order of the title."""
     counts = [f"{row.counted.counts.get(name, 0):g}" for name in classes]
-    lost = row.counted.unanswered
-    return " : ".join(counts) + (f" (+{lost:g})" if lost else "")
+    missing = row.counted.unanswered
+    return " : ".join(counts) + (f" (+{missing:g})" if missing else "")
 
 
 def _tests(noun: str, differences: Sequence[Difference]) -> str:

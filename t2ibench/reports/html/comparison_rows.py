@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from t2ibench.methods.core.answer_counts import ShownRow, class_colours
 from t2ibench.methods.core.describe import counts_text, people
@@ -207,7 +208,7 @@ def _mark(
 ) -> IntervalMark:
     """Return a change as a mark; of two classes, towards the side that a class has everywhere."""
     change = prompt.change
-    side = None
+    side: Literal["low", "high"] | None = None
     if len(classes) == 2:
         if prompt.group != next(iter(class_colours(classes))):
             change = change.turned
@@ -261,20 +262,27 @@ def compared_tests(
 ) -> list[ComparedTestView]:
     """Return the tests that can be compared, those that differ first."""
     tests = [difference for difference in differences if _is_compared(difference)]
-    tests.sort(key=_place)
+    shown = [test for test in tests if test.task in tasks[0] and test.task in tasks[1]]
     return [
-        ComparedTestView(
-            first=task_row_view(tasks[0][test.task]),
-            second=task_row_view(tasks[1][test.task]),
-            change=_change(test.change),
-            p=p_in_words(test.p_differ_holm),
-            words=_verdict(test, names),
-            decided=test.verdict in {"first", "second", "opposite"},
-            notes="; ".join(test.notes),
+        _compared_test(
+            test, (tasks[0][test.task], tasks[1][test.task]), _verdict(test, names)
         )
-        for test in tests
-        if test.task in tasks[0] and test.task in tasks[1]
+        for test in sorted(shown, key=_place)
     ]
+
+
+def _compared_test(
+    test: Difference, tasks: tuple[TaskView, TaskView], words: str
+) -> ComparedTestView:
+    return ComparedTestView(
+        first=task_row_view(tasks[0]),
+        second=task_row_view(tasks[1]),
+        change=_change(test.change),
+        p=p_in_words(test.p_differ_holm),
+        words=words,
+        decided=test.verdict in {"first", "second", "opposite"},
+        notes="; ".join(test.notes),
+    )
 
 
 def _is_compared(difference: Difference) -> bool:

@@ -6,7 +6,7 @@ function slider(row) {
   const label = document.createElement("label");
   const range = document.createElement("input");
   const toggle = document.createElement("button");
-  swiper.className = "swiper small";
+  swiper.className = "swiper small noprint";
   Object.assign(range, { type: "range", min: "0", max: "100", value: "50" });
   range.setAttribute("aria-label", `Swipe from A to B: ${row.querySelector("h3").firstChild.textContent.trim()}`);
   // At the left end all of B is seen, at the right end all of A.
