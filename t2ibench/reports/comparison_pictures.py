@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
@@ -93,11 +94,12 @@ def chosen_pictures(comparison: Comparison, tasks: Mapping[str, TaskView]) -> Pi
         return Pictures(why_none=_not_in_folder(without))
     pairs = pair_images(first, second)
     chooser = _Chooser(comparison, tasks, pairs)
-    changed = [chooser.row(task, name) for task, name in _wanted(comparison)]
-    rows = [row for row in changed if row is not None][:PROMPTS]
+    # Lazily: the samples of a test are read only where its rows are wanted.
+    changed = (chooser.row(task, name) for task, name in _wanted(comparison))
+    rows = list(islice(filter(None, changed), PROMPTS))
     rule = _RULE_OF_CHANGE
     if not rows:
-        rows = list(chooser.every_row())[:PROMPTS]
+        rows = list(islice(chooser.every_row(), PROMPTS))
         rule = _RULE_OF_ORDER
     basis = pairs_in_words(pairs, first, second)
     return Pictures(tuple(rows), rule, basis) if rows else Pictures(why_none=basis)
