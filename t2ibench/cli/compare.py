@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag
-from t2ibench.errors import T2IBenchError
+from t2ibench.store.files import write_text
 
 if TYPE_CHECKING:
+    from t2ibench.reports.comparison import Comparison
     from t2ibench.results.schema import Results
 
-# Formats for people, which have an extra table of prompts at the top.
-_READ = ("md", "latex")
+# What is more than a table: a page, and Markdown for a terminal.
+_PAGE = "html"
+_MARKDOWN = "md"
+# Formats for papers, which have an extra table of prompts at the top.
+_READ = ("latex",)
 _NOT_MEASURED = (
     "Agreement with the prompts was not measured in both runs by one encoder; `t2ibench score RUN` "
     "measures it where the prompts are embedded, and the run's command where they are not."
@@ -27,6 +31,8 @@ _DESCRIPTION = """Compare two runs: a model and its debiased version, or trainin
 and index. Three to twenty runs stand side by side, with one test of whether they differ at all.
 
   t2ibench compare runs/before runs/after          how much more the second leans, test by test
+  t2ibench compare runs/before runs/after --format html    a page with both bars and pictures
+  t2ibench compare runs/before runs/after --rows --format csv
   t2ibench compare runs/a runs/b runs/c            three runs: where they differ beyond chance
   t2ibench compare runs/step-* --order             checkpoints: the trend of each test
   t2ibench compare runs/step-1000 runs/step-2000 runs/step-8000 \\
@@ -52,8 +58,14 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--format F",
-        "print md, latex, csv, json or a plug-in's format (default: md)",
-        default="md",
+        "print md, latex, csv, json or a plug-in's format, or write html, a page of one file "
+        "(default: md)",
+        default=_MARKDOWN,
+    )
+    add_flag(
+        verb,
+        "--output FILE",
+        "write to this file (default: print; of html, comparison.html in NEW's folder)",
     )
     add_flag(
         verb,
@@ -74,58 +86,74 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the differences of two runs, and return the exit status."""
+    """Print the differences of two runs or more, and return the exit status."""
     if arguments.others or arguments.order or arguments.steps or arguments.figures:
         from t2ibench.cli.compare_several import compare_several
 
         return compare_several(arguments)
-    from t2ibench.reports.cells import level_of
-    from t2ibench.reports.comparison_tables import comparison_table, prompts_table
-    from t2ibench.reports.writers import WRITERS, render
-    from t2ibench.results.comparison import compare
-    from t2ibench.results.comparison_remarks import rewriting_line, unread_lines
-    from t2ibench.results.files import read_results
-    from t2ibench.results.paired import read_paired
-    from t2ibench.results.prompt_changes import compare_prompts
-    from t2ibench.results.text_image_alignment import compare_agreement
+    from t2ibench.reports.comparison import read_comparison
+    from t2ibench.reports.comparison_text import comparison_text
+    from t2ibench.reports.writers import WRITERS
 
     # An unknown format is an error before any file is read.
-    WRITERS.get(arguments.format)
+    if arguments.format != _PAGE:
+        WRITERS.get(arguments.format)
     paths = Path(arguments.first), Path(arguments.second)
-    first, second = runs = (read_results(paths[0]), read_results(paths[1]))
-    paired = [read_paired(path) for path in paths]
-    differences = compare(first, second, *paired)
-    prompts = compare_prompts(first, second)
-    agreement = compare_agreement(first, second, *paired)
+    comparison = read_comparison(*paths)
+    runs = (comparison.first.results, comparison.second.results)
     _warn_of_unfinished(paths, runs)
-    if not differences:
-        raise T2IBenchError(
-            "The two runs have no task in common.", "Run both on the same tasks."
-        )
-    names = _names(paths, runs, [arguments.first, arguments.second])
+    if not comparison.agreement and any(map(_measures_agreement, runs)):
+        print(_NOT_MEASURED, file=sys.stderr)
+    target = Path(arguments.output) if arguments.output else None
+    if arguments.format == _PAGE:
+        print(f"Comparison: {write_page(comparison, target)}")
+        return 0
+    if arguments.format == _MARKDOWN:
+        text = comparison_text(comparison, rows=arguments.rows)
+    else:
+        text = _tables(comparison, arguments.format, rows=arguments.rows)
+    if target is None:
+        print(text, end="")
+    else:
+        write_text(target, text)
+    return 0
+
+
+def write_page(comparison: Comparison, target: Path | None) -> Path:
+    """Write the page that compares two runs; without a target, into the second one's folder."""
+    from t2ibench.reports.files import COMPARISON
+    from t2ibench.reports.html.comparison_page import comparison_html
+
+    place = target or comparison.second.folder / COMPARISON
+    write_text(place, comparison_html(comparison))
+    return place
+
+
+def _tables(comparison: Comparison, name: str, *, rows: bool) -> str:
+    """Return the tables of a comparison in a format."""
+    from t2ibench.reports.cells import level_of
+    from t2ibench.reports.comparison_tables import comparison_table, prompts_table
+    from t2ibench.reports.writers import render
+
+    runs = (comparison.first.results, comparison.second.results)
     shown = [
         difference
-        for difference in differences
-        if not difference.row or (arguments.rows and difference.value is not None)
+        for difference in comparison.differences
+        if not difference.row or (rows and difference.value is not None)
     ]
-    rewriting = rewriting_line(first, second)
     table = comparison_table(
         shown,
-        names,
-        level_of(first),
-        agreement=agreement,
-        prompts=prompts,
-        remarks=[
-            *unread_lines(first, second, names),
-            *([rewriting] if rewriting else []),
-        ],
+        comparison.names,
+        level_of(runs[0]),
+        agreement=comparison.agreement,
+        prompts=comparison.prompts,
+        remarks=comparison.remarks,
     )
-    if prompts and arguments.format in _READ:
-        print(render(arguments.format, prompts_table(prompts, names, runs)))
-    if not agreement and any(map(_measures_agreement, runs)):
-        print(_NOT_MEASURED, file=sys.stderr)
-    print(render(arguments.format, table), end="")
-    return 0
+    text = render(name, table)
+    if comparison.prompts and name in _READ:
+        prompts = prompts_table(comparison.prompts, comparison.names, runs)
+        text = f"{render(name, prompts)}\n{text}"
+    return text
 
 
 def _warn_of_unfinished(paths: Sequence[Path], runs: Sequence[Results]) -> None:
@@ -137,18 +165,6 @@ def _warn_of_unfinished(paths: Sequence[Path], runs: Sequence[Results]) -> None:
             why = results.what_is_missing
             what = f"{why[0].lower()}{why[1:]}"
             print(f"{path}: {what}; not a result to report.", file=sys.stderr)
-
-
-def _names(
-    paths: Sequence[Path], runs: Sequence[Results], given: Sequence[str]
-) -> Sequence[str]:
-    """Return distinct names for the runs: their titles, else folder names, else the given paths."""
-    titles = [results.title for results in runs]
-    folders = [path.resolve().name for path in paths]
-    for names in (titles, folders):
-        if len(set(names)) == len(names):
-            return names
-    return given
 
 
 def _measures_agreement(results: Results) -> bool:

@@ -28,6 +28,11 @@ def add(verbs: Any) -> None:
         "write this format: md, latex, csv, …; see `t2ibench ls "
         "writers` (default: report.html and all others)",
     )
+    add_flag(
+        verb,
+        "--baseline OTHER",
+        "write comparison.html, a page that compares OTHER with RUN (default: report.html)",
+    )
     add_flag(verb, "--output FILE", "write to this file (default: see docs/reports.md)")
     add_flag(
         verb,
@@ -63,8 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     _check(arguments)
     path = Path(arguments.run)
-    results = read_results(path)
     target = Path(arguments.output) if arguments.output else None
+    if arguments.baseline is not None:
+        return _write_comparison(arguments, target)
+    results = read_results(path)
     if arguments.reference:
         _print_text(_reference(arguments, results), target)
     elif arguments.format is None:
@@ -130,3 +137,18 @@ def _check(arguments: argparse.Namespace) -> None:
             f"{chosen[0]} is for tables of --format {' or '.join(FORMATS)}.",
             "Name one of these formats, or leave the flag out.",
         )
+
+
+def _write_comparison(arguments: argparse.Namespace, target: Path | None) -> int:
+    """Write the page that compares a run with another, such as one before a change."""
+    from t2ibench.cli.compare import write_page
+    from t2ibench.reports.comparison import read_comparison
+
+    if arguments.format is not None:
+        raise T2IBenchError(
+            "--baseline writes a page.",
+            "`t2ibench compare OTHER RUN --format F` prints another format.",
+        )
+    comparison = read_comparison(Path(arguments.baseline), Path(arguments.run))
+    print(f"Comparison: {write_page(comparison, target)}")
+    return 0

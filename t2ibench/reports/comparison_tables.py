@@ -13,15 +13,20 @@ from t2ibench.reports.comparison_records import (
     prompt_record,
     shown_ends,
 )
+from t2ibench.reports.comparison_sentences import (
+    change_in_words,
+    overall_sentence,
+    verdict_summary,
+)
 from t2ibench.reports.writers import Table
-from t2ibench.results.comparison_claims import OverallDifference, overall_difference
+from t2ibench.results.comparison_claims import overall_difference
 from t2ibench.results.prompt_changes import (
     AttributeChange,
     PromptChange,
     request_of,
 )
 from t2ibench.results.schema import Headline, Results, Score
-from t2ibench.results.score_difference import Difference, tally, verdict_text
+from t2ibench.results.score_difference import Difference, verdict_text
 from t2ibench.results.text_image_alignment import AgreementChange, agreement_sentence
 
 NOTE = (
@@ -81,7 +86,7 @@ def comparison_table(
     ]
     notes = [
         *overall_sentence(overall),
-        _verdict_summary(differences, names),
+        verdict_summary(differences, names),
         *agreement_sentence(agreement, names),
         *remarks,
         NOTE,
@@ -113,33 +118,6 @@ def _cell(score: Score) -> str:
     value, low, high = shown_ends(score)
     text = headline(score) if isinstance(score, Headline) else signed(value)
     return f"{text} {ends(low, high)}"
-
-
-def overall_sentence(overall: OverallDifference | None) -> list[str]:
-    """Return a sentence, in a list, on whether two runs differ at all; empty without a test."""
-    if overall is None:
-        return []
-    p = format_p(overall.p)
-    if not overall.differ:
-        return [
-            f"All tests together: no difference between the runs beyond chance (p = {p}, "
-            f"{overall.n_tests} tests)."
-        ]
-    where = f"in {overall.n_differ} of {overall.n_tests} tests"
-    return [
-        f"All tests together: the runs differ (p = {p}), {where} beyond chance after Holm's "
-        "correction, whichever leans less."
-    ]
-
-
-def _verdict_summary(differences: Sequence[Difference], names: Sequence[str]) -> str:
-    """Return a sentence on how many headlines lean less in each run."""
-    counts = tally(differences)
-    undecided = counts["opposite"] + counts["tie"]
-    return (
-        f"Headlines, after Holm's correction: {names[0]} leans less in {counts['first']}, "
-        f"{names[1]} in {counts['second']}; {undecided} undecided, {counts[None]} not compared."
-    )
 
 
 def prompts_table(
@@ -181,10 +159,7 @@ def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
     group = people(prompt.group, prompt.first.about)
     points = f"{group} {100 * change.value:+.0f}"
     interval = f"{low:+.0f} to {high:+.0f}"
-    from_even = _distances(prompt, 1 / len(attribute.classes))
-    from_known = "–"
-    if prompt.known_share is not None:
-        from_known = _distances(prompt, prompt.known_share)
+    from_even, from_known = distances(attribute, prompt)
     return [
         attribute.task,
         prompt.short,
@@ -195,19 +170,20 @@ def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
         format_p(prompt.p_holm),
         from_even,
         from_known,
-        _in_words(attribute, prompt),
+        change_in_words(attribute, prompt),
     ]
 
 
-def _in_words(attribute: AttributeChange, prompt: PromptChange) -> str:
-    """Return in words how a prompt's answers changed, or that the model did not read its end."""
-    if attribute.unread:
-        return "the end of the prompt was not read"
-    return "over-corrected" if attribute.asked and prompt.turned else prompt.words
+def distances(attribute: AttributeChange, prompt: PromptChange) -> tuple[str, str]:
+    """Return how far both runs are from even shares and from the known share, as text."""
+    from_even = _distance(prompt, 1 / len(attribute.classes))
+    if prompt.known_share is None:
+        return from_even, "–"
+    return from_even, _distance(prompt, prompt.known_share)
 
 
-def _distances(prompt: PromptChange, reference: float) -> str:
-    """Return as text how many points a share is above or below `reference` in both runs."""
+def _distance(prompt: PromptChange, reference: float) -> str:
+    """Return how far a share is above or below a reference in both runs, as text."""
     before, after = (100 * (share - reference) for share in prompt.shares)
     crossed = ", other side" if round(before * after, 6) < 0 else ""
     return f"{before:+.0f}, then {after:+.0f}{crossed}"

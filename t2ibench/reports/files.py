@@ -21,6 +21,7 @@ from t2ibench.tasks.index import specs_of
 from t2ibench.tasks.run_tasks import stored_specs
 
 PAGE = "report.html"
+COMPARISON = "comparison.html"
 TEXT = "results.md"
 SUBMISSION = "submission.json"
 
@@ -83,11 +84,16 @@ def _origin(results: Results, folder: Path) -> str:
     """Return a line with the date of a run, the version of t2ibench, and the results' digest."""
     return " · ".join(
         [
-            _submitted(folder) or _finished(folder) or "date not recorded",
+            dated(folder) or "date not recorded",
             f"t2ibench {results.t2ibench}",
             f"SHA-256 of results.json {digest(results)}",
         ]
     )
+
+
+def dated(folder: Path) -> str | None:
+    """Return when a run was submitted, or else finished; None if neither is recorded."""
+    return _submitted(folder) or _finished(folder)
 
 
 def _finished(folder: Path) -> str | None:

@@ -197,7 +197,7 @@ def _record_and_images(folder: Path) -> tuple[RunRecord, int]:
     if not is_written:
         run.database = Database(folder, trusted=False)
     try:
-        run.reread()
+        run.reload()
         if run.damaged:
             raise T2IBenchError(f"its record lacks {', '.join(run.damaged)}")
         ((images,),) = run.database.read(_COUNT_IMAGES)

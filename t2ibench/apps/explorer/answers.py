@@ -12,7 +12,7 @@ from t2ibench.apps.explorer import questions
 from t2ibench.apps.explorer.card import card
 from t2ibench.apps.explorer.discovery import compared, sweep
 from t2ibench.apps.explorer.map import on_map
-from t2ibench.apps.explorer.pairing import leans, pairs_of, same_seeds
+from t2ibench.apps.explorer.pairing import basis_of, leans, pairs_of
 from t2ibench.apps.explorer.queries import Question, score_texts, similarities
 from t2ibench.apps.explorer.reference import Reference, phrases
 from t2ibench.apps.explorer.scores import Scores
@@ -118,12 +118,15 @@ class Answers:
         )
 
     def pairs(self, asked: questions.PairsAsk) -> dict[str, Any]:
-        """Return pairs of two runs' images with the same prompt and number, with their leans."""
+        """Return pairs of images of two runs, what the pairs share, and their scores.
+
+        There are none where the seeds differ: nothing but the prompt connects two such images.
+        """
         gallery = self.collection.gallery
-        seeds = same_seeds(*map(self.collection.source, asked.runs))
-        pairs_of_images = (
-            [] if seeds is False else pairs_of(gallery, asked.runs, asked.prompts)
-        )
+        basis = basis_of(self.collection, asked.runs, asked.prompts)
+        pairs_of_images = []
+        if basis.same_seeds is not False:
+            pairs_of_images = pairs_of(gallery, asked.runs, asked.prompts)
         values = [None] * len(pairs_of_images)
         if asked.anchors is not None:
             values = (
@@ -135,7 +138,11 @@ class Answers:
             {**pair, "values": both}
             for pair, both in zip(pairs_of_images, values, strict=True)
         ]
-        return {"pairs": pairs, "same_seeds": seeds}
+        return {
+            "pairs": pairs,
+            "same_seeds": basis.same_seeds,
+            "basis": basis.in_words,
+        }
 
     def card(self, asked: questions.CardAsk) -> str:
         """Return the requested evidence card as SVG text."""

@@ -1,26 +1,74 @@
-"""Pairs of images with the same prompt and seed in two runs, and where they lie between anchors."""
+"""Pairs of images from two runs with the same prompt and number, and how their scores differ."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from t2ibench.apps.explorer.source import Gallery, Source
+from t2ibench.apps.explorer.source import Collection, Gallery
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.nearest import Sides, positions
+from t2ibench.results.image_pairs import (
+    RecordedImages,
+    pair_images,
+    pairs_in_words,
+    why_seeds_are_unknown,
+)
+from t2ibench.store.images import Attempt
 
 MOST_PAIRS = 20_000
 
 
-def same_seeds(first: Source, second: Source) -> bool | None:
-    """Return whether two runs use the same base seed; None if either source is a plain folder."""
-    if first.run is None or second.run is None:
-        return None
-    return first.run.record.measurement.seed == second.run.record.measurement.seed
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What the images of two sources share besides the prompts of their tasks.
+
+    Attributes:
+        same_seeds: Whether images of one prompt and number began from one seed; None if unknown.
+        in_words: The same in words, with whether the models were given the same texts.
+    """
+
+    same_seeds: bool | None
+    in_words: str
+
+
+def basis_of(
+    collection: Collection, runs: tuple[int, int], prompts: Sequence[str]
+) -> Basis:
+    """Return what the images of two sources share, as the records of their runs say."""
+    first, second = (_recorded(collection, run, prompts) for run in runs)
+    pairs = pair_images(first, second)
+    in_words = pairs_in_words(pairs, first, second)
+    if first.why_unknown or second.why_unknown:
+        return Basis(None, in_words)
+    same_seeds = all(pair.seeds == "same" for pair in pairs)
+    if not same_seeds:
+        in_words += (
+            " Nothing but the prompt connects two such images: no pairs are shown."
+        )
+    return Basis(same_seeds, in_words)
+
+
+def _recorded(
+    collection: Collection, run: int, prompts: Sequence[str]
+) -> RecordedImages:
+    """Return the records of a source's images; those of a plain folder name their files alone."""
+    source = collection.source(run)
+    gallery = collection.gallery
+    attempts = {}
+    for key, number in gallery.samples(run, prompts).items():
+        picture = gallery.pictures[number]
+        attempt = source.attempt(picture)
+        attempts[key] = attempt or Attempt(key, 0, "ok", sha256=picture.sha256)
+    if source.run is None:
+        return RecordedImages(source.name, attempts, "a folder without records")
+    generator = source.run.record.generator
+    return RecordedImages(source.name, attempts, why_seeds_are_unknown(generator))
 
 
 def pairs_of(

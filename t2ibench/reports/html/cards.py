@@ -297,14 +297,26 @@ def _left_figures(task: TaskView, parts: CardParts) -> tuple[Markup, ...]:
 
 def _question(shown: ShownAttribute, tiles: TilesByRow) -> QuestionView:
     attribute = shown.counted.attribute
+    unanswered = any(row.counted.unanswered for row in shown.rows)
+    rows = [_answers(row, shown, tiles) for row in sorted_rows(shown)]
+    return QuestionView(
+        attribute=attribute,
+        key=class_key(shown.counted.classes, attribute, unanswered=unanswered),
+        rows=tuple(rows),
+    )
+
+
+def class_key(
+    classes: Sequence[str], attribute: str, *, unanswered: bool
+) -> tuple[ClassKey, ...]:
+    """Return the names and colours of the classes of a question, missing answers last."""
     key = [
         ClassKey(f"key{colour % _COLOURS}", people(name, attribute))
-        for name, colour in class_colours(shown.counted.classes).items()
+        for name, colour in class_colours(classes).items()
     ]
-    if any(row.counted.unanswered for row in shown.rows):
+    if unanswered:
         key.append(ClassKey("key-none", "no answer"))
-    rows = [_answers(row, shown, tiles) for row in sorted_rows(shown)]
-    return QuestionView(attribute=attribute, key=tuple(key), rows=tuple(rows))
+    return tuple(key)
 
 
 def _answers(row: ShownRow, shown: ShownAttribute, tiles: TilesByRow) -> AnswersView:

@@ -74,6 +74,8 @@ class Thumbnails:
     folder: Path
     page: Path
     budget: int = 3_500_000
+    side: int = _SIDE
+    quality: int = _QUALITY
     made: dict[str, str | None] = field(default_factory=dict)
     size: int = 0
     full: bool = False
@@ -89,9 +91,9 @@ class Thumbnails:
             if not named.is_absolute() and ".." not in named.parts:
                 with contextlib.suppress(UnreadableImageError):
                     small = ImageFile(self.folder / named, sha256).read()
-                    small.thumbnail((_SIDE, _SIDE))
+                    small.thumbnail((self.side, self.side))
                     buffer = io.BytesIO()
-                    small.save(buffer, format="WEBP", quality=_QUALITY, method=6)
+                    small.save(buffer, format="WEBP", quality=self.quality, method=6)
                     data = base64.b64encode(buffer.getvalue()).decode()
                     self.made[sha256] = f"data:image/webp;base64,{data}"
         image = self.made[sha256]

@@ -86,8 +86,8 @@ def static(name: str) -> str:
 
 
 @functools.cache
-def style() -> Markup:
-    """Return the style sheet of report pages, with fonts embedded."""
+def style(*further: str) -> Markup:
+    """Return the style sheet of a page with embedded fonts, and further sheets of its own."""
     faces = []
     for family, name in _FONTS:
         font = files("t2ibench.reports") / "static" / "fonts" / f"{name}.woff2"
@@ -96,4 +96,5 @@ def style() -> Markup:
             f'@font-face{{font-family:"{family}";font-weight:200 900;font-display:swap;'
             f'src:url(data:font/woff2;base64,{data}) format("woff2")}}'
         )
-    return Markup("\n".join([*faces, static("tokens.css"), static("report.css")]))
+    sheets = [static(name) for name in ("tokens.css", "report.css", *further)]
+    return Markup("\n".join([*faces, *sheets]))

@@ -180,6 +180,7 @@ def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
     }
     found = client.post("/api/pairs", **body)
     assert found["same_seeds"] is True
+    assert found["basis"].startswith("Same prompts, same seeds. ")
     assert [pair["index"] for pair in found["pairs"]] == list(range(6))
     for pair in found["pairs"]:
         first, second = (
@@ -203,6 +204,7 @@ def test_pairs_without_a_question_and_without_pictures(client: Client) -> None:
     assert none["pairs"] == []
     folder = client.post("/api/pairs", runs=[0, 2], prompts=[WOMAN])
     assert folder["same_seeds"] is None and len(folder["pairs"]) == 3
+    assert "seeds not known (a folder without records: folder" in folder["basis"]
 
 
 def test_other_seeds_are_no_pairs(runs: tuple[Path, Path], tmp_path: Path) -> None:
@@ -212,6 +214,7 @@ def test_other_seeds_are_no_pairs(runs: tuple[Path, Path], tmp_path: Path) -> No
     with explore(collection, tmp_path / "session.json") as client:
         found = client.post("/api/pairs", runs=[0, 1])
     assert found["same_seeds"] is False and found["pairs"] == []
+    assert found["basis"].startswith("Same prompts, other seeds")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-// Two runs side by side: the same prompts and places in both, and a swipe from one to the other.
+// Two runs side by side: images of the same prompt and number, and a swipe from one to the other.
 import { S, axial, json, scarce } from "./store.js";
 import { byId, el, many, signed } from "./dom.js";
 import { shuffled } from "./geometry.js";
@@ -69,14 +69,12 @@ function sorted(pairs) {
 
 function render() {
   if (!found) return;
-  const { pairs, same_seeds: same } = found;
-  const seeds = { true: "Same prompts, same seeds.", false: "Same prompts; the seeds differ." }[same]
-    ?? "Same prompts; the seeds are not known.";
-  ui.say.replaceChildren(el("p", { class: "small muted", text: `${many(pairs.length, "pair")}. ${seeds}` }));
+  const { pairs, basis } = found; // the records of both runs say what a pair shares
+  ui.say.replaceChildren(el("p", { class: "small muted", text: `${many(pairs.length, "pair")}. ${basis}` }));
   list = sorted(pairs).slice(0, SHOWN);
   ui.rows.replaceChildren(...list.map(column));
   if (list.length) { choose(0, false); return; }
-  ui.stage.replaceChildren(el("p", { class: "emp", text: "The two runs share no prompt and image number." }));
+  ui.stage.replaceChildren(el("p", { class: "emp", text: "No pairs to show." }));
   ui.caption.replaceChildren();
 }
 

@@ -1,0 +1,27 @@
+"use strict";
+// The page is complete without this script: pictures stand side by side. Where both were made
+// from the same prompt and seed, it lays B on A, and a slider moves the edge between them.
+function slider(row) {
+  const swiper = document.createElement("div");
+  const label = document.createElement("label");
+  const range = document.createElement("input");
+  const toggle = document.createElement("button");
+  swiper.className = "swiper small noprint";
+  Object.assign(range, { type: "range", min: "0", max: "100", value: "50" });
+  range.setAttribute("aria-label", `Swipe from A to B: ${row.querySelector("h3").firstChild.textContent.trim()}`);
+  // At the left end all of B is seen, at the right end all of A.
+  range.addEventListener("input", () => row.style.setProperty("--cut", `${range.value}%`));
+  label.append("B", range, "A");
+  toggle.type = "button";
+  const show = (swiping) => {
+    row.classList.toggle("swiping", swiping);
+    toggle.textContent = swiping ? "Side by side" : "One on the other";
+    label.hidden = !swiping;
+  };
+  toggle.addEventListener("click", () => show(!row.classList.contains("swiping")));
+  swiper.append(label, toggle);
+  row.querySelector(".pairs").before(swiper);
+  show(true);
+}
+
+document.querySelectorAll(".pictured[data-swipe]").forEach(slider);
