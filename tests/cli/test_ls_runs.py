@@ -32,7 +32,7 @@ def write(folder: Path, name: str = "m") -> Path:
     """Write a run with a record and results."""
     path = hand.write_run(folder, name, LEAN)
     run = RunFolder(path)
-    run.reread()
+    run.reload()
     run.update(status="complete", tasks=list(LEAN))
     run.database.close()
     return path
@@ -74,10 +74,10 @@ def test_the_table_fits_and_names_the_folder_once(cli: Cli, tmp_path: Path) -> N
 
 def test_what_is_missing_is_said(cli: Cli, tmp_path: Path) -> None:
     running = RunFolder(write(tmp_path / "running"))
-    running.reread()
+    running.reload()
     running.update(status="running")
     lacking = RunFolder(write(tmp_path / "lacking"))
-    lacking.reread()
+    lacking.reload()
     lacking.update(status="incomplete")
     unscored = write(tmp_path / "unscored")
     (unscored / "results.json").unlink()
