@@ -1,4 +1,4 @@
-"""Types of numpy arrays by dtype.
+"""Types of numpy arrays by dtype, and the conversion to float64.
 
 Embeddings are stored and passed on as float32; sums and statistics are computed in float64.
 """
@@ -12,3 +12,8 @@ Float32Array = npt.NDArray[np.float32]
 Float64Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+
+
+def as_floats(values: npt.ArrayLike) -> Float64Array:
+    """Return values as an array of float64; an array that is one already is not copied."""
+    return np.asarray(values, dtype=np.float64)

@@ -143,24 +143,10 @@ def run(arguments: argparse.Namespace) -> int:
     """List tasks, groups or registry entries, or print one task; return the exit status."""
     what = arguments.what
     form = "json" if arguments.json else arguments.format or "table"
-    if arguments.card and (form != "table" or what in ("groups", "runs", *KINDS)):
-        raise T2IBenchError(
-            "--card is about tasks, and is Markdown.",
-            "Name tasks, and leave --json and --format out: t2ibench ls core --card",
-        )
+    _check(arguments, form)
     if what == "runs":
-        from t2ibench.cli.ls_runs import print_runs, run_rows
-
-        rows = run_rows(arguments.folders)
-        if form == "table":
-            print_runs(rows)
-        else:
-            _print_rows(rows, form)
+        _print_runs(arguments.folders, form)
         return 0
-    if arguments.folders:
-        raise T2IBenchError(
-            f"`ls {shown(what)}` takes no folder.", "`t2ibench ls runs FOLDER` does."
-        )
     if what in KINDS:
         target, rows_of = KINDS[what]
         registry = load_target(target)
@@ -181,6 +167,32 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print_tasks(_selected(index, what), form)
     return 0
+
+
+def _check(arguments: argparse.Namespace, form: str) -> None:
+    """Raise an error for flags that do not fit what is listed."""
+    what = arguments.what
+    is_of_tasks = what not in ("groups", "runs", *KINDS)
+    if arguments.card and not (is_of_tasks and form == "table"):
+        raise T2IBenchError(
+            "--card is about tasks, and is Markdown.",
+            "Name tasks, and leave --json and --format out: t2ibench ls core --card",
+        )
+    if arguments.folders and what != "runs":
+        raise T2IBenchError(
+            f"`ls {shown(what)}` takes no folder.", "`t2ibench ls runs FOLDER` does."
+        )
+
+
+def _print_runs(folders: Sequence[str], form: str) -> None:
+    """Print the runs under folders as a table, JSON or CSV."""
+    from t2ibench.cli.ls_runs import print_runs, run_rows
+
+    rows = run_rows(folders)
+    if form == "table":
+        print_runs(rows)
+    else:
+        _print_rows(rows, form)
 
 
 def _selected(index: TaskIndex, what: str) -> list[LoadedTask]:

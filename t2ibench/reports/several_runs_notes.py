@@ -17,7 +17,7 @@ _NAMED = 3
 _SETTINGS = 12
 
 _HOW_TESTED = (
-    "'Differ' is the p-value that a test is alike in all runs that are compared, after Holm's "
+    "'Differ' is the p-value that a test is alike in every run that is compared, after Holm's "
     "correction over the tests: of a lean an F test of the differences between runs, paired by the "
     "images that runs share, and of an rms lean the same of every item's lean. Runs without "
     "influences are compared by their intervals (Q). It does not say which runs differ: "

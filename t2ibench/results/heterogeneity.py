@@ -70,8 +70,8 @@ def paired_heterogeneity(paired: Sequence[PairedTask]) -> Heterogeneity | None:
 
     where S is the joint covariance of all leans. It is referred to F with the degrees of freedom of
     S (`methods.core.influence.Spread`). A headline that is one lean is one item; of a mean square
-    the test is whether every item leans alike in all runs, which needs no root and no scale that is
-    uneven near 0.
+    the test is whether every item leans alike in every run, which needs no root and no scale
+    that is uneven near 0.
 
     Args:
         paired: The influences of one task in each run.

@@ -34,7 +34,13 @@ def setting_differences(runs: Sequence[Results], names: Sequence[str]) -> Iterat
     for key in keys:
         values = [settings.get(key) for settings in settings_of_runs]
         yield from _clause(key, values, names)
-    # A model without a library has no version of it.
+    yield from _library_differences(runs, names)
+
+
+def _library_differences(
+    runs: Sequence[Results], names: Sequence[str]
+) -> Iterator[str]:
+    """Yield a clause for each library of which runs with it have different versions."""
     libraries = [results.model.libraries for results in runs]
     for library in sorted({name for versions in libraries for name in versions}):
         having = [

@@ -92,7 +92,7 @@ class RunsComparison:
 def compare_runs(
     runs: Sequence[ComparedRun], *, ordered: bool = False
 ) -> RunsComparison:
-    """Return the comparison of several runs: each test in all of them, and what differs.
+    """Return the comparison of several runs: each test in every one, and what differs.
 
     Args:
         runs: Two to `MOST_RUNS` runs with different names; at ascending positions if ordered.

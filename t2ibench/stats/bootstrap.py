@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, as_floats
 from t2ibench.stats.clusters import Clusters, blocks, draw_resamples
 from t2ibench.stats.moments import STATISTICS, Moments, Pair
 
@@ -64,8 +64,8 @@ def two_sample_bootstrap(
     Source: Davison & Hinkley 1997, section 3.8 (resampling at two levels).
     """
     entries = {name: STATISTICS[name] for name in statistics}
-    x = np.asarray(values_x, dtype=np.float64)
-    y = np.asarray(values_y, dtype=np.float64)
+    x = as_floats(values_x)
+    y = as_floats(values_y)
     side_x = Clusters.of(x.shape[-1], clusters_x)
     side_y = Clusters.of(y.shape[-1], clusters_y)
     draws = {name: np.empty(n_draws) for name in entries}
@@ -137,7 +137,7 @@ def percentile_interval(
     """
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
-    values = np.asarray(draws, dtype=np.float64)
+    values = as_floats(draws)
     finite = values[np.isfinite(values)]
     if not len(finite):
         return float("nan"), float("nan")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy
 from scipy.special import xlogy
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, as_floats
 from t2ibench.stats.moments import safe_ratio
 
 
@@ -32,7 +32,7 @@ def severity(counts: npt.ArrayLike) -> Float64Array:
         >>> severity([[5, 5], [3, 1], [10, 0]]).round(4).tolist()
         [0.0, 0.1887, 1.0]
     """
-    values = np.asarray(counts, dtype=np.float64)
+    values = as_floats(counts)
     k = values.shape[-1]
     total = values.sum(axis=-1)
     if k < 2:
@@ -96,8 +96,8 @@ def concept_association(first: npt.ArrayLike, second: npt.ArrayLike) -> Float64A
         >>> round(float(concept_association([2, 1], [1, 1])), 4)  # (1 + 1) / (2 + 1)
         0.6667
     """
-    a = np.asarray(first, dtype=np.float64)
-    b = np.asarray(second, dtype=np.float64)
+    a = as_floats(first)
+    b = as_floats(second)
     overlap = np.minimum(a, b).sum(axis=-1)
     union = np.maximum(a, b).sum(axis=-1)
     return safe_ratio(overlap, union)
@@ -122,7 +122,7 @@ def mad(values: npt.ArrayLike, *, root: bool = True) -> Float64Array:
         >>> float(mad([3, 1], root=False))  # deviations of 1/4 against at most 1/2
         0.5
     """
-    rows = np.asarray(values, dtype=np.float64)
+    rows = as_floats(values)
     k = rows.shape[-1]
     if k < 2:
         return np.full(rows.shape[:-1], np.nan)
@@ -189,8 +189,8 @@ def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike) -> float:
         >>> round(kl_divergence([0.5, 0.5], [0.25, 0.75]), 4)  # ½ ln 2 + ½ ln ⅔ = ½ ln 4⁄3
         0.1438
     """
-    probabilities = np.asarray(p, dtype=np.float64)
-    others = np.asarray(q, dtype=np.float64)
+    probabilities = as_floats(p)
+    others = as_floats(q)
     return float(scipy.stats.entropy(probabilities, others))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
-from t2ibench.arrays import BoolArray, Float64Array, IntArray
+from t2ibench.arrays import BoolArray, Float64Array, IntArray, as_floats
 
 # Random numbers drawn at a time.
 _BLOCK_CELLS = 800_000
@@ -274,7 +274,7 @@ def group_distance(values: npt.ArrayLike, labels: npt.ArrayLike) -> Float64Array
         >>> group_distance([[1, 3, 2, 4]], [0, 0, 1, 1]).tolist()
         [0.5]
     """
-    rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    rows = np.atleast_2d(as_floats(values))
     groups = np.asarray(labels, dtype=np.int64)
     groupings = np.atleast_2d(groups)
     distances = np.stack([_distances(row, groupings) for row in rows], axis=1)
@@ -413,8 +413,8 @@ def clustered_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proporti
         >>> share.value, round(share.size, 1), share.df
         (0.5, 21.4, 18.0)
     """
-    x = np.asarray(hits, dtype=np.float64)
-    n = np.asarray(totals, dtype=np.float64)
+    x = as_floats(hits)
+    n = as_floats(totals)
     shares = x / n
     clusters = len(n)
     value = float(shares.mean())

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy
 from scipy.special import stdtrit
 
-from t2ibench.arrays import IntArray
+from t2ibench.arrays import IntArray, as_floats
 from t2ibench.stats.moments import safe_ratio
 from t2ibench.stats.permutation import BLOCK_CELLS, PermutationResult, p_value
 
@@ -121,8 +121,8 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kend
         >>> round(kendall.tau, 6), kendall.low < kendall.tau < kendall.high
         (0.8, True)
     """
-    scores_x = np.asarray(x, dtype=np.float64)
-    scores_y = np.asarray(y, dtype=np.float64)
+    scores_x = as_floats(x)
+    scores_y = as_floats(y)
     if scores_x.shape != scores_y.shape or scores_x.ndim != 1 or len(scores_x) < 2:
         raise ValueError("x and y must be two or more pairs")
     n = len(scores_x)

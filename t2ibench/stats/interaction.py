@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import xlogy
 
-from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.arrays import Float64Array, IntArray, as_floats
 from t2ibench.stats.permutation import p_value
 from t2ibench.stats.student import t_interval, t_test
 
@@ -349,8 +349,8 @@ def shared_variance(
     if not included.any():
         return 0.0, float("nan")
     positions = np.flatnonzero(included).tolist()
-    x = np.asarray(values, dtype=np.float64)[included]
-    w = np.asarray(weights, dtype=np.float64)[included]
+    x = as_floats(values)[included]
+    w = as_floats(weights)[included]
     group = _numbers([strata[position] for position in positions])
     word = _numbers([words[position] for position in positions])
     unit = _numbers([units[position] for position in positions])

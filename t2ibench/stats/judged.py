@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.arrays import Float64Array, IntArray, as_floats
 from t2ibench.stats.student import t_interval
 
 # With fewer labels a corrected mean square may be off by any amount.
@@ -89,11 +89,11 @@ def corrected_share(
         0.733
     """
     value, variance, weight = _answered_share(
-        np.asarray(judged, dtype=np.float64),
-        np.asarray(labelled, dtype=np.float64),
-        np.asarray(labels, dtype=np.float64),
+        as_floats(judged),
+        as_floats(labelled),
+        as_floats(labels),
     )
-    others = np.asarray(labels_of_unanswered, dtype=np.float64)
+    others = as_floats(labels_of_unanswered)
     if unanswered and len(others):
         answered = len(np.asarray(judged))
         m = answered + unanswered
@@ -222,8 +222,8 @@ def corrected_mean_square(
         >>> round(square.value, 6)
         1.0
     """
-    n = np.asarray(counts, dtype=np.float64)
-    labels = np.asarray(confusions, dtype=np.float64)
+    n = as_floats(counts)
+    labels = as_floats(confusions)
     usable = n.sum(axis=1) >= 2
     reason = _not_correctable(labels, int(usable.sum()))
     if reason:
@@ -298,24 +298,34 @@ def errors_differ(confusions: npt.ArrayLike) -> float:
     totals = np.zeros(1 + _DRAWS)
     for number in range(labels.shape[1]):
         totals += _squares_beyond_margins(labels[:, number], rng)
-    is_as_large = totals[1:] >= totals[0] - _ROUNDING
-    return float((1 + is_as_large.sum()) / (1 + _DRAWS))
+    observed = totals[0]
+    drawn = totals[1:]
+    as_large = int((drawn >= observed - _ROUNDING).sum())
+    return (1 + as_large) / (1 + _DRAWS)
 
 
 def _squares_beyond_margins(table: IntArray, rng: np.random.Generator) -> Float64Array:
     """Return Pearson's chi-squared of a table, and of draws with its margins."""
     sizes = table.sum(axis=1)
     by_answer = table.sum(axis=0)
-    expected = np.outer(sizes, by_answer) / max(int(sizes.sum()), 1)
+    total = max(int(sizes.sum()), 1)
+    expected = np.outer(sizes, by_answer) / total
     weights = np.zeros_like(expected)
     np.divide(1.0, expected, out=weights, where=expected > 0)
-    first_cells = np.repeat(np.arange(len(sizes)) * len(by_answer), sizes)
-    answers = np.repeat(np.arange(len(by_answer)), by_answer)
-    squares = [float(((table - expected) ** 2 * weights).sum())]
+
+    def chi_squared(counts: IntArray) -> float:
+        beyond = counts - expected
+        return float((beyond**2 * weights).sum())
+
+    rows = np.arange(len(sizes))
+    columns = np.arange(len(by_answer))
+    first_cells = np.repeat(rows * len(columns), sizes)
+    answers = np.repeat(columns, by_answer)
+    squares = [chi_squared(table)]
     for _ in range(_DRAWS):
         cells = first_cells + rng.permutation(answers)
         dealt = np.bincount(cells, minlength=table.size).reshape(table.shape)
-        squares.append(float(((dealt - expected) ** 2 * weights).sum()))
+        squares.append(chi_squared(dealt))
     return np.array(squares)
 
 

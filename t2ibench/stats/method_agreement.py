@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 from scipy.stats import rankdata
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, as_floats
 from t2ibench.stats.rounding import settled
 
 # Of fewer items, an interval of a correlation says hardly anything.
@@ -98,7 +98,7 @@ def correlate_methods(
     rank = _fisher(rankdata(values, axis=1), level, extra=0.5)
     errors = np.full((n, 2, 2), np.nan)
     if noise is not None:
-        errors = np.asarray(noise, dtype=np.float64)
+        errors = as_floats(noise)
     mean = errors.mean(axis=0)
     reason = None
     if not np.isfinite(errors).all():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import BoolArray, Float64Array
+from t2ibench.arrays import BoolArray, Float64Array, as_floats
 from t2ibench.stats.clusters import Proportion
 from t2ibench.stats.rounding import sums_by
 
@@ -164,9 +164,9 @@ def clustered_rate(
         >>> round(rate.value, 2), round(rate.low, 2), rate.high < 1, rate.images
         (0.9, 0.49, True, 30)
     """
-    all_totals = np.asarray(totals, dtype=np.float64)
+    all_totals = as_floats(totals)
     has_images = all_totals > 0
-    x = np.asarray(hits, dtype=np.float64)[has_images]
+    x = as_floats(hits)[has_images]
     n = all_totals[has_images]
     prompts = len(n)
     images = float(n.sum())

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, as_floats
 
 Values: TypeAlias = Float64Array | float  # shape (draws,), or one number
 
@@ -136,8 +136,8 @@ def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
         >>> cliffs_delta([2, 4], [1, 3])  # three wins and one loss of four pairs
         0.5
     """
-    values_x = np.asarray(x, dtype=np.float64)
-    values_y = np.asarray(y, dtype=np.float64)
+    values_x = as_floats(x)
+    values_y = as_floats(y)
     n = len(values_x)
     m = len(values_y)
     all_values = np.concatenate([values_x, values_y])
@@ -169,7 +169,7 @@ def placements(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float64Array, Float6
         >>> v.tolist(), w.tolist()
         ([0.0, 1.0], [1.0, 0.0])
     """
-    values_x = np.asarray(x, dtype=np.float64)
-    values_y = np.asarray(y, dtype=np.float64)
+    values_x = as_floats(x)
+    values_y = as_floats(y)
     signs = np.sign(values_x[:, None] - values_y[None, :])
     return signs.mean(axis=1), signs.mean(axis=0)

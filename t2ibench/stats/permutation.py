@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from t2ibench.arrays import BoolArray, Float64Array, IntArray
+from t2ibench.arrays import BoolArray, Float64Array, IntArray, as_floats
 from t2ibench.stats.clusters import label_indices
 from t2ibench.stats.moments import STATISTICS, Moments, Pair
 
@@ -135,7 +135,7 @@ def two_sample_permutation(
     """
     entries = {name: STATISTICS[name] for name in statistics}
     rows, sides, center, squares = _cluster_table(
-        np.asarray(values, dtype=np.float64), np.asarray(in_x, dtype=bool), clusters
+        as_floats(values), np.asarray(in_x, dtype=bool), clusters
     )
     totals = rows.sum(axis=0)
     # Sums of squares leave a residue where the values of both sides do not vary.
@@ -373,7 +373,7 @@ def sign_flip_permutation(
         >>> result.observed, len(result.null), result.p
         (2.0, 8, 0.25)
     """
-    data = np.asarray(values, dtype=np.float64)
+    data = as_floats(values)
     n = len(data)
     labels = label_indices(n, clusters)
     sums = np.bincount(labels, weights=data)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.optimize import isotonic_regression
 from scipy.special import ndtr
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, as_floats
 from t2ibench.stats.moments import cliffs_delta
 from t2ibench.stats.permutation import p_value
 
@@ -61,7 +61,7 @@ class Relatedness:
         """
         if len(reference) < _FEWEST:
             return None
-        columns = np.asarray(values, dtype=np.float64).reshape(len(reference), -1)
+        columns = as_floats(values).reshape(len(reference), -1)
         z = columns - columns.mean(axis=0)
         centre = reference.mean(axis=0)
         sizes = (z**2).sum(axis=1)

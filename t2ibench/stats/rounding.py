@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.arrays import Float64Array, IntArray, as_floats
 
 # Sums in another order, or by another library, differ by some 1e-13 (leaderboard/README.md).
 _DIGITS = 9
@@ -32,7 +32,7 @@ def settled(values: npt.ArrayLike) -> Float64Array:
         >>> settled([0.1 + 0.2, 1e-17, 1234.5678901234, np.inf]).tolist()
         [0.3, 0.0, 1234.56789, inf]
     """
-    numbers = np.asarray(values, dtype=np.float64)
+    numbers = as_floats(values)
     size = np.abs(numbers)
     rounds = np.isfinite(numbers) & (size >= _NOTHING)
     magnitudes = np.log10(size, where=rounds, out=np.zeros_like(size))

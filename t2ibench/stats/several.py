@@ -13,7 +13,12 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from scipy.special import chdtrc, ndtri
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, as_floats
+
+# How near a search comes to the minimum, as a share of the range of the estimates.
+_TOLERANCE = 1e-9
+# The shortest arm that an interval is given, as a share of its width.
+_SMALLEST_ARM = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,32 +65,39 @@ def heterogeneity_of_intervals(
         >>> round(test.statistic, 2), round(test.p, 3)
         (7.68, 0.021)
     """
-    x = np.asarray(values, dtype=np.float64)
-    below = x - np.asarray(lows, dtype=np.float64)
-    above = np.asarray(highs, dtype=np.float64) - x
-    if len(x) < 2 or not ((below + above) > 0).all():
+    x = as_floats(values)
+    low = as_floats(lows)
+    high = as_floats(highs)
+    below = x - low
+    above = high - x
+    has_width = high > low
+    if len(x) < 2 or not has_width.all():
         return None
     # An end at the value itself, such as that of a root at 0, is passed by no common number.
-    smallest = 1e-9 * (below + above)
+    smallest = _SMALLEST_ARM * (high - low)
     below = np.maximum(below, smallest)
     above = np.maximum(above, smallest)
     z = float(ndtri((1 + level) / 2))
 
     def distance(middle: float) -> float:
         width = np.where(middle < x, below, above)
-        return float((((x - middle) / width) ** 2).sum())
+        steps = (x - middle) / width
+        return float((steps**2).sum())
 
+    least_x = float(x.min())
+    largest_x = float(x.max())
+    spread = max(largest_x - least_x, _TOLERANCE)
     best = minimize_scalar(
         distance,
-        bounds=(float(x.min()), float(x.max())),
+        bounds=(least_x, largest_x),
         method="bounded",
-        options={"xatol": 1e-9 * max(float(np.ptp(x)), 1e-9)},
+        options={"xatol": _TOLERANCE * spread},
     )
     # A step of the search may lie beside an estimate that is the minimum itself.
-    least = min(float(best.fun), *(distance(float(value)) for value in x))
+    at_estimates = [distance(float(value)) for value in x]
+    least = min(float(best.fun), *at_estimates)
     statistic = z**2 * least
-    p = float(np.clip(chdtrc(len(x) - 1, statistic), np.finfo(float).tiny, 1.0))
-    return Heterogeneity(statistic, p)
+    return _chi_squared_test(statistic, degrees=len(x) - 1)
 
 
 def heterogeneity_of_mean_squares(
@@ -120,18 +132,25 @@ def heterogeneity_of_mean_squares(
         >>> round(test.statistic, 2), round(test.p, 2)
         (1.92, 0.17)
     """
-    x = np.asarray(values, dtype=np.float64)
-    below = x - np.asarray(lows, dtype=np.float64)
-    above = np.asarray(highs, dtype=np.float64) - x
-    n = np.asarray(sizes, dtype=np.float64)
-    errors = np.maximum(below, above) / ndtri((1 + level) / 2)
+    x = as_floats(values)
+    low = as_floats(lows)
+    high = as_floats(highs)
+    n = as_floats(sizes)
+    longer_arm = np.maximum(x - low, high - x)
+    z = float(ndtri((1 + level) / 2))
+    errors = longer_arm / z
     common = float((n * errors**2).mean())
     if len(x) < 2 or not common > 0 or not (n > 0).all():
         return None
     mean = float(n @ x) / float(n.sum())
     statistic = float(n @ (x - mean) ** 2) / common
-    p = float(np.clip(chdtrc(len(x) - 1, statistic), np.finfo(float).tiny, 1.0))
-    return Heterogeneity(statistic, p)
+    return _chi_squared_test(statistic, degrees=len(x) - 1)
+
+
+def _chi_squared_test(statistic: float, degrees: int) -> Heterogeneity:
+    """Return a statistic with its p-value by chi-squared, which is never 0."""
+    p = float(chdtrc(degrees, statistic))
+    return Heterogeneity(statistic, max(p, np.finfo(float).tiny))
 
 
 def weighted_sum_interval(
@@ -160,15 +179,17 @@ def weighted_sum_interval(
         >>> weighted_sum_interval([1, -1], [3, 1], [2, 1], [4, 1])
         (2.0, 1.0, 3.0)
     """
-    c = np.asarray(weights, dtype=np.float64)
-    x = np.asarray(values, dtype=np.float64)
-    low = np.asarray(lows, dtype=np.float64)
-    high = np.asarray(highs, dtype=np.float64)
+    c = as_floats(weights)
+    x = as_floats(values)
+    low = as_floats(lows)
+    high = as_floats(highs)
     total = float(c @ x)
     toward_low = np.where(c > 0, low, high)
     toward_high = np.where(c > 0, high, low)
-    below = float(np.sqrt(((c * (x - toward_low)) ** 2).sum()))
-    above = float(np.sqrt(((c * (x - toward_high)) ** 2).sum()))
+    arms_below = c * (x - toward_low)
+    arms_above = c * (x - toward_high)
+    below = float(np.linalg.norm(arms_below))
+    above = float(np.linalg.norm(arms_above))
     return total, total - below, total + above
 
 
@@ -192,8 +213,10 @@ def slope_weights(positions: npt.ArrayLike, sizes: npt.ArrayLike) -> Float64Arra
         >>> slope_weights([1, 2, 3], [10, 10, 10]).tolist()
         [-0.5, 0.0, 0.5]
     """
-    t = np.asarray(positions, dtype=np.float64)
-    n = np.asarray(sizes, dtype=np.float64)
-    centred = t - float(n @ t) / float(n.sum())
-    weights: Float64Array = n * centred / float(n @ centred**2)
+    t = as_floats(positions)
+    n = as_floats(sizes)
+    mean = float(n @ t) / float(n.sum())
+    centred = t - mean
+    spread = float(n @ centred**2)
+    weights: Float64Array = n * centred / spread
     return weights

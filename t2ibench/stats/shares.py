@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.arrays import Float64Array, IntArray, as_floats
 
 
 def squared_lean(
@@ -35,15 +35,15 @@ def squared_lean(
         >>> squared_lean([[7, 3], [5, 5], [10, 0]]).round(4).tolist()
         [0.0667, -0.1111, 1.0]
     """
-    n = np.asarray(counts, dtype=np.float64)
+    n = as_floats(counts)
     if classes is None:
         classes = n.shape[-1]
-    k = np.asarray(classes, dtype=np.float64)
+    k = as_floats(classes)
     if expected is None:
         uniform = 1.0 / k[..., None]
         r = np.broadcast_to(uniform, n.shape)
     else:
-        r = np.asarray(expected, dtype=np.float64)
+        r = as_floats(expected)
     total = n.sum(axis=-1)
     pairs = total * (total - 1)
     equal_pairs = (n * (n - 1)).sum(axis=-1)
@@ -75,13 +75,13 @@ def squared_lean_without(
     Returns:
         Shape (..., k); nan where a class has no answer, or where fewer than two are left.
     """
-    n = np.asarray(counts, dtype=np.float64)
+    n = as_floats(counts)
     k = n.shape[-1]
     each_answer = np.eye(k)
     fewer = n[..., None, :] - each_answer
     r: Float64Array | None = None
     if expected is not None:
-        r = np.asarray(expected, dtype=np.float64)[..., None, :]
+        r = as_floats(expected)[..., None, :]
     without = squared_lean(fewer, r)
     return np.where(n > 0, without, np.nan)
 
@@ -165,7 +165,7 @@ def critical_value(null: npt.ArrayLike, level: float) -> float:
         >>> critical_value(np.arange(99), 0.9)
         90.0
     """
-    draws = np.sort(np.asarray(null, dtype=np.float64))[::-1]
+    draws = np.sort(as_floats(null))[::-1]
     n_draws = len(draws)
     # p = (1 + reached) / (1 + draws) is at least 1 − level, but for rounding.
     fewest = (1 - level) * (n_draws + 1) - 1e-9

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, as_floats
 from t2ibench.stats.student import t_interval, t_test
 
 # Reference shares of 0 and 1 have no logit.
@@ -81,9 +81,9 @@ def logit_slope(
         >>> round(logit_slope(1000 * reference, np.full(5, 1000), reference).value, 2)
         1.0
     """
-    x = np.asarray(hits, dtype=np.float64)
-    n = np.asarray(totals, dtype=np.float64)
-    shares = np.clip(np.asarray(reference, dtype=np.float64), CLIP, 1 - CLIP)
+    x = as_floats(hits)
+    n = as_floats(totals)
+    shares = np.clip(as_floats(reference), CLIP, 1 - CLIP)
     design = _design(logit(shares))
     beta = np.zeros(2)
     for _ in range(_ITERATIONS):
@@ -124,10 +124,10 @@ def share_slope(
         >>> round(share_slope([1, 2, 3, 4], [10] * 4, [0.2, 0.4, 0.6, 0.8]).value, 3)
         0.5
     """
-    x = np.asarray(hits, dtype=np.float64)
-    n = np.asarray(totals, dtype=np.float64)
+    x = as_floats(hits)
+    n = as_floats(totals)
     shares = x / n
-    design = _design(np.asarray(reference, dtype=np.float64))
+    design = _design(as_floats(reference))
     inverse = np.linalg.inv(design.T @ design)
     beta = inverse @ design.T @ shares
     residuals = shares - design @ beta

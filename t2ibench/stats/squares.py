@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc, chndtr, fdtrc, fdtri, ndtr, stdtrit
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, as_floats
 
 # Of bisection: more than float64 has bits.
 _STEPS = 60
@@ -108,15 +108,15 @@ def mean_square(
         >>> round(result.value, 3), result.low > 0, result.p < 0.001
         (0.356, True, True)
     """
-    n = np.asarray(tops, dtype=np.float64)
-    v = np.asarray(variances, dtype=np.float64)
-    f = np.asarray(dfs, dtype=np.float64)
+    n = as_floats(tops)
+    v = as_floats(variances)
+    f = as_floats(dfs)
     d = np.ones_like(n)
     if bottoms is not None:
-        d = np.asarray(bottoms, dtype=np.float64)
+        d = as_floats(bottoms)
     u = np.zeros_like(n)
     if bottom_variances is not None:
-        u = np.asarray(bottom_variances, dtype=np.float64)
+        u = as_floats(bottom_variances)
     weights = d**2 - u
     scale = float(weights.sum())
     total = float(v.sum())
@@ -139,7 +139,7 @@ def mean_square(
     scale *= 1 + bias / scale**2
     v_along = v
     if along_variances is not None:
-        v_along = np.asarray(along_variances, dtype=np.float64)
+        v_along = as_floats(along_variances)
     along = float((n**2 * v_along).sum()) / squares if squares > 0 else 0.0
     growth = float(u.sum()) / total if total > 0 else 0.0
     beyond_noise = float((n**2 - v).sum())

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, as_floats
 
 # of the ends of a Fieller set, whose degrees of freedom depend on the ends
 _ITERATIONS = 30
@@ -32,8 +32,8 @@ def satterthwaite(variances: npt.ArrayLike, dfs: npt.ArrayLike) -> tuple[float, 
         >>> satterthwaite([1.0, 1.0], [4, 4])
         (2.0, 8.0)
     """
-    v = np.asarray(variances, dtype=np.float64)
-    f = np.asarray(dfs, dtype=np.float64)
+    v = as_floats(variances)
+    f = as_floats(dfs)
     total = float(v.sum())
     if not total > 0:
         return total, float("nan")
@@ -64,7 +64,7 @@ def welch(variances: npt.ArrayLike, counts: npt.ArrayLike) -> tuple[float, float
         >>> round(plain[1], 1), round(bounded[1], 1)
         (10.0, 1.4)
     """
-    sizes = np.asarray(counts, dtype=np.float64)
+    sizes = as_floats(counts)
     if (sizes < 2).any():
         return float("nan"), float("nan")
     total, df = satterthwaite(variances, sizes - 1)
@@ -199,11 +199,11 @@ def ratio(
         ([0.0, 1.0], True)
     """
     a, b, m, v, f = np.broadcast_arrays(
-        np.asarray(top, dtype=np.float64),
-        np.asarray(bottom, dtype=np.float64),
-        np.asarray(means, dtype=np.float64),
-        np.asarray(variances, dtype=np.float64),
-        np.asarray(dfs, dtype=np.float64),
+        as_floats(top),
+        as_floats(bottom),
+        as_floats(means),
+        as_floats(variances),
+        as_floats(dfs),
     )
     part_of_variance = a * a * v
     part_of_covariance = a * b * v
@@ -243,12 +243,12 @@ def ratio_of_parts(
     Returns:
         The ratio of each row of the batch; its ends and p are nan where a part is unknown.
     """
-    p = np.asarray(parts, dtype=np.float64)
-    f = np.asarray(dfs, dtype=np.float64)
+    p = as_floats(parts)
+    f = as_floats(dfs)
     sums = p.sum(axis=-2)
     variance, covariance, bottom_variance = np.moveaxis(sums, -1, 0)
-    n = np.broadcast_to(np.asarray(top, dtype=np.float64), variance.shape)
-    d = np.broadcast_to(np.asarray(bottom, dtype=np.float64), variance.shape)
+    n = np.broadcast_to(as_floats(top), variance.shape)
+    d = np.broadcast_to(as_floats(bottom), variance.shape)
 
     def degrees(t: Float64Array) -> Float64Array:
         """Return Satterthwaite's degrees of freedom of the variance V at the ratios `t`."""
@@ -345,7 +345,7 @@ def fieller(
         >>> round(low, 3), round(high, 3), round(p, 4)
         (0.01, 0.99, 0.0455)
     """
-    matrix = np.asarray(covariance, dtype=np.float64)
+    matrix = as_floats(covariance)
     top_variance = float(matrix[0, 0])
     shared = float(matrix[0, 1])
     bottom_variance = float(matrix[1, 1])

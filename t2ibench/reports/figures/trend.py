@@ -17,7 +17,7 @@ from t2ibench.results.states import STATES
 from t2ibench.results.task_across_runs import RunResult, TaskAcrossRuns
 
 _COLUMNS = 3
-_PANEL = 250.0  # width of a panel, in CSS pixels, with what is left of its axis
+_PANEL = 250.0  # width of a panel, in CSS pixels, with the room to the left of its axis
 _LEFT = 34.0  # of a panel, for the numbers of its axis
 _GAP = 22.0
 _HEIGHT = 110.0  # of the axis
