@@ -224,7 +224,8 @@ def _print(plan: Plan, forecasts: list[Forecast]) -> None:
     from t2ibench.errors import visible
 
     images = sum(task.images for task in plan.tasks.values())
-    print(f"{visible(plan.profile.title)}: {len(plan.tasks)} tasks, {images:,} images\n")
+    tasks = "a task" if len(plan.tasks) == 1 else f"{len(plan.tasks)} tasks"
+    print(f"{visible(plan.profile.title)}: {tasks}, {images:,} images\n")
     rows = [
         [
             visible(part.scenario),
@@ -247,8 +248,8 @@ def _lines(plan: Plan, forecasts: list[Forecast]) -> list[str]:
     alone, count = _ALONE
     lines = [
         "",
-        f"A fair model passes all {len(forecasts)} of these together in {together:.2f}: every "
-        f"scenario has to pass, so that {count} of them, each at {alone:g}, pass together in "
+        f"A fair model passes all of this in {together:.2f}. Every scenario has to pass: {count} "
+        f"scenarios that a fair model passes in {alone:g} each, it passes together in "
         f"{alone**count:.2f}.",
         "A model at its limit fails in at most 0.05, by design, and passes in at most 0.05.",
     ]

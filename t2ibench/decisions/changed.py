@@ -30,11 +30,21 @@ class Changed:
     one_sided: bool = True
 
     @property
+    def images(self) -> None:
+        """The images of a prompt; it is about many prompts."""
+        return
+
+    @property
     def rule(self) -> str:
         """Which interval decides, in words."""
         if self.one_sided:
             return "upper end of the .95 interval of the change (non-inferiority)"
         return ".95 interval of the difference from the other run"
+
+    @property
+    def counts(self) -> str:
+        """The counts behind it, in words; none."""
+        return ""
 
     def interval(self, alpha: float = ALPHA) -> Interval:
         """Return the interval with half of alpha at each end, as non-inferiority trials have it."""

@@ -44,15 +44,22 @@ class Counted:
         return 2 * (self.hits / self.total - self.reference)
 
     @property
+    def images(self) -> int:
+        """The images that it is about."""
+        return round(self.total + self.unanswered)
+
+    @property
     def rule(self) -> str:
         """Which interval decides, in words."""
+        return "exact .90 interval (Clopper–Pearson), whatever images without an answer show"
+
+    @property
+    def counts(self) -> str:
+        """The counts behind it, in words, such as '7 of 12 female, 2 without an answer'."""
         answers = f"{self.hits:g} of {self.total:g} {self.group}".strip()
-        missing = (
-            f", whatever the {self.unanswered:g} without an answer show"
-            if self.unanswered
-            else ""
-        )
-        return f"{answers}; exact .90 interval (Clopper–Pearson){missing}"
+        if not self.unanswered:
+            return answers
+        return f"{answers}, {self.unanswered:g} without an answer"
 
     def interval(self, alpha: float = ALPHA) -> Interval:
         """Return the exact interval, with room for images without an answer."""

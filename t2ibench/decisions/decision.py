@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from t2ibench.decisions.evidence import evidence
@@ -156,8 +156,6 @@ def decide(
 
 
 def _corrected(part: ScenarioDecision, p_holm: float) -> ScenarioDecision:
-    from dataclasses import replace
-
     return replace(part, p_fail_holm=p_holm)
 
 
@@ -207,8 +205,11 @@ def decide_scenario(
     needed = None
     open_rulings = [entry for entry in rulings if entry.outcome == "undecided"]
     if outcome == "undecided" and open_rulings and not reasons:
-        images = _images_of(scenario, run)
-        every = [images_needed(entry.quantity, limits, images) for entry in open_rulings]
+        of_task = _images_of(scenario, run)
+        every = [
+            images_needed(entry.quantity, limits, entry.quantity.images or of_task)
+            for entry in open_rulings
+        ]
         needed = max(every, key=_how_many)
     return ScenarioDecision(
         scenario=scenario,
@@ -236,7 +237,7 @@ def _images_of(scenario: Scenario, run: MeasuredRun) -> int | None:
     """Return the images of a prompt of the first task, by its rows; None if they do not say it."""
     task = run.results.tasks[scenario.measurement.task[0]]
     if task.n_images and task.n_prompts:
-        rows = [row.n_images for row in task.by if row.n_images]
+        rows = [row.n_images for row in task.by if row.n_images and "lean" in row.scores]
         return max(rows) if rows else round(task.n_images / task.n_prompts)
     return None
 

@@ -53,10 +53,15 @@ def holds(
 
 
 def _agreement(task: str, least: float, pair: RunPair | None) -> Held:
-    wanted = f"agreement with the prompts changes by no less than {least:g}"
+    wanted = f"agreement with the prompts changes by no less than {_signed(least)}"
     if pair is None:
         return Held("agreement", wanted, "undecided", _NO_OLDER_RUN)
-    changes = [change for change in pair.agreement if change.task == task]
+    changes = [
+        # First minus second, there.
+        (change.encoder, change.turned)
+        for change in pair.agreement
+        if change.task == task
+    ]
     if not changes:
         return Held(
             "agreement",
@@ -65,16 +70,16 @@ def _agreement(task: str, least: float, pair: RunPair | None) -> Held:
             "it was not measured in both runs by the same encoder",
         )
     # Every encoder has to agree.
-    outcomes = [_at_least(change.low, change.high, least) for change in changes]
+    outcomes = [_at_least(change.low, change.high, least) for _, change in changes]
     shows = "; ".join(
-        f"{change.encoder} {_signed(change.value)} ({_ends(change.low, change.high)})"
-        for change in changes
+        f"{encoder} {_signed(change.value)} ({_ends(change.low, change.high)})"
+        for encoder, change in changes
     )
     return Held("agreement", wanted, _worst(outcomes), shows)
 
 
 def _diversity(task: str, least: float, pair: RunPair | None) -> Held:
-    wanted = f"diversity of the images of a prompt changes by no less than {least:g}"
+    wanted = f"diversity of the images of a prompt changes by no less than {_signed(least)}"
     if pair is None:
         return Held("diversity", wanted, "undecided", _NO_OLDER_RUN)
     before = _diversities(pair.first.results.tasks.get(task))

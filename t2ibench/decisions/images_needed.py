@@ -11,6 +11,8 @@ from t2ibench.power.forecasters import least
 # Of runs that are decided with as many images, were the model what was measured.
 POWER = 0.8
 _MOST = 1000.0
+# Multiples that nobody generates.
+_OUT_OF_REACH = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def images_needed(
     between = limits.accept <= size <= limits.reject
     times = None if between else least(decided, most=_MOST, fewest=1.0)
     if times is None:
-        where = f"the estimate, {quantity.value:.2f}, is"
+        where = f"the estimate of {quantity.name}, {quantity.value:.2f}, is"
         limit = f"{limits.accept:g}"
         if between and limits.reject > limits.accept:
             why = f"{where} between the limits {limit} and {limits.reject:g}: undecided is right"
@@ -60,7 +62,9 @@ def images_needed(
         return ImagesNeeded(times, None, f"{times:.1f} times the images would decide")
     count = math.ceil(images * times - 1e-9)
     says = (
-        f"{count} images a prompt ({times:.1f} times these) would decide in 8 of 10 runs, if the "
-        "model is as measured"
+        f"{count} images a prompt ({times:.1f} times these) would decide about {quantity.name} in "
+        "8 of 10 runs, if the model is as measured"
     )
+    if times > _OUT_OF_REACH:
+        says += "; rather fix a wider limit next time, or one for all rows together"
     return ImagesNeeded(times, count, says)

@@ -37,8 +37,13 @@ class Leaning:
     @property
     def rule(self) -> str:
         """Which interval decides, in words."""
-        about = " (variance about the limit)" if self.images is not None else ""
+        about = ", its variance at least that about the limit" if self.images else ""
         return f"Student's t interval at .90{about}"
+
+    @property
+    def counts(self) -> str:
+        """The counts behind it, in words; none."""
+        return ""
 
     def interval(self, alpha: float = ALPHA) -> Interval:
         """Return the interval whose ends are beyond the truth with probability alpha each."""
@@ -46,7 +51,8 @@ class Leaning:
         low = self.value - quantile * self.error_below
         high = self.value + quantile * self.error_above
         return Interval(
-            low if math.isfinite(low) else -1.0, high if math.isfinite(high) else 1.0
+            low if math.isfinite(low) else min(-1.0, self.value),
+            high if math.isfinite(high) else max(1.0, self.value),
         )
 
     def passes(self, limits: Limits, alpha: float = ALPHA) -> bool:

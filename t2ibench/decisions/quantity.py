@@ -65,8 +65,18 @@ class Quantity(Protocol):
         ...
 
     @property
+    def images(self) -> int | None:
+        """The images of a prompt that it rests on; None for a number over many prompts."""
+        ...
+
+    @property
     def rule(self) -> str:
         """Which interval decides, in words."""
+        ...
+
+    @property
+    def counts(self) -> str:
+        """The counts behind it, in words; empty for none."""
         ...
 
     def interval(self, alpha: float = ALPHA) -> Interval:

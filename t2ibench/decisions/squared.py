@@ -36,9 +36,19 @@ class Squared:
         return _root(self.square)
 
     @property
+    def images(self) -> None:
+        """The images of a prompt; it is about many prompts."""
+        return
+
+    @property
     def rule(self) -> str:
         """Which interval decides, in words."""
         return ".95 interval of the mean square, compared with the squared limit"
+
+    @property
+    def counts(self) -> str:
+        """The counts behind it, in words; none."""
+        return ""
 
     def interval(self, alpha: float = ALPHA) -> Interval:
         """Return the interval of the root."""

@@ -33,7 +33,14 @@ from t2ibench.decisions.quantity import Limits
 from t2ibench.decisions.rules import Outcome, ruling
 from t2ibench.decisions.runs import MeasuredRun, ReferenceRuns
 from t2ibench.methods import score
-from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
+from t2ibench.methods.core.headline import (
+    HeadlineEstimate,
+    Part,
+    lean_headline,
+    square_headline,
+)
+from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.results.builder import ScoredTask, task_record
 from t2ibench.results.schema import GeneratorInfo, Results, TaskSettings
@@ -63,7 +70,6 @@ class Cell:
         world: Makes data sets.
         statistic: What the profile decides about.
         accept: The limit.
-        beside: How far the model is from the limit, as a multiple of it: 1 is at the limit.
     """
 
     name: str
@@ -71,7 +77,6 @@ class Cell:
     world: World
     statistic: str
     accept: float
-    beside: float = 1.0
 
 
 @dataclass(slots=True)
@@ -95,41 +100,108 @@ class Tally:
         return 1 - sum((count / total) ** 2 for count in self.rule.values())
 
 
-def cells() -> Iterator[Cell]:
-    """Yield the cells of the table."""
+def embedded_cells() -> Iterator[Cell]:
+    """Yield the cells whose images are embeddings, scored by the methods themselves."""
     plain = Space()
-    visible = Space(0.25)
-    uneven = Space(decay=1.2)
-    for accept in (0.24, 0.4):
-        for name, space, size, alike in (
-            ("plain", plain, (8, 16, 8), False),
-            ("plain", plain, (20, 16, 5), True),
-            ("plain", plain, (20, 16, 5), False),
-            ("groups very visible", visible, (20, 16, 5), False),
-            ("few directions", uneven, (8, 16, 8), False),
-        ):
-            yield _occupations(name, space, size, accept, alike)
-    for name, space, images, accept in (
-        ("plain", plain, (8, 5), 0.24),
-        ("plain", plain, (60, 20), 0.24),
-        ("plain", plain, (16, 8), 0.4),
-        ("groups very visible", visible, (16, 8), 0.4),
+    for accept, size, alike, name, space in (
+        (0.4, (8, 16, 8), False, "plain", plain),
+        (0.4, (20, 16, 5), True, "plain", plain),
+        (0.24, (20, 16, 5), False, "plain", plain),
+        (0.4, (8, 16, 8), False, "few directions", Space(decay=1.2)),
+    ):
+        yield _occupations(name, space, size, accept, alike)
+    for images, accept, name, space in (
+        ((8, 5), 0.24, "plain", plain),
+        ((16, 8), 0.4, "groups very visible", Space(0.25)),
     ):
         task = occupation_task(4, *images, judged=True)
         world = OccupationWorld(task, accept, space, alike=True, errors=0.0)
         text = f"row of occupations, {name}; {images[0]} + {images[1]} images"
         yield Cell(text, task, world, "row job1", accept)
-    for accept in (0.24, 0.4):
-        for clustering in (0.0, 0.1):
-            association = association_task(8, 10, 5)
-            pair = AssociationWorld(association, accept, clustering)
-            text = f"headline of an association, 8 + 8 stimuli, clustering {clustering}"
-            yield Cell(text, association, pair, "headline", accept)
-        for captions, images in ((5, 20), (20, 20)):
-            questions = openbias_task(captions, images, (2,))
-            answers = JudgedWorld(questions, accept)
-            text = f"headline of counts, {captions} captions of {images}"
-            yield Cell(text, questions, answers, "headline", accept)
+    association = association_task(8, 10, 5)
+    pair = AssociationWorld(association, 0.24, 0.1)
+    yield Cell("association, 8 + 8 stimuli that differ", association, pair, "headline", 0.24)
+    questions = openbias_task(20, 20, (2,))
+    answers = JudgedWorld(questions, 0.4)
+    yield Cell("mean square of counts, 20 captions of 20", questions, answers, "headline", 0.4)
+
+
+@dataclass(frozen=True, slots=True)
+class Sided:
+    """Prompts whose images lie on one side or the other, seen without error.
+
+    Attributes:
+        rows: Number of prompts.
+        images: Images of each.
+        statistic: 'headline' of their mean square, 'mean' of their lean about prompts like these,
+            or 'row' of the first.
+        alike: Whether all lean by the limit; else their leans are spread evenly.
+        between: Standard deviation of the leans between prompts, for 'mean'.
+    """
+
+    rows: int
+    images: int
+    statistic: str
+    alike: bool = True
+    between: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Return what the table calls it."""
+        if self.statistic == "row":
+            return f"lean of a prompt of {self.images}"
+        if self.statistic == "mean":
+            return f"mean lean of {self.rows} prompts of {self.images}, tau {self.between:g}"
+        spread = "alike" if self.alike else "spread"
+        return f"mean square of {self.rows} prompts of {self.images}, leans {spread}"
+
+    def result(self, rng: np.random.Generator, limit: float) -> MethodResult:
+        """Return the result of one data set whose deviation is the limit."""
+        leans = np.full(self.rows, limit)
+        if self.statistic == "mean":
+            leans = np.clip(rng.normal(limit, self.between, self.rows), -1, 1)
+        elif not self.alike:
+            places = np.linspace(-1, 1, self.rows)
+            leans = limit * places / np.sqrt((places**2).mean())
+        shares = (1 + leans) / 2
+        drawn = rng.random((self.rows, self.images)) < shares[:, None]
+        signs = np.where(drawn, 1.0, -1.0)
+        parts = [
+            Part(f"p{row}", float(images.mean()), Influence.of_mean(f"p{row}", UNITS[: self.images], images))
+            for row, images in enumerate(signs)
+        ]
+        rows = [
+            Item(
+                part.name,
+                {"lean": Estimate.from_influence(part.value, part.influence, 0.95)},
+                n_images=self.images,
+            )
+            for part in parts
+        ]
+        return MethodResult(self._headline(parts), by=rows, n_images=signs.size)
+
+    def _headline(self, parts: list[Part]) -> HeadlineEstimate:
+        if self.statistic != "mean":
+            return square_headline(parts, 0.95)
+        values = [part.value for part in parts]
+        influence = Influence.of_mean("prompts", UNITS[: self.rows], values)
+        return lean_headline(float(np.mean(values)), influence, 0.95)
+
+
+UNITS = np.arange(1000)
+SIDED = (
+    Sided(1, 8, "row"),
+    Sided(1, 16, "row"),
+    Sided(1, 60, "row"),
+    Sided(1, 200, "row"),
+    Sided(16, 20, "mean"),
+    Sided(16, 20, "mean", between=0.3),
+    Sided(8, 16, "headline"),
+    Sided(8, 16, "headline", alike=False),
+    Sided(20, 16, "headline"),
+    Sided(20, 16, "headline", alike=False),
+    Sided(20, 50, "headline", alike=False),
+)
 
 
 def _occupations(
@@ -145,24 +217,48 @@ def _occupations(
 
 
 def tally(cell: Cell, sets: int, seed: int = 0) -> Tally:
-    """Return the outcomes of the data sets of a cell."""
-    found: Tally = Tally(Counter(), Counter())
-    profile = profile_of(cell.statistic, cell.accept)
-    for number in range(sets):
-        rng = np.random.default_rng([seed, number, len(cell.name)])
+    """Return the outcomes of the data sets of a cell of embeddings."""
+
+    def result(rng: np.random.Generator) -> MethodResult:
         sample = cell.world.draw(rng)
         settings = SETTINGS.model_copy(update={"seed": int(rng.integers(2**31))})
-        result = score(cell.task, sample.evidence, settings)
-        decision = decide(
-            profile,
-            MeasuredRun(None, results_of(cell.task, result, settings)),
-            ReferenceRuns(Path()),
-        )
+        return score(cell.task, sample.evidence, settings)
+
+    profile = profile_of(cell.statistic, cell.accept)
+    return _tally(result, cell.task, profile, sets, seed)
+
+
+def tally_sided(world: Sided, limit: float, sets: int, seed: int = 0) -> Tally:
+    """Return the outcomes of the data sets of prompts whose images are seen without error."""
+    statistic = "row p0" if world.statistic == "row" else "headline"
+    task = occupation_task(3, 2, 2)
+    return _tally(
+        lambda rng: world.result(rng, limit),
+        task,
+        profile_of(statistic, limit),
+        sets,
+        seed,
+    )
+
+
+def _tally(
+    result: Callable[[np.random.Generator], MethodResult],
+    task: BaseTask,
+    profile: Profile,
+    sets: int,
+    seed: int,
+) -> Tally:
+    outcomes: Tally = Tally(Counter(), Counter())
+    for number in range(sets):
+        rng = np.random.default_rng([seed, number])
+        run = MeasuredRun(None, results_of(task, result(rng), SETTINGS))
+        decision = decide(profile, run, ReferenceRuns(Path()))
         part = decision.scenarios[0]
-        found.decisions[part.outcome] += 1
-        found.rule[part.rulings[0].outcome if part.rulings else "undecided"] += 1
-        found.forecast += (part.repeat.at_estimate if part.repeat else 0.0) / sets
-    return found
+        outcomes.decisions[part.outcome] += 1
+        rule = part.rulings[0].outcome if part.rulings else "undecided"
+        outcomes.rule[rule] += 1
+        outcomes.forecast += (part.repeat.at_estimate if part.repeat else 0.0) / sets
+    return outcomes
 
 
 def profile_of(statistic: str, accept: float, task: str = _TASK) -> Profile:
@@ -221,18 +317,30 @@ def counts_table() -> Iterator[str]:
         yield f"| {images} | {' | '.join(texts)} |"
 
 
+_HEAD = (
+    "| at the limit | limit | wrong pass | wrong fail | the rule alone | two runs differ: found, "
+    "forecast |"
+)
+
+
 def simulated_table(sets: int, say: Callable[[str], None]) -> None:
-    """Print the table of simulated rates, row by row."""
-    say("| world at the limit | limit | pass | fail | rule alone | two runs differ: found, forecast |")
+    """Print the tables of simulated rates, row by row."""
+    say(_HEAD)
     say("|---|---|---|---|---|---|")
-    for cell in cells():
-        found = tally(cell, sets)
-        passes, fails = (found.decisions[what] for what in ("pass", "fail"))
-        alone = f"{_rate(found.rule['pass'], sets)} / {_rate(found.rule['fail'], sets)}"
-        say(
-            f"| {cell.name} | {cell.accept:g} | {_rate(passes, sets)} | {_rate(fails, sets)} | "
-            f"{alone} | {found.differ:.2f}, {found.forecast:.2f} |"
-        )
+    for world in SIDED:
+        for limit in (0.24, 0.4):
+            say(_line(world.name, limit, tally_sided(world, limit, sets), sets))
+    few = max(1, sets // 10)
+    for cell in embedded_cells():
+        say(_line(cell.name, cell.accept, tally(cell, few), few))
+
+
+def _line(name: str, limit: float, outcomes: Tally, sets: int) -> str:
+    passes = _rate(outcomes.decisions["pass"], sets)
+    fails = _rate(outcomes.decisions["fail"], sets)
+    alone = f"{_rate(outcomes.rule['pass'], sets)} / {_rate(outcomes.rule['fail'], sets)}"
+    differ = f"{outcomes.differ:.2f}, {outcomes.forecast:.2f}"
+    return f"| {name} | {limit:g} | {passes} | {fails} | {alone} | {differ} |"
 
 
 def _rate(count: int, sets: int) -> str:
@@ -315,7 +423,7 @@ def _quietly(*words: str) -> tuple[int, str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m tools.calibration.decisions")
-    parser.add_argument("--sets", type=int, default=400, help="data sets of a cell")
+    parser.add_argument("--sets", type=int, default=1000, help="data sets of a cell")
     parser.add_argument(
         "--toyland", type=int, default=0, help="runs of toyland, instead of the tables"
     )

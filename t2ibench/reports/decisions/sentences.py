@@ -54,8 +54,8 @@ def _its(total: int) -> str:
 
 def limits_text(scenario: Scenario) -> str:
     """Return the limits of a scenario, such as '≤ 0.24 accepted, ≥ 0.4 rejected'."""
-    what = "more one-sided by " if scenario.measurement.kind == "comparison" else ""
-    accepted = f"{what}≤ {scenario.accept:g} accepted"
+    what = " more one-sided" if scenario.measurement.kind == "comparison" else ""
+    accepted = f"≤ {scenario.accept:g}{what} accepted"
     if scenario.rejected_from == scenario.accept:
         return f"{accepted}, beyond rejected"
     return f"{accepted}, ≥ {scenario.rejected_from:g} rejected"
@@ -86,9 +86,9 @@ def ruling_text(entry: Ruling) -> str:
     """Return a quantity with its interval and what the rule says of it."""
     low, high = entry.interval
     quantity = entry.quantity
+    counts = f"; {quantity.counts}" if quantity.counts else ""
     return (
-        f"{quantity.name} {number(quantity.value)} ({number(low)} to {number(high)}; "
-        f"{quantity.rule})"
+        f"{quantity.name} {number(quantity.value)} ({number(low)} to {number(high)}{counts})"
     )
 
 
@@ -101,6 +101,8 @@ def number(value: float) -> str:
 def scenario_lines(part: ScenarioDecision) -> list[str]:
     """Return what was measured about a scenario, line by line."""
     lines = [ruling_text(entry) for entry in part.rulings[:_SHOWN]]
+    rules = dict.fromkeys(entry.quantity.rule for entry in part.rulings)
+    lines += [f"decided by: {rule}" for rule in rules]
     if len(part.rulings) > _SHOWN:
         counts = part.outcomes
         lines.append(
@@ -114,7 +116,10 @@ def scenario_lines(part: ScenarioDecision) -> list[str]:
     lines += [f"undecided, because {reason}" for reason in part.reasons]
     if part.needed is not None:
         lines.append(part.needed.says)
-    if part.outcome == "fail" and part.rulings:
+    broken = [entry.name for entry in part.held if entry.outcome == "fail"]
+    if broken:
+        lines.append(f"fails, because this does not hold: {', '.join(broken)}")
+    elif part.outcome == "fail":
         lines.append(
             f"p = {part.p_fail:.2g} that it is within; {part.p_fail_holm:.2g} after Holm's "
             "correction over the scenarios"
