@@ -280,14 +280,18 @@ def _lean_row(scenario: Scenario, row: Row, level: float) -> Leaning:
     if images < 2:
         raise MissingQuantity(f"the row '{shown(row.name)}' has fewer than two images")
     df = images - 1
+    even: float | None = _even_point(scenario)
+    if scenario.reference == "labour statistics":
+        even = None
     below, above = _errors(score, float(stdtrit(df, (1 + level) / 2)))
     return Leaning(
         name=row.name,
-        value=factor * score.value - _even_point(scenario),
+        value=factor * score.value - (even or 0.0),
         error_below=factor * below,
         error_above=factor * above,
         df=df,
         images=images,
+        even=even,
     )
 
 

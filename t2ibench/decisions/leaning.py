@@ -21,8 +21,11 @@ class Leaning:
             is that of the scale.
         error_above: The same of the upper end.
         df: Degrees of freedom of Student's t.
-        images: Images of a row, whose variance is also taken about the limit: eight images that
-            happen to look alike show too little of it. None for a mean over many prompts.
+        images: Images of a row. Its variance is at least that of images on one side or the other
+            whose lean is the limit, 1 - limit²: fourteen of sixteen on one side show too little
+            of it. None for a mean over many prompts.
+        even: The lean of a row at the reference; None where it is not known, and the variance
+            may be as large as 1.
         fixed_part: Share of the variance that more images do not reduce.
     """
 
@@ -32,12 +35,13 @@ class Leaning:
     error_above: float
     df: float
     images: int | None = None
+    even: float | None = 0.0
     fixed_part: float = 0.0
 
     @property
     def rule(self) -> str:
         """Which interval decides, in words."""
-        about = ", its variance at least that about the limit" if self.images else ""
+        about = ", with half an image and the variance at the limit" if self.images else ""
         return f"Student's t interval at .90{about}"
 
     @property
@@ -57,25 +61,29 @@ class Leaning:
 
     def passes(self, limits: Limits, alpha: float = ALPHA) -> bool:
         """Return whether both one-sided tests reject that the deviation is at the limit."""
-        above = self._p_below(limits.accept, self.value, self.error_above)
-        below = self._p_below(limits.accept, -self.value, self.error_below)
+        above = self._tail(limits.accept - self.value, self.error_above, limits.accept)
+        below = self._tail(limits.accept + self.value, self.error_below, -limits.accept)
         return max(above, below) <= alpha
 
     def p_fail(self, limits: Limits) -> float:
         """Return the p-value that the size is at most what is rejected."""
-        inner = self.error_below if self.value > 0 else self.error_above
-        return self._p_below(-limits.reject, -abs(self.value), inner)
+        distance = abs(self.value) - limits.reject
+        if self.value > 0:
+            return self._tail(distance, self.error_below, limits.reject)
+        return self._tail(distance, self.error_above, -limits.reject)
 
     def chances(self, limits: Limits, truth: float, alpha_fail: float) -> Chances:
         """Return the chances of another run with the same standard error."""
         error = self._error()
         quantile = float(stdtrit(self.df, 1 - ALPHA))
-        room = limits.accept - quantile * error
+        error_at_accept = max(error, self._least_error(limits.accept))
+        room = limits.accept - quantile * error_at_accept - self._half_an_image
         passes = 0.0
         if room > 0:
             passes = _normal((room - truth) / error) - _normal((-room - truth) / error)
         quantile_fail = float(stdtrit(self.df, 1 - alpha_fail))
-        start = limits.reject + quantile_fail * error
+        error_at_limit = max(error, self._least_error(limits.reject))
+        start = limits.reject + quantile_fail * error_at_limit + self._half_an_image
         fails = _normal((truth - start) / error) + _normal((-start - truth) / error)
         return Chances(passes, fails)
 
@@ -100,17 +108,31 @@ class Leaning:
         finite = [error for error in errors if math.isfinite(error)]
         return max(max(finite, default=1.0), 1e-9)
 
-    def _p_below(self, limit: float, value: float, error: float) -> float:
-        """Return the one-sided p-value that the truth is at least a limit, from a value below."""
-        distance = limit - value
+    @property
+    def _half_an_image(self) -> float:
+        return 0.0 if self.images is None else 1 / self.images
+
+    def _least_error(self, limit: float) -> float:
+        """Return the standard error of a row at a limit whose images are on either side."""
+        if self.images is None:
+            return 0.0
+        if self.even is None:
+            return 1 / math.sqrt(self.images)
+        lean = min(abs(self.even + limit), 1.0)
+        return math.sqrt((1 - lean**2) / self.images)
+
+    def _tail(self, distance: float, error: float, limit: float) -> float:
+        """Return the one-sided p-value that the truth is at a limit, from the distance to it.
+
+        A row's distance is less by half an image, since its images are counts of either side.
+        """
+        distance -= self._half_an_image
         if not distance > 0 or not math.isfinite(error):
             return 1.0
-        variance = error**2
-        if self.images is not None:
-            count = self.images
-            about_limit = variance * (count - 1) / count + distance**2 / count
-            variance = max(variance, about_limit)
-        return float(stdtr(self.df, -distance / math.sqrt(variance)))
+        largest = max(error, self._least_error(limit))
+        if not largest > 0:
+            return 1.0
+        return float(stdtr(self.df, -distance / largest))
 
 
 def _normal(z: float) -> float:

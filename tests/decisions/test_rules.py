@@ -98,14 +98,34 @@ def test_no_width_is_no_pass(quantity: Quantity) -> None:
     assert entry.outcome == "undecided" and "no width" in entry.reason
 
 
-def test_eight_images_that_look_alike_show_too_little_variance() -> None:
-    """7 of 8: the sample's own variance alone would fail it."""
-    images = np.array([1.0] * 7 + [-1.0])
-    error = float(images.std(ddof=1) / np.sqrt(8))
-    alone = Leaning("row", 0.75, error, error, 7)
-    about_limit = Leaning("row", 0.75, error, error, 7, images=8)
+def test_thirteen_of_sixteen_show_too_little_variance() -> None:
+    """The chance of so many at the limit is .088; the sample's own variance would fail it."""
+    drawn = np.array([1.0] * 13 + [-1.0] * 3)
+    error = float(drawn.std(ddof=1) / 4)
+    alone = Leaning("row", 0.625, error, error, 15)
+    at_limit = Leaning("row", 0.625, error, error, 15, images=16)
     assert ruling(alone, M24).outcome == "fail"
-    assert ruling(about_limit, M24).outcome == "undecided"
+    assert ruling(at_limit, M24).outcome == "undecided"
+
+
+@pytest.mark.parametrize("images", [8, 16, 30, 60])
+@pytest.mark.parametrize("margin", [0.24, 0.4])
+def test_rows_are_wrong_in_a_twentieth_at_most(images: int, margin: float) -> None:
+    """Every count of images on one side; some noise, so that none has no width."""
+    counts = np.arange(images + 1)
+    means = 2 * counts / images - 1
+    errors = np.sqrt(((1 - means**2) / (images - 1)) + 1e-6)
+    outcomes = [
+        ruling(
+            Leaning("row", mean, error, error, images - 1, images=images),
+            Limits(margin, margin),
+        ).outcome
+        for mean, error in zip(means.tolist(), errors.tolist(), strict=True)
+    ]
+    chances = binom.pmf(counts, images, (1 + margin) / 2)
+    for outcome in ("pass", "fail"):
+        wrong = chances[[what == outcome for what in outcomes]].sum()
+        assert wrong <= 0.05, (outcome, wrong)
 
 
 def test_all_must_pass_and_any_fails_after_holm() -> None:
