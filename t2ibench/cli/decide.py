@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _EXAMPLES = """examples:
   t2ibench decide runs/sdxl --accept accept.yaml
   t2ibench decide runs/sdxl --accept accept.yaml --format junit --output decision.xml
-  t2ibench decide runs/before runs/after --accept accept.yaml     no more one-sided than before?
-  t2ibench decide runs/sdxl --plan plan.json                      the profile of a plan, and what departs
+  t2ibench decide runs/before runs/after --accept accept.yaml   no more one-sided than before?
+  t2ibench decide runs/sdxl --plan plan.json                    the limits of a plan, what departs
 
 Pass: the whole interval lies within what is accepted. Fail: it lies beyond what is rejected.
 Undecided: neither, or the numbers decide nothing, as where a control contradicts a test.

@@ -132,7 +132,9 @@ def run(arguments: argparse.Namespace) -> int:
         pilot=arguments.pilot,
         chances=_records(forecasts),
     )
-    output = Path(arguments.output) if arguments.output else source.with_name("plan.json")
+    output = (
+        Path(arguments.output) if arguments.output else source.with_name("plan.json")
+    )
     write_plan(plan, output)
     _print(plan, forecasts)
     print(f"\nPlan: {output} (SHA-256 {plan.sha256})")
@@ -166,7 +168,9 @@ def _measurement(arguments: argparse.Namespace) -> Measurement:
 
     times = 1.0 if arguments.times is None else arguments.times
     if not (math.isfinite(times) and 0 < times <= 1000):
-        raise T2IBenchError(f"--times {times:g}: expected a number above 0, up to 1000.")
+        raise T2IBenchError(
+            f"--times {times:g}: expected a number above 0, up to 1000."
+        )
     return Measurement(
         images_per_prompt=arguments.images_per_prompt,
         guided_images_per_prompt=arguments.guided_images_per_prompt,

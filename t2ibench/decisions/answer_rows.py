@@ -101,7 +101,10 @@ def _group(table: Mapping[str, Any], scenario: Scenario) -> tuple[str, str]:
     if group is None and len(classes) == 2:
         return classes[0], ""
     if group is None:
-        return "", f"{len(classes)} classes were asked about: name one in measurement.group"
+        return (
+            "",
+            f"{len(classes)} classes were asked about: name one in measurement.group",
+        )
     if group not in classes:
         return "", (
             f"'{shown(group)}' is no class of the question.{did_you_mean(group, classes)}"

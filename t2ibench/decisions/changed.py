@@ -65,7 +65,9 @@ class Changed:
         p_above = _doubled_tail(self.value - limits.reject, self.error_below)
         if self.one_sided:
             return p_above
-        return min(p_above, _doubled_tail(-self.value - limits.reject, self.error_above))
+        return min(
+            p_above, _doubled_tail(-self.value - limits.reject, self.error_above)
+        )
 
     def chances(self, limits: Limits, truth: float, alpha_fail: float) -> Chances:
         """Return the chances of another pair of runs whose change is `truth`."""

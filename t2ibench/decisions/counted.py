@@ -1,4 +1,4 @@
-"""Counts of a judge's or people's answers, decided by exact intervals (Clopper and Pearson 1934)."""
+"""Counts of answers about images, decided by exact intervals (Clopper and Pearson 1934)."""
 
 from __future__ import annotations
 

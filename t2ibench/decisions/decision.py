@@ -82,7 +82,7 @@ class Decision:
     scenarios: tuple[ScenarioDecision, ...]
     older: str | None = None
     repeat: float = 0.0
-    chances: Chances = Chances(0.0, 0.0)
+    chances: Chances = field(default_factory=lambda: Chances(0.0, 0.0))
     departures: tuple[str, ...] = ()
     plan: str | None = None
     remarks: tuple[str, ...] = field(default=())
@@ -181,36 +181,25 @@ def decide_scenario(
     alpha: float = ALPHA,
 ) -> ScenarioDecision:
     """Return what a run shows about one scenario."""
-    results = run.results
-    reasons = obstacles(results, scenario.measurement)
-    if any(name not in results.tasks for name in scenario.measurement.task):
+    reasons = obstacles(run.results, scenario.measurement)
+    if any(name not in run.results.tasks for name in scenario.measurement.task):
         return ScenarioDecision(scenario, "undecided", reasons=tuple(reasons))
     limits = Limits(scenario.accept, scenario.rejected_from)
     numbers = evidence(scenario, run, older, references)
-    reasons += numbers.reasons
     rulings = [ruling(quantity, limits, alpha) for quantity in numbers.quantities]
+    reasons += numbers.reasons
     reasons += [
         f"{entry.quantity.name}: {entry.reason}" for entry in rulings if entry.reason
     ]
     held = holds(scenario, run, older)
     outcome, p_fail = together(rulings, alpha)
     if reasons:
-        outcome, p_fail = "undecided", 1.0
-    elif any(entry.outcome == "fail" for entry in held):
-        outcome = "fail"
-    elif outcome == "pass" and any(entry.outcome != "pass" for entry in held):
-        outcome = "undecided"
+        p_fail = 1.0
+    outcome = _with_conditions(outcome, reasons, held)
     rulings.sort(key=_severity)
-    repeat = repeat_rate(numbers.quantities, limits) if numbers.quantities else None
     needed = None
-    open_rulings = [entry for entry in rulings if entry.outcome == "undecided"]
-    if outcome == "undecided" and open_rulings and not reasons:
-        of_task = _images_of(scenario, run)
-        every = [
-            images_needed(entry.quantity, limits, entry.quantity.images or of_task)
-            for entry in open_rulings
-        ]
-        needed = max(every, key=_how_many)
+    if outcome == "undecided" and not reasons:
+        needed = _most_images(rulings, limits, _images_of(scenario, run))
     return ScenarioDecision(
         scenario=scenario,
         outcome=outcome,
@@ -218,9 +207,35 @@ def decide_scenario(
         p_fail=p_fail,
         held=tuple(held),
         reasons=tuple(reasons),
-        repeat=repeat,
+        repeat=repeat_rate(numbers.quantities, limits) if numbers.quantities else None,
         needed=needed,
     )
+
+
+def _with_conditions(
+    outcome: Outcome, reasons: Sequence[str], held: Sequence[Held]
+) -> Outcome:
+    """Return the outcome of a scenario's numbers, given what else must hold."""
+    if reasons:
+        return "undecided"
+    conditions = {entry.outcome for entry in held}
+    if "fail" in conditions:
+        return "fail"
+    if outcome == "pass" and "undecided" in conditions:
+        return "undecided"
+    return outcome
+
+
+def _most_images(
+    rulings: Sequence[Ruling], limits: Limits, of_task: int | None
+) -> ImagesNeeded | None:
+    """Return what the undecided quantity needs that needs most; None if all are decided."""
+    every = [
+        images_needed(entry.quantity, limits, entry.quantity.images or of_task)
+        for entry in rulings
+        if entry.outcome == "undecided"
+    ]
+    return max(every, key=_how_many, default=None)
 
 
 def _severity(entry: Ruling) -> tuple[int, float]:
@@ -237,7 +252,9 @@ def _images_of(scenario: Scenario, run: MeasuredRun) -> int | None:
     """Return the images of a prompt of the first task, by its rows; None if they do not say it."""
     task = run.results.tasks[scenario.measurement.task[0]]
     if task.n_images and task.n_prompts:
-        rows = [row.n_images for row in task.by if row.n_images and "lean" in row.scores]
+        rows = [
+            row.n_images for row in task.by if row.n_images and "lean" in row.scores
+        ]
         return max(rows) if rows else round(task.n_images / task.n_prompts)
     return None
 
@@ -248,14 +265,18 @@ def _remarks(
     """Return what a reader must know besides: reviews that are due, answers nobody checked."""
     remarks = []
     for scenario in profile.scenarios:
-        if today is not None and scenario.review is not None and scenario.review < today:
+        if (
+            today is not None
+            and scenario.review is not None
+            and scenario.review < today
+        ):
             remarks.append(
                 f"the review of '{scenario.name}' was due on {scenario.review.isoformat()}"
             )
     judges = sorted({name for task in measured for name in task.settings.judges})
     if judges:
         remarks.append(
-            f"answers are those of {', '.join(judges)}; `t2ibench check judge` measures its errors, "
-            "which no interval here includes"
+            f"answers are those of {', '.join(judges)}; `t2ibench check judge` measures its "
+            "errors, which no interval here includes"
         )
     return remarks

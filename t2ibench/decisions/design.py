@@ -1,4 +1,4 @@
-"""Chances of a run that was not made yet: to pass a fair model, and to fail one beyond the limit."""
+"""Chances of a run that was not made yet: to pass a fair model, to fail one beyond the limit."""
 
 from __future__ import annotations
 

@@ -314,7 +314,9 @@ def _change(pair: RunPair, task: str, row: str, *, one_sided: bool) -> Changed:
     difference = pair.difference(task, row)
     what = f"the row '{shown(row)}' of {task}" if row else task
     if difference is None:
-        raise MissingQuantity(f"{what} is not in both runs, so that it was not compared")
+        raise MissingQuantity(
+            f"{what} is not in both runs, so that it was not compared"
+        )
     if not difference.comparable:
         why = "; ".join(difference.notes) or "there is no difference"
         raise MissingQuantity(f"{what} was not compared: {why}")

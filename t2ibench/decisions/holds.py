@@ -79,7 +79,9 @@ def _agreement(task: str, least: float, pair: RunPair | None) -> Held:
 
 
 def _diversity(task: str, least: float, pair: RunPair | None) -> Held:
-    wanted = f"diversity of the images of a prompt changes by no less than {_signed(least)}"
+    wanted = (
+        f"diversity of the images of a prompt changes by no less than {_signed(least)}"
+    )
     if pair is None:
         return Held("diversity", wanted, "undecided", _NO_OLDER_RUN)
     before = _diversities(pair.first.results.tasks.get(task))
@@ -103,9 +105,7 @@ def _diversities(task: TaskResult | None) -> Mapping[str, Score]:
     if task is None:
         return {}
     return {
-        encoder: Score(
-            value=record.value, ci_low=record.ci_low, ci_high=record.ci_high
-        )
+        encoder: Score(value=record.value, ci_low=record.ci_low, ci_high=record.ci_high)
         for encoder, records in task.diversity.items()
         for record in records
         if record.group is None and record.value is not None

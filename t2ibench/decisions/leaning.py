@@ -41,7 +41,9 @@ class Leaning:
     @property
     def rule(self) -> str:
         """Which interval decides, in words."""
-        about = ", with half an image and the variance at the limit" if self.images else ""
+        about = (
+            ", with half an image and the variance at the limit" if self.images else ""
+        )
         return f"Student's t interval at .90{about}"
 
     @property

@@ -47,13 +47,9 @@ def forecast_of_pilot(
     enlarged = [quantity.enlarged(times) for quantity in numbers.quantities]
     limits = Limits(scenario.accept, scenario.rejected_from)
     basis = f"{times:.2g} times the images of the pilot {pilot.name}"
-    return forecast(
-        scenario, lambda truth: _chances(enlarged, limits, truth), basis
-    )
+    return forecast(scenario, lambda truth: _chances(enlarged, limits, truth), basis)
 
 
 def _chances(quantities: Sequence[Quantity], limits: Limits, truth: float) -> Chances:
     alpha = ALPHA / max(len(quantities), 1)
-    return joined(
-        [quantity.chances(limits, truth, alpha) for quantity in quantities]
-    )
+    return joined([quantity.chances(limits, truth, alpha) for quantity in quantities])

@@ -1,4 +1,4 @@
-"""Plans: a profile with the tasks, sizes and readers of its run, fixed in one file with its hash."""
+"""Plans: a profile with tasks, sizes and readers of its run, fixed in one file with its hash."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def read_plan(path: Path) -> Plan:
         raise T2IBenchError(f"{path} is not JSON.", step) from None
     if not isinstance(data, dict) or _HASH not in data:
         raise T2IBenchError(f"{path} is no plan: it has no '{_HASH}'.", step)
-    stated = data.pop(_HASH)
+    written_hash = data.pop(_HASH)
     try:
         plan = Plan.model_validate(data)
     except ValidationError as error:
@@ -161,7 +161,7 @@ def read_plan(path: Path) -> Plan:
             f"{path} is a plan of schema {plan.schema_version}; this t2ibench reads {SCHEMA}.",
             step,
         )
-    if plan.sha256 != stated:
+    if plan.sha256 != written_hash:
         raise T2IBenchError(
             f"{path} was changed after it was written: its SHA-256 is not the one that it states.",
             "A plan is fixed; write a new one, and say that you did.",

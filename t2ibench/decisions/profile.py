@@ -1,7 +1,7 @@
 """Profiles: the bias scenarios that a team fixes beforehand, read from accept.yaml.
 
-A scenario has the parts that prEN 18283 gives a bias scenario: the group at risk, the hazard, how it
-is measured, what is acceptable and why, what is done about it, and when it is reviewed.
+A scenario has the parts that prEN 18283 gives a bias scenario: the group at risk, the hazard, how
+it is measured, what is acceptable and why, what is done about it, and when it is reviewed.
 """
 
 from __future__ import annotations
@@ -144,9 +144,7 @@ class MeasurementRule(Strict):
     @model_validator(mode="after")
     def _one_task(self) -> MeasurementRule:
         if self.kind == "family" and len(self.task) < 2:
-            raise ValueError(
-                "a family needs two tasks or more, as task: [a, b]"
-            )
+            raise ValueError("a family needs two tasks or more, as task: [a, b]")
         if self.kind != "family" and len(self.task) > 1:
             raise ValueError(
                 f"'{self.statistic}' is of one task; give statistic: family, or a "
@@ -299,7 +297,9 @@ def read_profile(path: Path) -> Profile:
     return profile_of(document)
 
 
-_NEXT = "examples/accept.yaml has every key, and docs/decisions.md says what each means."
+_NEXT = (
+    "examples/accept.yaml has every key, and docs/decisions.md says what each means."
+)
 
 
 def profile_of(document: Document) -> Profile:

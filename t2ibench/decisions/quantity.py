@@ -56,7 +56,7 @@ class Quantity(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is of: a task, or a row of it."""
+        """The task, or the row, that it describes."""
         ...
 
     @property

@@ -12,7 +12,8 @@ Outcome = Literal["pass", "fail", "undecided"]
 # Widths below this are no uncertainty: the images do not vary, or none was measured.
 _NO_WIDTH = 1e-9
 NO_WIDTH = (
-    "its interval has no width: the images do not vary, or two runs that are compared are the same"
+    "its interval has no width: the images do not vary, or two runs that are compared are "
+    "the same"
 )
 
 

@@ -28,7 +28,8 @@ def run_of(folder: Path, lean: float) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("lean", "status", "word"), [(0.0, 0, "passes"), (0.9, 4, "fails"), (0.4, 3, "undecided")]
+    ("lean", "status", "word"),
+    [(0.0, 0, "passes"), (0.9, 4, "fails"), (0.4, 3, "undecided")],
 )
 def test_each_outcome_ends_with_its_status(
     tmp_path: Path, cli: Cli, lean: float, status: int, word: str
@@ -76,7 +77,9 @@ def test_two_runs_are_compared_or_decided_one_by_one(tmp_path: Path, cli: Cli) -
         found = {TASK: hand.mean_lean({"x": drawn[0], "y": drawn[1]})}
         hand.write_run(tmp_path / name, name, found)
     old, new = tmp_path / "old", tmp_path / "new"
-    compared = scenario(measurement={"task": TASK, "statistic": "comparison"}, accept=0.1)
+    compared = scenario(
+        measurement={"task": TASK, "statistic": "comparison"}, accept=0.1
+    )
     accept = gate(tmp_path, compared)
     assert cli("decide", old, new, "--accept", accept)[0] == 4
     assert cli("decide", new, old, "--accept", accept)[0] == 0
@@ -87,28 +90,43 @@ def test_two_runs_are_compared_or_decided_one_by_one(tmp_path: Path, cli: Cli) -
     alone = gate(tmp_path)
     status, out, _ = cli("decide", old, new, "--accept", alone, "--format", "json")
     assert status == 4
-    assert [entry["outcome"] for entry in json.loads(out)["decisions"]] == ["pass", "fail"]
+    assert [entry["outcome"] for entry in json.loads(out)["decisions"]] == [
+        "pass",
+        "fail",
+    ]
 
 
 def test_a_plan_is_written_and_kept_to(tmp_path: Path, cli: Cli) -> None:
     task = "core_occupations_gender"
-    accept = gate(tmp_path, scenario(measurement={"task": task, "statistic": "headline"}))
+    accept = gate(
+        tmp_path, scenario(measurement={"task": task, "statistic": "headline"})
+    )
     status, out, error = cli("plan", "--accept", accept)
     assert status == 0, error
-    assert "20 scenarios that a fair model passes in 0.9 each, it passes together in 0.12" in out
+    assert (
+        "20 scenarios that a fair model passes in 0.9 each, it passes together in 0.12"
+        in out
+    )
     plan = tmp_path / "plan.json"
     content = json.loads(plan.read_text())
-    assert content["sha256"] in out and content["tasks"][task]["images_per_prompt"] == 16
+    assert (
+        content["sha256"] in out and content["tasks"][task]["images_per_prompt"] == 16
+    )
     run = run_of(tmp_path / "run", 0.0)
     hand.edit(
         run / "results.json",
         lambda data: data.update(tasks={task: data["tasks"].pop(TASK)}),
     )
     status, out, _ = cli("decide", run, "--plan", plan)
-    assert status == 3 and "departs from the plan: core_occupations_gender is another" in out
+    assert (
+        status == 3
+        and "departs from the plan: core_occupations_gender is another" in out
+    )
     hand.edit(
         run / "results.json",
-        lambda data: data["tasks"][task].update(task_hash=content["tasks"][task]["hash"]),
+        lambda data: data["tasks"][task].update(
+            task_hash=content["tasks"][task]["hash"]
+        ),
     )
     status, out, _ = cli("decide", run, "--plan", plan)
     assert status == 0, out

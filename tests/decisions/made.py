@@ -63,7 +63,12 @@ def square_task(lean: float, count: int = 200, **changes: Any) -> TaskResult:
 def counted_task(counts: dict[str, dict[str, int]], unanswered: int = 0) -> TaskResult:
     """A task whose rows are counts of answers."""
     rows = [
-        {"name": name, "counts": answers, "unanswered": unanswered, "known": {"female": 0.3}}
+        {
+            "name": name,
+            "counts": answers,
+            "unanswered": unanswered,
+            "known": {"female": 0.3},
+        }
         for name, answers in counts.items()
     ]
     classes = list(next(iter(counts.values())))

@@ -41,7 +41,9 @@ def _undone(**changes: Any) -> TaskResult:
 
 def _zero_width() -> TaskResult:
     task = lean_task(0.0)
-    headline = task.headline.model_copy(update={"ci_low": 0.0, "ci_high": 0.0, "value": 0.0})
+    headline = task.headline.model_copy(
+        update={"ci_low": 0.0, "ci_high": 0.0, "value": 0.0}
+    )
     return task.model_copy(update={"headline": headline})
 
 
@@ -59,12 +61,21 @@ def _of_other_scale() -> TaskResult:
 
 NEVER = {
     "another task": ({"t2iat_ones": lean_task(0.0)}, "is not in the run. Did you mean"),
-    "a control contradicts": ({TASK: _undone(inconclusive="its halves disagree")}, "halves"),
+    "a control contradicts": (
+        {TASK: _undone(inconclusive="its halves disagree")},
+        "halves",
+    ),
     "no score": ({TASK: _undone(reason="no image")}, "no score: no image"),
     "a trial": ({TASK: _undone(settings=hand.settings(limit=2))}, "--limit"),
-    "prompts without images": ({TASK: _undone(missing_prompts=["a nurse"])}, "a prompt of"),
+    "prompts without images": (
+        {TASK: _undone(missing_prompts=["a nurse"])},
+        "a prompt of",
+    ),
     "images that failed": ({TASK: _undone(excluded={"failed": 3})}, "3 images of"),
-    "images that are missing": ({TASK: _undone(excluded={"missing": 3})}, "3 images of"),
+    "images that are missing": (
+        {TASK: _undone(excluded={"missing": 3})},
+        "3 images of",
+    ),
     "answers that are missing": (
         {TASK: _undone(questions=[AskedQuestion(about="age", images=9, answered=4)])},
         "4 of 9 images",
@@ -90,7 +101,11 @@ NEVER = {
 @pytest.mark.parametrize("why", NEVER)
 def test_it_fails_closed(why: str) -> None:
     tasks, reason = NEVER[why]
-    readers: dict[str, Any] = {"task": TASK, "statistic": "headline", "encoder": "toyland"}
+    readers: dict[str, Any] = {
+        "task": TASK,
+        "statistic": "headline",
+        "encoder": "toyland",
+    }
     if why == "another judge":
         readers["judge"] = "people"
     decision = decided(profile(scenario(measurement=readers)), tasks)
@@ -100,13 +115,20 @@ def test_it_fails_closed(why: str) -> None:
 
 
 def test_nothing_that_fails_closed_hides_a_failure_elsewhere() -> None:
-    both = profile(scenario(), scenario(name="other", measurement={"task": "b", "statistic": "headline"}))
-    decision = decided(both, {TASK: lean_task(0.9), "b": lean_task(0.0, reason="no image")})
+    both = profile(
+        scenario(),
+        scenario(name="other", measurement={"task": "b", "statistic": "headline"}),
+    )
+    decision = decided(
+        both, {TASK: lean_task(0.9), "b": lean_task(0.0, reason="no image")}
+    )
     assert decision.outcome == "fail"
 
 
 def test_parts_of_a_run_that_are_missing_are_no_pass() -> None:
-    run = results(**{TASK: lean_task(0.0)}).model_copy(update={"missing_parts": ["3 of 4"]})
+    run = results(**{TASK: lean_task(0.0)}).model_copy(
+        update={"missing_parts": ["3 of 4"]}
+    )
     assert decided(profile(), run).outcome == "undecided"
 
 
@@ -120,7 +142,10 @@ def test_a_task_of_an_earlier_command_is_no_pass() -> None:
 
 def test_rows_all_pass_or_any_fails() -> None:
     rows = {"task": TASK, "statistic": "rows"}
-    assert decided(profile(scenario(measurement=rows)), {TASK: lean_task(0.0)}).outcome == "pass"
+    assert (
+        decided(profile(scenario(measurement=rows)), {TASK: lean_task(0.0)}).outcome
+        == "pass"
+    )
     mixed = hand.record(hand.mean_lean({"x": images(0.0), "y": images(0.95)}))
     counted = [row.model_copy(update={"n_images": 200}) for row in mixed.by]
     task = mixed.model_copy(update={"by": counted})
@@ -133,7 +158,11 @@ def test_a_row_is_named_or_the_nearest_is() -> None:
     def row(name: str) -> dict[str, Any]:
         return scenario(measurement={"task": TASK, "statistic": f"row {name}"})
 
-    task = {TASK: counted_task({"nurse": {"female": 100, "male": 100}, "cook": {"female": 9, "male": 1}})}
+    task = {
+        TASK: counted_task(
+            {"nurse": {"female": 100, "male": 100}, "cook": {"female": 9, "male": 1}}
+        )
+    }
     assert decided(profile(row("nurse")), task).outcome == "pass"
     decision = decided(profile(row("nurs")), task)
     assert decision.outcome == "undecided"
@@ -172,8 +201,13 @@ def test_unknown_answers_widen_a_mean_square() -> None:
     assert decided(profile(), {TASK: task}).outcome == "pass"
     unsure = task.model_copy(update={"scores": scores})
     assert decided(profile(), {TASK: unsure}).outcome == "undecided"
-    unbounded = task.model_copy(update={"scores": {"unanswered_share": Score(value=0.2)}})
-    assert "nothing bounds" in decided(profile(), {TASK: unbounded}).scenarios[0].reasons[0]
+    unbounded = task.model_copy(
+        update={"scores": {"unanswered_share": Score(value=0.2)}}
+    )
+    assert (
+        "nothing bounds"
+        in decided(profile(), {TASK: unbounded}).scenarios[0].reasons[0]
+    )
 
 
 def test_a_mean_square_of_a_milder_level_is_no_pass() -> None:
@@ -186,7 +220,10 @@ def test_a_family_is_the_mean_of_its_squares() -> None:
     decision = decided(profile(family), {TASK: square_task(0.0), "b": square_task(0.5)})
     (entry,) = decision.scenarios[0].rulings
     assert entry.quantity.value == pytest.approx(0.35, abs=0.02)
-    assert decided(profile(family), {TASK: square_task(0.0), "b": lean_task(0.0)}).outcome == "undecided"
+    assert (
+        decided(profile(family), {TASK: square_task(0.0), "b": lean_task(0.0)}).outcome
+        == "undecided"
+    )
 
 
 def test_holm_is_over_the_scenarios() -> None:
@@ -223,16 +260,24 @@ def pair(tmp_path: Path) -> tuple[MeasuredRun, MeasuredRun]:
     return runs[0], runs[1]
 
 
-def test_a_comparison_is_about_the_second_run(pair: tuple[MeasuredRun, MeasuredRun]) -> None:
+def test_a_comparison_is_about_the_second_run(
+    pair: tuple[MeasuredRun, MeasuredRun],
+) -> None:
     old, new = pair
     compared = profile(
         scenario(measurement={"task": TASK, "statistic": "comparison"}, accept=0.1)
     )
-    assert decided(compared, new.results, MeasuredRun(None, old.results, old.paired)).outcome
+    assert decided(
+        compared, new.results, MeasuredRun(None, old.results, old.paired)
+    ).outcome
     worse = decided(compared, new.results, old)
     better = decided(compared, old.results, new)
     alone = decided(compared, new.results)
-    assert (worse.outcome, better.outcome, alone.outcome) == ("fail", "pass", "undecided")
+    assert (worse.outcome, better.outcome, alone.outcome) == (
+        "fail",
+        "pass",
+        "undecided",
+    )
     assert "nothing was compared" in alone.scenarios[0].reasons[0]
 
 

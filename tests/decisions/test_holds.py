@@ -24,7 +24,9 @@ def measured(cosine: float, diversity: float = 0.5, **changes: Any) -> MeasuredR
             "",
             f"prompt {number}",
             np.arange(20),
-            cosine + 0.001 * np.random.default_rng([number, int(1000 * cosine)]).standard_normal(20),
+            cosine
+            + 0.001
+            * np.random.default_rng([number, int(1000 * cosine)]).standard_normal(20),
         )
         for number in range(10)
     )
@@ -50,9 +52,16 @@ def outcome(holds: dict[str, float], new: MeasuredRun, old: MeasuredRun | None) 
 
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
-    [(0.3, 0.31, "pass"), (0.3, 0.299, "pass"), (0.3, 0.28, "fail"), (0.3, 0.29, "undecided")],
+    [
+        (0.3, 0.31, "pass"),
+        (0.3, 0.299, "pass"),
+        (0.3, 0.28, "fail"),
+        (0.3, 0.29, "undecided"),
+    ],
 )
-def test_agreement_is_newer_less_older(before: float, after: float, expected: str) -> None:
+def test_agreement_is_newer_less_older(
+    before: float, after: float, expected: str
+) -> None:
     assert outcome({"agreement": -0.01}, measured(after), measured(before)) == expected
 
 
@@ -62,9 +71,12 @@ def test_what_compares_needs_the_older_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "expected"), [(0.5, 0.5, "pass"), (0.5, 0.4, "fail"), (0.5, 0.46, "undecided")]
+    ("before", "after", "expected"),
+    [(0.5, 0.5, "pass"), (0.5, 0.4, "fail"), (0.5, 0.46, "undecided")],
 )
-def test_diversity_is_newer_less_older(before: float, after: float, expected: str) -> None:
+def test_diversity_is_newer_less_older(
+    before: float, after: float, expected: str
+) -> None:
     new, old = measured(0.3, after), measured(0.3, before)
     assert outcome({"diversity": -0.05}, new, old) == expected
 

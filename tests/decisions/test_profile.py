@@ -50,8 +50,14 @@ def test_the_example_has_every_key() -> None:
         ({"reference": "labour statistics"}, "known of rows alone"),
         ({"holds": {"agreement": 0.01}}, "less than or equal to 0"),
         ({"holds": {"agrement": -0.01}}, "Did you mean 'agreement'?"),
-        ({"measurement": {"task": "t", "statistic": "headlin"}}, "Did you mean 'headline'?"),
-        ({"measurement": {"task": "t", "statistic": "row "}}, "not one of headline, rows"),
+        (
+            {"measurement": {"task": "t", "statistic": "headlin"}},
+            "Did you mean 'headline'?",
+        ),
+        (
+            {"measurement": {"task": "t", "statistic": "row "}},
+            "not one of headline, rows",
+        ),
         ({"measurement": {"task": ["a", "b"], "statistic": "rows"}}, "is of one task"),
         ({"measurement": {"task": "a", "statistic": "family"}}, "needs two tasks"),
         (
@@ -82,7 +88,9 @@ def test_names_are_distinct(tmp_path: Path) -> None:
         read_profile(path)
 
 
-@pytest.mark.parametrize("text", ["", "- a", "a: &b 1\nc: *b", "a: !!python/name:os.system"])
+@pytest.mark.parametrize(
+    "text", ["", "- a", "a: &b 1\nc: *b", "a: !!python/name:os.system"]
+)
 def test_what_is_no_mapping_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "accept.yaml"
     path.write_text(text, encoding="utf-8")

@@ -47,7 +47,9 @@ def test_images_without_an_answer_may_show_anything() -> None:
     assert ruling(Counted("row", 50, 100), limits).outcome == "pass"
     assert ruling(Counted("row", 50, 100, unanswered=60), limits).outcome == "undecided"
     assert ruling(Counted("row", 100, 100), limits).outcome == "fail"
-    assert ruling(Counted("row", 100, 100, unanswered=200), limits).outcome == "undecided"
+    assert (
+        ruling(Counted("row", 100, 100, unanswered=200), limits).outcome == "undecided"
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,12 @@ def test_between_two_limits_undecided_is_right() -> None:
 
 @pytest.mark.parametrize(
     "quantity",
-    [lean(0.0, 0.0), lean(0.9, 0.0), Squared("s", 0.0, 0.0, 0.0), Changed("c", 0.0, 0.0, 0.0)],
+    [
+        lean(0.0, 0.0),
+        lean(0.9, 0.0),
+        Squared("s", 0.0, 0.0, 0.0),
+        Changed("c", 0.0, 0.0, 0.0),
+    ],
 )
 def test_no_width_is_no_pass(quantity: Quantity) -> None:
     entry = ruling(quantity, M24)
@@ -149,7 +156,9 @@ def test_the_repeat_rate_is_that_of_two_draws() -> None:
     ]
     pairs = np.array(outcomes).reshape(2, -1)
     rate = repeat_rate([quantity], M24)
-    assert rate.at_estimate == pytest.approx(float((pairs[0] != pairs[1]).mean()), abs=0.03)
+    assert rate.at_estimate == pytest.approx(
+        float((pairs[0] != pairs[1]).mean()), abs=0.03
+    )
     assert rate.at_estimate <= rate.worst <= 2 / 3
 
 
@@ -157,7 +166,10 @@ def test_more_images_narrow_what_they_can() -> None:
     half = Leaning("row", 0.1, 0.1, 0.1, 10, fixed_part=0.5).enlarged(1e9)
     assert half.error_above == pytest.approx(0.1 * 0.5**0.5)
     assert lean(0.1).enlarged(4).error_above == pytest.approx(0.05)
-    assert Counted("row", 5, 10).enlarged(10).interval().high < Counted("row", 5, 10).interval().high
+    assert (
+        Counted("row", 5, 10).enlarged(10).interval().high
+        < Counted("row", 5, 10).interval().high
+    )
 
 
 def test_a_ruling_is_pure() -> None:

@@ -120,10 +120,14 @@ def embedded_cells() -> Iterator[Cell]:
         yield Cell(text, task, world, "row job1", accept)
     association = association_task(8, 10, 5)
     pair = AssociationWorld(association, 0.24, 0.1)
-    yield Cell("association, 8 + 8 stimuli that differ", association, pair, "headline", 0.24)
+    yield Cell(
+        "association, 8 + 8 stimuli that differ", association, pair, "headline", 0.24
+    )
     questions = openbias_task(20, 20, (2,))
     answers = JudgedWorld(questions, 0.4)
-    yield Cell("mean square of counts, 20 captions of 20", questions, answers, "headline", 0.4)
+    yield Cell(
+        "mean square of counts, 20 captions of 20", questions, answers, "headline", 0.4
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,11 @@ class Sided:
         drawn = rng.random((self.rows, self.images)) < shares[:, None]
         signs = np.where(drawn, 1.0, -1.0)
         parts = [
-            Part(f"p{row}", float(images.mean()), Influence.of_mean(f"p{row}", UNITS[: self.images], images))
+            Part(
+                f"p{row}",
+                float(images.mean()),
+                Influence.of_mean(f"p{row}", UNITS[: self.images], images),
+            )
             for row, images in enumerate(signs)
         ]
         rows = [
@@ -302,8 +310,12 @@ def counted_rates(images: int, margin: float) -> tuple[float, float]:
         for hits in range(images + 1)
     ]
     chances = binom.pmf(np.arange(images + 1), images, share)
-    wrong_pass = sum(p for p, what in zip(chances, outcomes, strict=True) if what == "pass")
-    wrong_fail = sum(p for p, what in zip(chances, outcomes, strict=True) if what == "fail")
+    wrong_pass = sum(
+        p for p, what in zip(chances, outcomes, strict=True) if what == "pass"
+    )
+    wrong_fail = sum(
+        p for p, what in zip(chances, outcomes, strict=True) if what == "fail"
+    )
     return float(wrong_pass), float(wrong_fail)
 
 
@@ -338,7 +350,9 @@ def simulated_table(sets: int, say: Callable[[str], None]) -> None:
 def _line(name: str, limit: float, outcomes: Tally, sets: int) -> str:
     passes = _rate(outcomes.decisions["pass"], sets)
     fails = _rate(outcomes.decisions["fail"], sets)
-    alone = f"{_rate(outcomes.rule['pass'], sets)} / {_rate(outcomes.rule['fail'], sets)}"
+    alone = (
+        f"{_rate(outcomes.rule['pass'], sets)} / {_rate(outcomes.rule['fail'], sets)}"
+    )
     differ = f"{outcomes.differ:.2f}, {outcomes.forecast:.2f}"
     return f"| {name} | {limit:g} | {passes} | {fails} | {alone} | {differ} |"
 

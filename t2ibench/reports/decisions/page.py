@@ -33,7 +33,7 @@ class BarView:
     """A quantity on an axis from 0, where the reference is, to 1, in percent of its length.
 
     Attributes:
-        name: What it is of.
+        name: The task or the row.
         value: Where the estimate is.
         low: Where its interval begins.
         high: Where it ends.

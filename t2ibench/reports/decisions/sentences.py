@@ -31,9 +31,7 @@ def verdict(decision: Decision) -> str:
     total = len(scenarios)
     passed = sum(part.outcome == "pass" for part in scenarios)
     if decision.outcome == "pass":
-        return (
-            f"{decision.model} passes: {_all_of(total)} within {_its(total)} limit."
-        )
+        return f"{decision.model} passes: {_all_of(total)} within {_its(total)} limit."
     if decision.outcome == "fail":
         names = ", ".join(
             part.scenario.name for part in scenarios if part.outcome == "fail"
@@ -41,7 +39,10 @@ def verdict(decision: Decision) -> str:
         return f"{decision.model} fails: {names}."
     if decision.departures and passed == total:
         return f"{decision.model} is undecided: the run departs from its plan."
-    return f"{decision.model} is undecided: {passed} of {total} scenarios pass, none fails beyond chance."
+    return (
+        f"{decision.model} is undecided: {passed} of {total} scenarios pass, none fails beyond "
+        "chance."
+    )
 
 
 def _all_of(total: int) -> str:
@@ -87,9 +88,7 @@ def ruling_text(entry: Ruling) -> str:
     low, high = entry.interval
     quantity = entry.quantity
     counts = f"; {quantity.counts}" if quantity.counts else ""
-    return (
-        f"{quantity.name} {number(quantity.value)} ({number(low)} to {number(high)}{counts})"
-    )
+    return f"{quantity.name} {number(quantity.value)} ({number(low)} to {number(high)}{counts})"
 
 
 def number(value: float) -> str:

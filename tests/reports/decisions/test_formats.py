@@ -12,7 +12,14 @@ from t2ibench.decisions.decision import Decision
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.decisions.formats import FORMATS, format_named
 from t2ibench.reports.decisions.sentences import worst
-from tests.decisions.made import TASK, decided, lean_task, profile, scenario, square_task
+from tests.decisions.made import (
+    TASK,
+    decided,
+    lean_task,
+    profile,
+    scenario,
+    square_task,
+)
 
 EVIL = '<script>alert(1)</script> & "x" | `y`'
 
