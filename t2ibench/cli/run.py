@@ -77,6 +77,12 @@ def add(verbs: Any) -> None:
     )
     what, much, where = add_settings(verb)
     add_flag(what, "--preset PAPER", PRESET)
+    add_flag(
+        what,
+        "--plan FILE",
+        "take tasks, numbers of images, seed, encoders and judges from this plan of "
+        "`t2ibench plan` (default: none)",
+    )
     until = (
         "generate more images until the intervals are narrower than W "
         "(default: one round)"
@@ -255,7 +261,26 @@ def settings_given(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the explicit settings of a command line and its --config."""
     values = _read_config(Path(arguments.config)) if arguments.config else {}
     given = {name: getattr(arguments, name, None) for name, _, _ in flags()}
-    return values | {name: value for name, value in given.items() if value is not None}
+    values |= {name: value for name, value in given.items() if value is not None}
+    if getattr(arguments, "plan", None) is None:
+        return values
+    return _with_plan(values, Path(arguments.plan))
+
+
+def _with_plan(values: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return settings with those that a plan fixes; a flag that contradicts it is an error."""
+    from t2ibench.decisions.plan import read_plan
+
+    fixed = read_plan(path).settings
+    for name, value in fixed.items():
+        if name in values and read_settings({name: values[name]}) != read_settings(
+            {name: value}
+        ):
+            raise T2IBenchError(
+                f"{flag_name(name)} contradicts {path}, which fixes it.",
+                "Leave the flag out, or write a new plan.",
+            )
+    return values | fixed
 
 
 def _read_config(path: Path) -> dict[str, Any]:

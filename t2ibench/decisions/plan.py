@@ -76,6 +76,21 @@ class Plan(Strict):
     chances: dict[str, Any] = Field(default_factory=dict)
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of a run that keeps to the plan."""
+        fixed: dict[str, Any] = {"tasks": tuple(self.tasks)}
+        fixed |= {
+            name: value
+            for name, value in self.measurement.model_dump().items()
+            if value is not None
+        }
+        if self.encoders:
+            fixed["encoder"] = self.encoders
+        if self.judges:
+            fixed["judge"] = self.judges
+        return fixed
+
+    @property
     def content(self) -> dict[str, Any]:
         """Return the content of its file without the hash."""
         return self.model_dump(mode="json", by_alias=True)

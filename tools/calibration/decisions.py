@@ -409,9 +409,10 @@ def toyland_outcomes(
                 *("--include-path", str(folder), "--seed", str(seed)),
                 *("--output-dir", str(target), "--permutations", "200"),
                 *("--bootstrap", "50", "--control-encoder", "none"),
+                *("--name", "limit"),
             )
             status, text = _quietly(
-                *("decide", str(target / "toyland"), "--accept", str(accept_file)),
+                *("decide", str(target / "limit"), "--accept", str(accept_file)),
                 *("--format", "json"),
             )
             statuses[str(status)] += 1
