@@ -379,45 +379,45 @@ prompts:
   paraphrases:
     - {neutral: "this is {a stimulus}", guided: "this is {a attribute} {stimulus}"}
     - {neutral: "a picture of {a stimulus}", guided: "a picture of {a attribute} {stimulus}"}
-question: "What is the gender of the {stimulus}?"
+  question: "What is the gender of the {stimulus}?"
 images_per_prompt: 12
 guided_images_per_prompt: 6
 """
 
 
 def toyland_outcomes(
-    runs: int, accept: float, statistic: str
-) -> tuple[Counter[str], Counter[str]]:
-    """Return the outcomes of runs of toyland whose every occupation leans by the limit.
+    runs: int, accept: float, statistics: Sequence[str]
+) -> dict[str, Counter[tuple[str, int]]]:
+    """Return outcomes and exit statuses of runs of toyland whose every occupation is at the limit.
 
     Both commands are called as a user calls them: `run`, then `decide --format json`.
     """
-    outcomes: Counter[str] = Counter()
-    statuses: Counter[str] = Counter()
+    outcomes: dict[str, Counter[tuple[str, int]]] = {
+        name: Counter() for name in statistics
+    }
+    women = (1 - accept) / 2
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "decided.yaml").write_text(_TOYLAND, encoding="utf-8")
-        profile = profile_of(statistic, accept, "decided")
-        accept_file = folder / "accept.yaml"
-        accept_file.write_text(json.dumps(_plain(profile)), encoding="utf-8")
-        women = (1 - accept) / 2
         for seed in range(runs):
             target = folder / f"run{seed}"
             _quietly(
-                *("run", "--model", "toyland", "--tasks", "decided"),
+                *("run", "--model", "toyland", "--tasks", "decided", "--name", "limit"),
                 *("--model-args", f"all.gender.female={women}"),
                 *("--include-path", str(folder), "--seed", str(seed)),
                 *("--output-dir", str(target), "--permutations", "200"),
                 *("--bootstrap", "50", "--control-encoder", "none"),
-                *("--name", "limit"),
             )
-            status, text = _quietly(
-                *("decide", str(target / "limit"), "--accept", str(accept_file)),
-                *("--format", "json"),
-            )
-            statuses[str(status)] += 1
-            outcomes[json.loads(text)["outcome"]] += 1
-    return outcomes, statuses
+            for statistic in statistics:
+                profile = profile_of(statistic, accept, "decided")
+                file = folder / "accept.yaml"
+                file.write_text(json.dumps(_plain(profile)), encoding="utf-8")
+                status, text = _quietly(
+                    *("decide", str(target / "limit"), "--accept", str(file)),
+                    *("--format", "json"),
+                )
+                outcomes[statistic][json.loads(text)["outcome"], status] += 1
+    return outcomes
 
 
 def _plain(profile: Profile) -> dict[str, Any]:
@@ -444,9 +444,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     arguments = parser.parse_args(argv)
     if arguments.toyland:
-        for accept, statistic in ((0.4, "headline"), (0.4, "row nurse")):
-            outcomes, statuses = toyland_outcomes(arguments.toyland, accept, statistic)
-            print(accept, statistic, dict(outcomes), dict(statuses), flush=True)
+        outcomes = toyland_outcomes(arguments.toyland, 0.4, ("headline", "row nurse"))
+        for statistic, counts in outcomes.items():
+            print(statistic, dict(counts), flush=True)
         return 0
 
     def say(line: str) -> None:
