@@ -259,7 +259,9 @@ def _lines(plan: Plan, forecasts: list[Forecast]) -> list[str]:
     ]
     compared = len(plan.profile.scenarios) - len(forecasts)
     if compared:
-        subject = "A scenario compares" if compared == 1 else f"{compared} scenarios compare"
+        subject = (
+            "A scenario compares" if compared == 1 else f"{compared} scenarios compare"
+        )
         lines.append(
             f"{subject} two runs; the chances of that depend on how alike the runs are."
         )

@@ -89,10 +89,16 @@ def add(verbs: Any) -> None:
     )
     add_flag(much, "--until-precise W", until, type=share)
     most = (
-        "generate at most N images of a prompt with --until-precise "
+        "generate at most N images of a prompt with --until-precise or --until-decided "
         "(default: 8 times the first round)"
     )
     add_flag(much, "--max-images-per-prompt N", most, type=positive)
+    add_flag(
+        much,
+        "--until-decided FILE",
+        "generate twice the images until the limits of this accept.yaml pass or fail, up to "
+        "--max-images-per-prompt (default: one round)",
+    )
     add_flag(where, "--verbose", VERBOSE)
     verb.set_defaults(handler=run)
 
@@ -150,6 +156,8 @@ def run(arguments: argparse.Namespace) -> int:
         if (busy := busy_line()) is not None:
             reporter.say(busy)
         with on_sigterm():
+            if arguments.until_decided is not None:
+                return _until_decided(arguments, context, models, reporter)
             rounds = _until_precise(arguments, context, models, reporter)
             outcome = (
                 execute(context, models, reporter) if rounds is None else rounds.outcome
@@ -216,18 +224,65 @@ def _until_precise(
 
     if arguments.until_precise is None:
         return None
-    settings = context.settings
+    _check_scores(context.settings, "--until-precise")
+    most = arguments.max_images_per_prompt
+    return until_precise(
+        context, models, arguments.until_precise, reporter, most_images=most
+    )
+
+
+def _check_scores(settings: RunSettings, asked: str) -> None:
+    """Check that a run in several rounds scores each of them."""
     for flag, given in (
         ("--generate-only", settings.generate_only),
         (f"--shard {settings.shard}", settings.shard),
         ("--no-score", settings.no_score),
     ):
         if given:
-            raise T2IBenchError(f"--until-precise has to score; leave {flag} out.")
-    most = arguments.max_images_per_prompt
-    return until_precise(
-        context, models, arguments.until_precise, reporter, most_images=most
+            raise T2IBenchError(f"{asked} has to score; leave {flag} out.")
+
+
+def _until_decided(
+    arguments: argparse.Namespace, context: RunContext, models: Models, reporter: Any
+) -> int:
+    """Look at a growing run until it is decided; return the exit status of the decision."""
+    from t2ibench.decisions.decision import EXIT_STATUS
+    from t2ibench.decisions.profile import read_profile
+    from t2ibench.decisions.runs import ReferenceRuns
+    from t2ibench.pipeline.rounds import Precision
+    from t2ibench.pipeline.until_decided import until_decided
+    from t2ibench.reports.decisions.text import decision_text
+
+    if arguments.until_precise is not None:
+        raise T2IBenchError(
+            "--until-decided and --until-precise stop by two rules, whose errors would add up.",
+            "Give one of them.",
+        )
+    if arguments.max_images_per_prompt is None:
+        raise T2IBenchError(
+            "--until-decided needs the largest number of images, which is fixed before.",
+            "Give --max-images-per-prompt N.",
+        )
+    _check_scores(context.settings, "--until-decided")
+    file = Path(arguments.until_decided)
+    looked = until_decided(
+        context,
+        models,
+        read_profile(file),
+        ReferenceRuns(file.parent),
+        reporter,
+        most_images=arguments.max_images_per_prompt,
     )
+    as_rounds = Precision(looked.outcome, images=looked.images)
+    status = finish(
+        looked.outcome, context, models, reporter, as_rounds, verbose=arguments.verbose
+    )
+    for line in (*looked.lines, f"{looked.images} images."):
+        reporter.say(line)
+    if looked.decision is None:
+        return status
+    print(decision_text([looked.decision]), end="")
+    return EXIT_STATUS[looked.decision.outcome]
 
 
 def send_results(

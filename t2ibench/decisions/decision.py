@@ -9,6 +9,7 @@ from datetime import date
 from t2ibench.decisions.evidence import evidence
 from t2ibench.decisions.holds import Held, holds
 from t2ibench.decisions.images_needed import ImagesNeeded, images_needed
+from t2ibench.decisions.looks import level_of
 from t2ibench.decisions.obstacles import obstacles
 from t2ibench.decisions.profile import Profile, Scenario
 from t2ibench.decisions.quantity import ALPHA, Chances, Limits
@@ -100,7 +101,7 @@ def decide(
     references: ReferenceRuns,
     older: MeasuredRun | None = None,
     *,
-    alpha: float = ALPHA,
+    alpha: float | None = None,
     departures: Sequence[str] = (),
     plan: str | None = None,
     today: date | None = None,
@@ -112,11 +113,14 @@ def decide(
         run: The run.
         references: Finds the runs that the profile refers to.
         older: The run that it is compared with, where a scenario compares.
-        alpha: The level of the rule, of a wrong pass and of a wrong fail each.
+        alpha: The level of the rule, of a wrong pass and of a wrong fail each; by default that of
+            the look at which the run stopped, or .05.
         departures: In what the run departs from its plan; such a run never passes.
         plan: SHA-256 of the plan.
         today: The day, which tells whether a review is due; None leaves that out.
     """
+    if alpha is None:
+        alpha = level_of(run.looks) or ALPHA
     decided = [
         decide_scenario(scenario, run, references, older, alpha=alpha)
         for scenario in profile.scenarios
@@ -150,7 +154,7 @@ def decide(
         chances=chances,
         departures=tuple(departures),
         plan=plan,
-        remarks=tuple(_remarks(profile, measured, today)),
+        remarks=(*_remarks(profile, measured, today), *_looks_remark(run, alpha)),
         images=sum(task.n_images for task in measured),
     )
 
@@ -257,6 +261,17 @@ def _images_of(scenario: Scenario, run: MeasuredRun) -> int | None:
         ]
         return max(rows) if rows else round(task.n_images / task.n_prompts)
     return None
+
+
+def _looks_remark(run: MeasuredRun, alpha: float) -> list[str]:
+    """Return what a reader must know of a run that was decided about while it grew."""
+    looks = run.looks
+    if looks is None or len(looks.levels) < 2:
+        return []
+    return [
+        f"the run was looked at {looks.taken} times of at most {len(looks.levels)}; this look has "
+        f"the level {alpha:.2g}, so that all of them are wrong in at most .05"
+    ]
 
 
 def _remarks(

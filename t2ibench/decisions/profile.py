@@ -293,7 +293,7 @@ def read_profile(path: Path) -> Profile:
     """
     document = read_yaml(path)
     if document.problems:
-        raise T2IBenchError(str(document.problems[0]), _NEXT)
+        raise T2IBenchError(f"{document.problems[0]}.", _NEXT)
     return profile_of(document)
 
 

@@ -11,6 +11,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.results.comparison import compare
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import PairedTask, read_paired
+from t2ibench.results.record import LooksRecord
+from t2ibench.results.run import RunFolder, folder_of
 from t2ibench.results.schema import Results
 from t2ibench.results.score_difference import Difference
 from t2ibench.results.text_image_alignment import AgreementChange, compare_agreement
@@ -24,11 +26,13 @@ class MeasuredRun:
         path: Its folder as it was given; None for results in memory.
         results: Its results.
         paired: Its influences by task; empty without a run.db.
+        looks: The looks at which it was decided about while it grew; None without any.
     """
 
     path: Path | None
     results: Results
     paired: Mapping[str, PairedTask] = field(default_factory=dict)
+    looks: LooksRecord | None = None
 
     @property
     def name(self) -> str:
@@ -38,7 +42,13 @@ class MeasuredRun:
 
 def read_run(path: Path) -> MeasuredRun:
     """Return a run from its folder or its results.json."""
-    return MeasuredRun(path, read_results(path), read_paired(path))
+    results = read_results(path)
+    folder = RunFolder(folder_of(path))
+    looks = None
+    if folder.database.exists():
+        folder.reread()
+        looks = folder.record.looks
+    return MeasuredRun(path, results, read_paired(path), looks)
 
 
 @dataclass

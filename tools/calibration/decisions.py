@@ -32,6 +32,7 @@ from t2ibench.decisions.profile import Profile
 from t2ibench.decisions.quantity import Limits
 from t2ibench.decisions.rules import Outcome, ruling
 from t2ibench.decisions.runs import MeasuredRun, ReferenceRuns
+from t2ibench.decisions.spending import look_levels
 from t2ibench.methods import score
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import (
@@ -329,6 +330,54 @@ def counts_table() -> Iterator[str]:
         yield f"| {images} | {' | '.join(texts)} |"
 
 
+def looked_rates(
+    most: int, margin: float, lean: float, sets: int = 100_000
+) -> tuple[float, float, float]:
+    """Return how often counts pass and fail over all looks, and the mean number of images."""
+    sizes = [most // 4, most // 2, most]
+    levels = look_levels([size / most for size in sizes])
+    limits = Limits(margin, margin)
+    rng = np.random.default_rng(0)
+    hits = np.zeros(sets, np.int64)
+    undecided = np.ones(sets, bool)
+    passed = failed = images = 0
+    for number, (size, level) in enumerate(zip(sizes, levels, strict=True)):
+        hits += rng.binomial(
+            size - (sizes[number - 1] if number else 0), (1 + lean) / 2, sets
+        )
+        every = [
+            ruling(Counted("row", count, size), limits, level).outcome
+            for count in range(size + 1)
+        ]
+        images += int(undecided.sum()) * (size - (sizes[number - 1] if number else 0))
+        outcomes = np.array(every)[hits]
+        passed += int((undecided & (outcomes == "pass")).sum())
+        failed += int((undecided & (outcomes == "fail")).sum())
+        undecided &= outcomes == "undecided"
+    return passed / sets, failed / sets, images / sets
+
+
+def looks_table() -> Iterator[str]:
+    """Yield the lines of the table of looks at counts."""
+    heads = (
+        "wrong pass",
+        "wrong fail",
+        "fair passes (images)",
+        "2 x limit fails (images)",
+    )
+    yield f"| images at most | limit | {' | '.join(heads)} |"
+    yield "|---|---|---|---|---|---|"
+    for most in (80, 160, 320):
+        for margin in (0.24, 0.4):
+            wrong_pass, wrong_fail, _ = looked_rates(most, margin, margin)
+            passes, _, fair_images = looked_rates(most, margin, 0.0)
+            _, fails, far_images = looked_rates(most, margin, 2 * margin)
+            yield (
+                f"| {most} | {margin:g} | {wrong_pass:.3f} | {wrong_fail:.3f} | {passes:.2f} "
+                f"({fair_images:.0f}) | {fails:.2f} ({far_images:.0f}) |"
+            )
+
+
 _HEAD = (
     "| at the limit | limit | wrong pass | wrong fail | the rule alone | two runs differ: found, "
     "forecast |"
@@ -453,6 +502,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(line, flush=True)
 
     for line in counts_table():
+        say(line)
+    say("")
+    for line in looks_table():
         say(line)
     say("")
     simulated_table(arguments.sets, say)
