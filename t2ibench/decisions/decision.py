@@ -125,21 +125,11 @@ def decide(
         decide_scenario(scenario, run, references, older, alpha=alpha)
         for scenario in profile.scenarios
     ]
-    p_values = holm([part.p_fail for part in decided])
-    scenarios = tuple(
-        _corrected(part, 1.0 if p is None else p)
-        for part, p in zip(decided, p_values, strict=True)
-    )
+    scenarios = _corrected(decided)
     outcome = _whole(scenarios, alpha)
     if departures and outcome == "pass":
         outcome = "undecided"
-    chances = joined(
-        [
-            part.repeat.chances
-            for part in scenarios
-            if part.repeat is not None and not part.reasons
-        ]
-    )
+    chances = _chances(scenarios)
     measured = [
         run.results.tasks[name] for name in profile.tasks if name in run.results.tasks
     ]
@@ -159,8 +149,24 @@ def decide(
     )
 
 
-def _corrected(part: ScenarioDecision, p_holm: float) -> ScenarioDecision:
-    return replace(part, p_fail_holm=p_holm)
+def _corrected(decided: Sequence[ScenarioDecision]) -> tuple[ScenarioDecision, ...]:
+    """Return the scenarios with p-values of a failure that are corrected for their number."""
+    p_values = holm([part.p_fail for part in decided])
+    return tuple(
+        replace(part, p_fail_holm=1.0 if p is None else p)
+        for part, p in zip(decided, p_values, strict=True)
+    )
+
+
+def _chances(scenarios: Sequence[ScenarioDecision]) -> Chances:
+    """Return the outcomes of another run, by the scenarios that numbers decide."""
+    return joined(
+        [
+            part.repeat.chances
+            for part in scenarios
+            if part.repeat is not None and not part.reasons
+        ]
+    )
 
 
 def _whole(scenarios: Sequence[ScenarioDecision], alpha: float) -> Outcome:
