@@ -118,7 +118,6 @@ def make_plan(
         name: _planned(task, measurement) for name, task in sorted(tasks.items())
     }
     return Plan(
-        schema=SCHEMA,
         t2ibench=__version__,
         profile=profile,
         tasks=planned,
