@@ -35,11 +35,12 @@ _EXAMPLES = """examples:
       --judge-args base_url=http://127.0.0.1:8000/v1
   t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
+  t2ibench run --model sdxl --tasks core --until-decided accept.yaml --max-images-per-prompt 64
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
 Running the same command again resumes: stored images, embeddings and answers are used.
 exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is missing;
-130 interrupted, resumable
+130 interrupted, resumable; with --until-decided 0 pass, 4 fail, 3 undecided
 T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
 """
 PRESET = (
@@ -157,7 +158,9 @@ def run(arguments: argparse.Namespace) -> int:
             reporter.say(busy)
         with on_sigterm():
             if arguments.until_decided is not None:
-                return _until_decided(arguments, context, models, reporter)
+                return _until_decided(
+                    arguments, context, models, reporter, destinations
+                )
             rounds = _until_precise(arguments, context, models, reporter)
             outcome = (
                 execute(context, models, reporter) if rounds is None else rounds.outcome
@@ -243,7 +246,11 @@ def _check_scores(settings: RunSettings, asked: str) -> None:
 
 
 def _until_decided(
-    arguments: argparse.Namespace, context: RunContext, models: Models, reporter: Any
+    arguments: argparse.Namespace,
+    context: RunContext,
+    models: Models,
+    reporter: Any,
+    destinations: list[Chosen],
 ) -> int:
     """Look at a growing run until it is decided; return the exit status of the decision."""
     from t2ibench.decisions.decision import EXIT_STATUS
@@ -279,6 +286,9 @@ def _until_decided(
     )
     for line in (*looked.lines, f"{looked.images} images."):
         reporter.say(line)
+    results = looked.outcome.results
+    if results is not None:
+        send_results(destinations, results, looked.outcome.folder, reporter)
     if looked.decision is None:
         return status
     print(decision_text([looked.decision]), end="")

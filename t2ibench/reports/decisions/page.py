@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from t2ibench.decisions.changed import Changed
 from t2ibench.decisions.decision import Decision, ScenarioDecision
 from t2ibench.decisions.rules import Outcome, Ruling
 from t2ibench.reports.decisions.sentences import (
@@ -150,22 +151,28 @@ def _scenario(part: ScenarioDecision) -> ScenarioView:
         reject=100 * scenario.rejected_from,
         bars=[_bar(entry) for entry in part.rulings[:_SHOWN]],
         more=max(0, len(part.rulings) - _SHOWN),
-        lines=scenario_lines(part),
+        lines=scenario_lines(part, with_quantities=False),
         facts=[(name, text) for name, text in facts if text],
     )
 
 
 def _bar(entry: Ruling) -> BarView:
-    """Return a quantity by its size: an interval that holds 0 begins there."""
+    """Return a quantity by its size: an interval that contains 0 begins there."""
     low, high = entry.interval
     value = entry.quantity.value
-    if low <= 0 <= high:
+    size = abs(value)
+    if isinstance(entry.quantity, Changed) and entry.quantity.one_sided:
+        # Less one-sided than the older run is drawn at 0, as good as can be.
+        size = max(value, 0.0)
+        near = max(low, 0.0)
+        far = max(high, 0.0)
+    elif low <= 0 <= high:
         near, far = 0.0, max(-low, high)
     else:
         near, far = sorted((abs(low), abs(high)))
     return BarView(
         name=entry.quantity.name,
-        value=_percent(abs(value)),
+        value=_percent(size),
         low=_percent(near),
         high=_percent(far),
         text=f"{number(value)} ({number(low)} to {number(high)})",

@@ -97,9 +97,13 @@ def number(value: float) -> str:
     return "0.00" if text == "-0.00" else text.replace("-", "−")
 
 
-def scenario_lines(part: ScenarioDecision) -> list[str]:
-    """Return what was measured about a scenario, line by line."""
-    lines = [ruling_text(entry) for entry in part.rulings[:_SHOWN]]
+def scenario_lines(
+    part: ScenarioDecision, *, with_quantities: bool = True
+) -> list[str]:
+    """Return what was measured about a scenario, line by line; a page draws the quantities."""
+    lines = []
+    if with_quantities:
+        lines += [ruling_text(entry) for entry in part.rulings[:_SHOWN]]
     rules = dict.fromkeys(entry.quantity.rule for entry in part.rulings)
     lines += [f"decided by: {rule}" for rule in rules]
     if len(part.rulings) > _SHOWN:
