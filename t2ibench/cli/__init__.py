@@ -11,6 +11,7 @@ from pathlib import Path
 GROUPS = {
     "measure a model": ("run", "prefetch", "score", "merge", "power", "reproduce"),
     "look at a run": ("report", "compare", "explore"),
+    "decide about a run": ("plan", "decide"),
     "tasks": ("ls", "validate", "propose"),
     "people, judges and adapters": ("label", "check"),
     "publish": ("leaderboard", "export", "cite"),

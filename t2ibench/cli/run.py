@@ -36,11 +36,12 @@ _EXAMPLES = """examples:
       --judge-args base_url=http://127.0.0.1:8000/v1
   t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
+  t2ibench run --model sdxl --tasks core --until-decided accept.yaml --max-images-per-prompt 64
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
 Running the same command again resumes: stored images, embeddings and answers are used.
 exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is missing;
-130 interrupted, resumable
+130 interrupted, resumable; with --until-decided 0 pass, 4 fail, 3 undecided
 T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
 """
 PRESET = (
@@ -78,16 +79,28 @@ def add(verbs: Any) -> None:
     )
     what, much, where = add_settings(verb)
     add_flag(what, "--preset PAPER", PRESET)
+    add_flag(
+        what,
+        "--plan FILE",
+        "take tasks, numbers of images, seed, encoders and judges from this plan of "
+        "`t2ibench plan` (default: none)",
+    )
     until = (
         "generate more images until the intervals are narrower than W "
         "(default: one round)"
     )
     add_flag(much, "--until-precise W", until, type=share)
     most = (
-        "generate at most N images per prompt with --until-precise "
-        "(default: 8 times the task's number)"
+        "generate at most N images per prompt with --until-precise or --until-decided "
+        "(default: 8 times as many as in the first round)"
     )
     add_flag(much, "--max-images-per-prompt N", most, type=positive)
+    add_flag(
+        much,
+        "--until-decided FILE",
+        "generate more images, doubling them, until this accept.yaml passes or fails, up to "
+        "--max-images-per-prompt (default: one round)",
+    )
     add_flag(where, "--verbose", VERBOSE)
     verb.set_defaults(handler=run)
 
@@ -153,6 +166,10 @@ def run(arguments: argparse.Namespace) -> int:
         if (busy := busy_line()) is not None:
             reporter.say(busy)
         with on_sigterm():
+            if arguments.until_decided is not None:
+                return _until_decided(
+                    arguments, context, models, reporter, destinations
+                )
             rounds = _until_precise(arguments, context, models, reporter)
             outcome = (
                 execute(context, models, reporter) if rounds is None else rounds.outcome
@@ -219,18 +236,72 @@ def _until_precise(
 
     if arguments.until_precise is None:
         return None
-    settings = context.settings
+    _check_scores(context.settings, "--until-precise")
+    most = arguments.max_images_per_prompt
+    return until_precise(
+        context, models, arguments.until_precise, reporter, most_images=most
+    )
+
+
+def _check_scores(settings: RunSettings, asked: str) -> None:
+    """Check that a run in several rounds scores each of them."""
     for flag, given in (
         ("--generate-only", settings.generate_only),
         (f"--shard {settings.shard}", settings.shard),
         ("--no-score", settings.no_score),
     ):
         if given:
-            raise T2IBenchError(f"--until-precise has to score; leave {flag} out.")
-    most = arguments.max_images_per_prompt
-    return until_precise(
-        context, models, arguments.until_precise, reporter, most_images=most
+            raise T2IBenchError(f"{asked} has to score; leave {flag} out.")
+
+
+def _until_decided(
+    arguments: argparse.Namespace,
+    context: RunContext,
+    models: Models,
+    reporter: Any,
+    destinations: list[Chosen],
+) -> int:
+    """Look at a growing run until it is decided; return the exit status of the decision."""
+    from t2ibench.decisions.decision import EXIT_STATUS
+    from t2ibench.decisions.profile import read_profile
+    from t2ibench.decisions.runs import ReferenceRuns
+    from t2ibench.pipeline.rounds import Precision
+    from t2ibench.pipeline.until_decided import until_decided
+    from t2ibench.reports.decisions.text import decision_text
+
+    if arguments.until_precise is not None:
+        raise T2IBenchError(
+            "--until-decided and --until-precise stop by two rules, whose errors would add up.",
+            "Give one of them.",
+        )
+    if arguments.max_images_per_prompt is None:
+        raise T2IBenchError(
+            "--until-decided needs the largest number of images, which is fixed before.",
+            "Give --max-images-per-prompt N.",
+        )
+    _check_scores(context.settings, "--until-decided")
+    file = Path(arguments.until_decided)
+    looked = until_decided(
+        context,
+        models,
+        read_profile(file),
+        ReferenceRuns(file.parent),
+        reporter,
+        most_images=arguments.max_images_per_prompt,
     )
+    as_rounds = Precision(looked.outcome, images=looked.images)
+    status = finish(
+        looked.outcome, context, models, reporter, as_rounds, verbose=arguments.verbose
+    )
+    for line in (*looked.lines, f"{looked.images} images."):
+        reporter.say(line)
+    results = looked.outcome.results
+    if results is not None:
+        send_results(destinations, results, looked.outcome.folder, reporter)
+    if looked.decision is None:
+        return status
+    print(decision_text([looked.decision]), end="")
+    return EXIT_STATUS[looked.decision.outcome]
 
 
 def send_results(
@@ -264,7 +335,26 @@ def settings_given(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that a command line and its --config name, keyed by setting."""
     values = _read_config(Path(arguments.config)) if arguments.config else {}
     given = {name: getattr(arguments, name, None) for name, _, _ in flags()}
-    return values | {name: value for name, value in given.items() if value is not None}
+    values |= {name: value for name, value in given.items() if value is not None}
+    if getattr(arguments, "plan", None) is None:
+        return values
+    return _with_plan(values, Path(arguments.plan))
+
+
+def _with_plan(values: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return settings with those that a plan fixes; a flag that contradicts it is an error."""
+    from t2ibench.decisions.plan import read_plan
+
+    fixed = read_plan(path).settings
+    for name, value in fixed.items():
+        if name in values and read_settings({name: values[name]}) != read_settings(
+            {name: value}
+        ):
+            raise T2IBenchError(
+                f"{flag_name(name)} contradicts {path}, which fixes it.",
+                "Leave the flag out, or write a new plan.",
+            )
+    return values | fixed
 
 
 def _read_config(path: Path) -> dict[str, Any]:

@@ -56,6 +56,7 @@ def record_call(
         observers=observer_records,
         from_objects=bool(models.adapters),
         stored_images_only=context.stored_images_only,
+        looks=context.looks,
     )
     folder.record = folder.record.updated_by(call)
     folder.save()

@@ -131,6 +131,22 @@ class MergedParts(Record):
         return [f"{number} of {self.count}" for number in self.missing]
 
 
+class LooksRecord(Record):
+    """The looks of a run that is decided about while it grows, fixed before the first of them.
+
+    Attributes:
+        profile_sha256: SHA-256 of the profile.
+        images_per_prompt: Images of the prompts that have the most, at each look.
+        levels: Level of each look, of a wrong pass and of a wrong fail each.
+        taken: How many looks there were.
+    """
+
+    profile_sha256: str
+    images_per_prompt: list[int]
+    levels: list[float]
+    taken: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class ObserverRecords:
     """The encoders and judges that a call uses, with what identifies them.
@@ -163,6 +179,7 @@ class CallRecord:
         observers: Its encoders and judges; None where it only generates.
         from_objects: Whether Python objects take part.
         stored_images_only: Whether it generates nothing.
+        looks: The looks that it fixes; None for none.
     """
 
     settings: RunSettings
@@ -174,6 +191,7 @@ class CallRecord:
     observers: ObserverRecords | None
     from_objects: bool
     stored_images_only: bool
+    looks: LooksRecord | None = None
 
 
 class RunRecord(Record):
@@ -199,6 +217,7 @@ class RunRecord(Record):
         library_warnings: What model libraries warned of while models were loaded, over all calls.
         from_objects: Whether Python objects took part, which no command can name.
         merged: The parts that `t2ibench merge` put together; None where it put none.
+        looks: The looks of `run --until-decided`, fixed before the first; None without any.
         history: One entry a call, the latest last.
     """
 
@@ -219,6 +238,7 @@ class RunRecord(Record):
     library_warnings: list[LibraryWarning] = Field(default_factory=list)
     from_objects: bool = False
     merged: MergedParts | None = None
+    looks: LooksRecord | None = None
     history: list[HistoryEntry] = Field(default_factory=list)
 
     @property
@@ -255,6 +275,8 @@ class RunRecord(Record):
             "pools": {**self.pools, **call.pools},
             "include_path": list(dict.fromkeys([*call.include_path, *existing])),
         }
+        if call.looks is not None:
+            changes["looks"] = call.looks
         observers = call.observers
         if observers is not None:
             changes["encoders"] = dict(observers.encoders)

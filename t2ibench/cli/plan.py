@@ -1,0 +1,273 @@
+"""`t2ibench plan --accept accept.yaml`: fix a decision before its run, and forecast its chances."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.cli.usage import LIST, add_flag, not_negative, positive
+from t2ibench.errors import T2IBenchError
+
+if TYPE_CHECKING:
+    from t2ibench.decisions.design import Forecast
+    from t2ibench.decisions.plan import Plan
+    from t2ibench.decisions.profile import Profile
+    from t2ibench.settings import Measurement
+    from t2ibench.tasks.loader import LoadedTask
+
+_EXAMPLES = """examples:
+  t2ibench plan --accept accept.yaml                         chances with the tasks' own images
+  t2ibench plan --accept accept.yaml --images-per-prompt 50
+  t2ibench plan --accept accept.yaml --pilot runs/pilot --times 4 --output plan.json
+  t2ibench decide runs/sdxl --plan plan.json                 what departs from it?
+
+Without a pilot the chances are those of images whose side is seen without error: at best.
+"""
+_ALONE = (0.9, 20)  # the chance of a scenario, and how many: an example
+
+
+def add(verbs: Any) -> None:
+    """Add the command `plan`."""
+    verb = verbs.add_parser(
+        "plan",
+        help="fix limits, tasks and sizes before a run, and print the chances of a decision",
+        description="Fix limits, tasks, sizes, encoders and judges before a run, with their hash, "
+        "and print the chance to pass a fair model and to fail one beyond the limit.",
+        epilog=_EXAMPLES,
+    )
+    add_flag(verb, "--accept FILE", "take the limits from this accept.yaml (required)")
+    add_flag(
+        verb,
+        "--output FILE",
+        "write the plan to this file (default: plan.json beside --accept)",
+    )
+    add_flag(
+        verb,
+        "--pilot RUN",
+        "take standard errors from this run (default: those of images seen without error)",
+    )
+    _add_sizes(verb)
+    add_flag(
+        verb,
+        "--encoder E" + LIST,
+        "state that these encoders read the images (default: those of the profile)",
+    )
+    add_flag(
+        verb,
+        "--judge J" + LIST,
+        "state that these judges are asked (default: those of the profile)",
+    )
+    add_flag(
+        verb,
+        "--include-path DIR",
+        "add the tasks of a folder; repeatable (default: none)",
+        action="append",
+    )
+    verb.set_defaults(handler=run)
+
+
+def _add_sizes(verb: Any) -> None:
+    """Add the flags of how many images there are, as `run` has them."""
+    add_flag(
+        verb,
+        "--images-per-prompt N",
+        "plan N images of every prompt (default: the task's number)",
+        type=positive,
+    )
+    add_flag(
+        verb,
+        "--guided-images-per-prompt N",
+        "plan N images of every attribute prompt (default: as --images-per-prompt)",
+        type=positive,
+    )
+    add_flag(
+        verb,
+        "--times X",
+        "multiply all numbers of images by X (default: 1)",
+        type=float,
+    )
+    add_flag(
+        verb,
+        "--max-images-per-prompt N",
+        "state that the run looks several times, with at most N images of a prompt (default: "
+        "one look)",
+        type=positive,
+    )
+    add_flag(
+        verb,
+        "--seed N",
+        "set the random seed of generation and statistics (default: 0)",
+        type=not_negative,
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write a plan, and print its chances."""
+    from t2ibench.decisions.plan import make_plan, write_plan
+    from t2ibench.decisions.profile import read_profile
+
+    if not arguments.accept:
+        raise T2IBenchError(
+            "plan needs the limits.",
+            "Give --accept accept.yaml; examples/accept.yaml has every key.",
+        )
+    source = Path(arguments.accept)
+    profile = read_profile(source)
+    tasks = _tasks(profile, arguments.include_path or [])
+    measurement = _measurement(arguments)
+    largest = measurement
+    most = arguments.max_images_per_prompt
+    if most is not None:
+        largest = measurement.model_copy(update={"images_per_prompt": most})
+    forecasts = _forecasts(arguments, profile, tasks, largest)
+    plan = make_plan(
+        profile,
+        tasks,
+        measurement,
+        encoders=_names(arguments.encoder),
+        judges=_names(arguments.judge),
+        most_images_per_prompt=most,
+        pilot=arguments.pilot,
+        chances=_records(forecasts),
+    )
+    output = (
+        Path(arguments.output) if arguments.output else source.with_name("plan.json")
+    )
+    write_plan(plan, output)
+    _print(plan, forecasts)
+    print(f"\nPlan: {output} (SHA-256 {plan.sha256})")
+    return 0
+
+
+def _names(given: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
+
+
+def _tasks(profile: Profile, include_path: list[str]) -> dict[str, LoadedTask]:
+    """Return the tasks of a profile; an unknown one is an error with the nearest name."""
+    from t2ibench.tasks.index import load_tasks
+
+    loaded = {
+        task.id: task
+        for name in profile.tasks
+        for task in load_tasks([name], include_path, on_left_out=lambda _: None)
+    }
+    missing = [name for name in profile.tasks if name not in loaded]
+    if missing:
+        raise T2IBenchError(
+            f"'{missing[0]}' selects several tasks; a scenario is about one.",
+            "Name its id; `t2ibench ls tasks` lists them.",
+        )
+    return {name: loaded[name] for name in profile.tasks}
+
+
+def _measurement(arguments: argparse.Namespace) -> Measurement:
+    from t2ibench.settings import Measurement
+
+    times = 1.0 if arguments.times is None else arguments.times
+    if not (math.isfinite(times) and 0 < times <= 1000):
+        raise T2IBenchError(
+            f"--times {times:g}: expected a number above 0, up to 1000."
+        )
+    return Measurement(
+        images_per_prompt=arguments.images_per_prompt,
+        guided_images_per_prompt=arguments.guided_images_per_prompt,
+        times=times,
+        seed=arguments.seed or 0,
+    )
+
+
+def _forecasts(
+    arguments: argparse.Namespace,
+    profile: Profile,
+    tasks: dict[str, LoadedTask],
+    measurement: Measurement,
+) -> list[Forecast]:
+    """Return the chances of every scenario that can be forecast; a comparison needs a pilot."""
+    from t2ibench.decisions.design import Design, forecast_of_design
+    from t2ibench.decisions.pilot_forecast import forecast_of_pilot
+    from t2ibench.decisions.runs import ReferenceRuns, read_run
+
+    references = ReferenceRuns(Path(arguments.accept).parent)
+    pilot = read_run(Path(arguments.pilot)) if arguments.pilot else None
+    forecasts = []
+    for scenario in profile.scenarios:
+        task = tasks[scenario.measurement.task[0]]
+        if scenario.measurement.kind == "comparison":
+            continue
+        if pilot is not None:
+            forecasts.append(
+                forecast_of_pilot(scenario, task, pilot, references, measurement)
+            )
+        else:
+            design = Design.of(task, measurement)
+            forecasts.append(forecast_of_design(scenario, design))
+    return forecasts
+
+
+def _records(forecasts: list[Forecast]) -> dict[str, Any]:
+    """Return the chances as the plan stores them."""
+    return {
+        part.scenario: {
+            "basis": part.basis,
+            "fair_passes": round(part.fair.passes, 4),
+            "fair_fails": round(part.fair.fails, 4),
+            "fails_at_reject": round(part.at_reject.fails, 4),
+            "fails_beyond": round(part.beyond.fails, 4),
+            "beyond": round(part.beyond_at, 4),
+        }
+        for part in forecasts
+    }
+
+
+def _print(plan: Plan, forecasts: list[Forecast]) -> None:
+    from tabulate import tabulate
+
+    from t2ibench.errors import visible
+
+    images = sum(task.images for task in plan.tasks.values())
+    tasks = "a task" if len(plan.tasks) == 1 else f"{len(plan.tasks)} tasks"
+    print(f"{visible(plan.profile.title)}: {tasks}, {images:,} images\n")
+    rows = [
+        [
+            visible(part.scenario),
+            f"{part.fair.passes:.2f}",
+            f"{part.at_reject.fails:.2f}",
+            f"{part.beyond.fails:.2f} (at {part.beyond_at:.2g})",
+            visible(part.basis),
+        ]
+        for part in forecasts
+    ]
+    heads = ["scenario", "fair passes", "at the limit fails", "far beyond fails", "by"]
+    print(tabulate(rows, headers=heads, tablefmt="simple", disable_numparse=True))
+    for line in _lines(plan, forecasts):
+        print(line)
+
+
+def _lines(plan: Plan, forecasts: list[Forecast]) -> list[str]:
+    """Return what the chances mean together, in sentences."""
+    together = math.prod(part.fair.passes for part in forecasts)
+    alone, count = _ALONE
+    lines = [
+        "",
+        f"A fair model passes all of this in {together:.2f}. Every scenario has to pass: {count} "
+        f"scenarios that a fair model passes in {alone:g} each, it passes together in "
+        f"{alone**count:.2f}.",
+        "A model at its limit fails in at most 0.05, by design, and passes in at most 0.05.",
+    ]
+    compared = len(plan.profile.scenarios) - len(forecasts)
+    if compared:
+        subject = (
+            "A scenario compares" if compared == 1 else f"{compared} scenarios compare"
+        )
+        lines.append(
+            f"{subject} two runs; the chances of that depend on how alike the runs are."
+        )
+    if together < 0.5 and forecasts:
+        lines.append(
+            "That is too few images: most fair models would be undecided. Give more images, a "
+            "wider limit, or a limit for a task instead of each row."
+        )
+    return lines

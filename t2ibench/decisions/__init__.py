@@ -1,0 +1,1 @@
+"""Decisions by a profile fixed beforehand: pass, fail or undecided, with their error rates."""

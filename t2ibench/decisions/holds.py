@@ -1,0 +1,205 @@
+"""What must hold beside a limit: agreement with prompts, diversity, and equal refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from t2ibench.decisions.profile import Scenario
+from t2ibench.decisions.rules import Outcome
+from t2ibench.decisions.runs import MeasuredRun, RunPair
+from t2ibench.results.contrast import difference_interval
+from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
+from t2ibench.results.schema import Score, TaskResult
+from t2ibench.stats.clopper_pearson import clopper_pearson
+
+_ALPHA = 0.05
+_NO_OLDER_RUN = "it needs the older run: `t2ibench decide OLD NEW`"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Whether something holds that must hold beside a limit.
+
+    Attributes:
+        name: What: agreement, diversity or refusals.
+        wanted: What must hold, in words.
+        outcome: Whether it holds ('pass'), does not ('fail') or may ('undecided').
+        shows: What was measured, or why nothing was, as a clause.
+    """
+
+    name: str
+    wanted: str
+    outcome: Outcome
+    shows: str
+
+
+def holds(
+    scenario: Scenario, run: MeasuredRun, older: MeasuredRun | None
+) -> list[Held]:
+    """Return whether everything holds that a scenario asks for; the run must have its tasks."""
+    asked = scenario.holds
+    outcomes: list[Held] = []
+    for task in scenario.measurement.task:
+        pair = None if older is None else RunPair(older, run)
+        if asked.agreement is not None:
+            outcomes.append(_agreement(task, asked.agreement, pair))
+        if asked.diversity is not None:
+            outcomes.append(_diversity(task, asked.diversity, pair))
+        if asked.refusals is not None:
+            outcomes.append(_refusals(run.results.tasks[task], asked.refusals))
+    return outcomes
+
+
+def _agreement(task: str, least: float, pair: RunPair | None) -> Held:
+    wanted = f"agreement with the prompts changes by no less than {_signed(least)}"
+    if pair is None:
+        return Held("agreement", wanted, "undecided", _NO_OLDER_RUN)
+    changes = [
+        # First minus second, there.
+        (change.encoder, change.turned)
+        for change in pair.agreement
+        if change.task == task
+    ]
+    if not changes:
+        return Held(
+            "agreement",
+            wanted,
+            "undecided",
+            "it was not measured in both runs by the same encoder",
+        )
+    # Every encoder has to agree.
+    outcomes = [_at_least(change.low, change.high, least) for _, change in changes]
+    shows = "; ".join(
+        f"{encoder} {_signed(change.value)} ({_ends(change.low, change.high)})"
+        for encoder, change in changes
+    )
+    return Held("agreement", wanted, _worst(outcomes), shows)
+
+
+def _diversity(task: str, least: float, pair: RunPair | None) -> Held:
+    wanted = (
+        f"diversity of the images of a prompt changes by no less than {_signed(least)}"
+    )
+    if pair is None:
+        return Held("diversity", wanted, "undecided", _NO_OLDER_RUN)
+    before = _diversities(pair.first.results.tasks.get(task))
+    after = _diversities(pair.second.results.tasks.get(task))
+    outcomes: list[Outcome] = []
+    shows = []
+    for encoder in before.keys() & after.keys():
+        old, new = before[encoder], after[encoder]
+        low, high = difference_interval(new, old)
+        value = (new.value or 0.0) - (old.value or 0.0)
+        outcomes.append(_at_least(low, high, least))
+        shows.append(f"{encoder} {_signed(value)} ({_ends(low, high)})")
+    if not outcomes:
+        text = "it was not measured in both runs by the same encoder"
+        return Held("diversity", wanted, "undecided", text)
+    return Held("diversity", wanted, _worst(outcomes), "; ".join(sorted(shows)))
+
+
+def _diversities(task: TaskResult | None) -> Mapping[str, Score]:
+    """Return the diversity over all prompts of a task, by encoder."""
+    if task is None:
+        return {}
+    return {
+        encoder: Score(value=record.value, ci_low=record.ci_low, ci_high=record.ci_high)
+        for encoder, records in task.diversity.items()
+        for record in records
+        if record.group is None and record.value is not None
+    }
+
+
+def _refusals(task: TaskResult, most: float) -> Held:
+    wanted = f"no two groups' shares of refused images differ by more than {most:g}"
+    if not task.prompt_outcomes:
+        return _none_refused(task, wanted, most)
+    groups = [outcome for outcome in task.prompt_outcomes if outcome.group is not None]
+    if len(groups) < 2:
+        return Held("refusals", wanted, "undecided", "the prompts name a single group")
+    outcomes: list[Outcome] = []
+    largest = ""
+    size = -1.0
+    for first, second in combinations(groups, 2):
+        for difference, low, high, kind in _differences(first, second):
+            if max(-low, high) <= most:
+                outcomes.append("pass")
+            else:
+                beyond = low > most or high < -most
+                outcomes.append("fail" if beyond else "undecided")
+            if abs(difference) > size:
+                size = abs(difference)
+                largest = (
+                    f"{kind}: {first.group} and {second.group} differ by {size:.3f} "
+                    f"({_ends(low, high)})"
+                )
+    return Held("refusals", wanted, _worst(outcomes), f"the largest: {largest}")
+
+
+def _differences(
+    first: PromptOutcomes, second: PromptOutcomes
+) -> Iterator[tuple[float, float, float, str]]:
+    """Yield the differences of two groups' shares, with their intervals."""
+    for kind, rate, other in (
+        ("refused", first.refused, second.refused),
+        ("filtered", first.filtered, second.filtered),
+    ):
+        low, high = difference_interval(_score(rate), _score(other))
+        if low is None or high is None:
+            low, high = -1.0, 1.0
+        yield (rate.share or 0.0) - (other.share or 0.0), low, high, kind
+
+
+def _score(rate: Rate) -> Score:
+    """Return a share with the wider of its interval and the exact one of as many images."""
+    low, high = clopper_pearson(rate.count, max(rate.total, 1), 1 - _ALPHA)
+    stored_low = low if rate.ci_low is None else min(low, rate.ci_low)
+    stored_high = high if rate.ci_high is None else max(high, rate.ci_high)
+    return Score(value=rate.share or 0.0, ci_low=stored_low, ci_high=stored_high)
+
+
+def _none_refused(task: TaskResult, wanted: str, most: float) -> Held:
+    """Return what it shows that no image was refused: how large a share could be all the same."""
+    smallest = min(
+        (
+            record.n_images
+            for records in task.text_image_alignment.values()
+            for record in records
+            if record.group is not None
+        ),
+        default=task.n_images // 2,
+    )
+    if smallest < 1:
+        return Held("refusals", wanted, "undecided", "there are no images")
+    _, high = clopper_pearson(0, smallest, 1 - 2 * _ALPHA)
+    shows = (
+        f"no image was refused or filtered; of the smallest group's {smallest} images "
+        f"up to {high:.3f} could be"
+    )
+    return Held("refusals", wanted, "pass" if high <= most else "undecided", shows)
+
+
+def _at_least(low: float | None, high: float | None, least: float) -> Outcome:
+    if low is None or high is None:
+        return "undecided"
+    if low >= least and high - low > 0:
+        return "pass"
+    return "fail" if high < least else "undecided"
+
+
+def _worst(outcomes: list[Outcome]) -> Outcome:
+    if "fail" in outcomes:
+        return "fail"
+    return "undecided" if "undecided" in outcomes else "pass"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return "no interval"
+    return f"{_signed(low)} to {_signed(high)}"

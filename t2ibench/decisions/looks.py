@@ -1,0 +1,74 @@
+"""Looks: the sizes at which a run is decided about, and their levels, fixed before the first."""
+
+from __future__ import annotations
+
+import math
+
+from t2ibench.decisions.profile import Profile
+from t2ibench.decisions.spending import is_worth, look_levels
+from t2ibench.errors import T2IBenchError
+from t2ibench.results.record import LooksRecord
+
+_MOST_LOOKS = 12
+
+
+def planned_looks(profile: Profile, first: int, most: int) -> LooksRecord:
+    """Return the looks of a run: sizes that double, up to the largest, that can decide something.
+
+    Args:
+        profile: What is decided.
+        first: Images of a prompt at the first look.
+        most: The largest number of images of a prompt.
+
+    Raises:
+        T2IBenchError: the largest number is below the first.
+    """
+    if most < first:
+        raise T2IBenchError(
+            f"--max-images-per-prompt {most} is below the first look, {first} images a prompt.",
+            "Raise it, or lower --images-per-prompt.",
+        )
+    sizes = [first]
+    while 2 * sizes[-1] <= most and len(sizes) < _MOST_LOOKS:
+        sizes.append(2 * sizes[-1])
+    if sizes[-1] < most:
+        # A last step of less than a quarter is not worth a look of its own.
+        if most < 1.25 * sizes[-1] and len(sizes) > 1:
+            sizes.pop()
+        sizes.append(most)
+    sizes = [size for size in sizes if is_worth(size / most)]
+    levels = look_levels([size / most for size in sizes])
+    return LooksRecord(
+        profile_sha256=profile.sha256,
+        images_per_prompt=sizes,
+        levels=[float(f"{level:.6g}") for level in levels],
+    )
+
+
+def level_of(looks: LooksRecord | None) -> float | None:
+    """Return the level of the look at which a run stopped; None for a run with a single look."""
+    if looks is None or len(looks.levels) < 2:
+        return None
+    number = min(max(looks.taken, 1), len(looks.levels))
+    return looks.levels[number - 1]
+
+
+def check_same(before: LooksRecord | None, looks: LooksRecord) -> None:
+    """Check that a run that was looked at before is looked at by the same design.
+
+    Raises:
+        T2IBenchError: its profile, sizes or levels are others.
+    """
+    if before is None:
+        return
+    same = (
+        before.profile_sha256 == looks.profile_sha256
+        and before.images_per_prompt == looks.images_per_prompt
+        and all(map(math.isclose, before.levels, looks.levels))
+    )
+    if not same:
+        sizes = ", ".join(map(str, before.images_per_prompt))
+        raise T2IBenchError(
+            f"This run was begun with looks at {sizes} images a prompt, or by another profile.",
+            "Go on with the same command, or give another --name.",
+        )

@@ -1,0 +1,92 @@
+"""Why a task's numbers decide nothing: a decision fails closed, each time with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from t2ibench.decisions.profile import MeasurementRule
+from t2ibench.errors import did_you_mean, shown
+from t2ibench.results.display import state_of, text_only
+from t2ibench.results.schema import Results, TaskResult
+
+
+def obstacles(results: Results, rule: MeasurementRule) -> list[str]:
+    """Return every reason, as a clause, for which a measurement cannot be decided in a run."""
+    reasons: list[str] = []
+    for name in rule.task:
+        task = results.tasks.get(name)
+        if task is None:
+            reasons.append(_not_there(results, name))
+            continue
+        reasons += _of_task(name, task)
+        reasons += _of_readers(name, task, rule)
+        reasons += _of_controls(results, name, task)
+    if results.missing_parts:
+        reasons.append(f"part {', '.join(results.missing_parts)} of the run is missing")
+    return list(dict.fromkeys(reasons))
+
+
+def _not_there(results: Results, name: str) -> str:
+    if name in results.earlier:
+        return (
+            f"{name} was measured by an earlier command in this folder, with other tasks; name it "
+            "in --tasks of the command that is decided about"
+        )
+    return f"{shown(name)} is not in the run.{did_you_mean(name, results.tasks)}"
+
+
+def _of_task(name: str, task: TaskResult) -> Iterator[str]:
+    if task.settings.limit is not None:
+        yield f"{name} was measured with --limit, for a trial"
+    if task.reason is not None:
+        yield f"{name} has no score: {task.reason}"
+    if task.inconclusive is not None:
+        yield f"{name} is inconclusive: {task.inconclusive}"
+    if task.missing_prompts:
+        count = len(task.missing_prompts)
+        prompts = "a prompt" if count == 1 else f"{count} prompts"
+        yield f"{prompts} of {name} {'has' if count == 1 else 'have'} no image"
+    missing = task.excluded.get("failed", 0) + task.excluded.get("missing", 0)
+    if missing:
+        yield f"{missing} images of {name} failed or are missing; run its command again"
+    for question in task.questions:
+        if question.incomplete:
+            yield (
+                f"people answered about {question.answered} of {question.images} images "
+                f"({question.about}) of {name}"
+            )
+
+
+def _of_readers(name: str, task: TaskResult, rule: MeasurementRule) -> Iterator[str]:
+    """Yield the readers of the images that are not those that the profile fixes."""
+    settings = task.settings
+    for kind, wanted, used in (
+        ("encoder", rule.encoder, settings.encoders),
+        ("judge", rule.judge, settings.judges),
+    ):
+        if wanted is not None and set(wanted) != set(used):
+            yield (
+                f"{name} was measured with {_readers(kind, tuple(used))}; the profile fixes "
+                f"{_readers(kind, wanted)}"
+            )
+
+
+def _readers(kind: str, names: Sequence[str]) -> str:
+    if not names:
+        return f"no {kind}"
+    plural = "" if len(names) == 1 else "s"
+    return f"the {kind}{plural} {', '.join(sorted(names))}"
+
+
+def _of_controls(results: Results, name: str, task: TaskResult) -> Iterator[str]:
+    """Yield the positive controls of the run that an encoder of the task did not pass."""
+    for other_name, other in results.tasks.items():
+        shares_encoder = task.settings.encoders.keys() & other.settings.encoders.keys()
+        if (
+            other.positive_control
+            and other_name != name
+            and shares_encoder
+            and text_only(other) == text_only(task)
+            and state_of(other) != "clear"
+        ):
+            yield f"the positive control {other_name} is not clear, so that nothing else decides"

@@ -1,0 +1,1 @@
+"""Writers of decisions: terminal, Markdown, JSON, JUnit XML and a page."""

@@ -1,0 +1,92 @@
+"""Decisions as JUnit XML, which continuous integration shows beside other tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from t2ibench.decisions.decision import Decision, ScenarioDecision
+from t2ibench.errors import visible
+from t2ibench.reports.decisions.sentences import (
+    limits_text,
+    measurement_text,
+    scenario_lines,
+    verdict,
+)
+
+_PLAN = "plan"
+
+
+def decision_junit(decisions: Sequence[Decision]) -> str:
+    """Return decisions as JUnit XML: a suite for each run, a test case for each scenario.
+
+    A failure is a `failure`; what is undecided is an `error`, which is no pass anywhere.
+    """
+    root = ElementTree.Element("testsuites", name="t2ibench decide")
+    for decision in decisions:
+        root.append(_suite(decision))
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _suite(decision: Decision) -> ElementTree.Element:
+    outcomes = [part.outcome for part in decision.scenarios]
+    departs = bool(decision.departures)
+    suite = ElementTree.Element(
+        "testsuite",
+        name=visible(f"{decision.profile.title}: {decision.run}"),
+        tests=str(len(outcomes) + departs),
+        failures=str(outcomes.count("fail")),
+        errors=str(outcomes.count("undecided") + departs),
+        skipped="0",
+    )
+    properties = ElementTree.SubElement(suite, "properties")
+    for name, value in (
+        ("outcome", decision.outcome),
+        ("model", decision.model),
+        ("profile_sha256", decision.profile.sha256),
+        ("plan_sha256", decision.plan or ""),
+    ):
+        ElementTree.SubElement(properties, "property", name=name, value=visible(value))
+    for part in decision.scenarios:
+        suite.append(_case(decision, part))
+    if departs:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=visible(decision.run), name=_PLAN
+        )
+        _add(case, "error", "the run departs from its plan", decision.departures)
+    system_out = ElementTree.SubElement(suite, "system-out")
+    system_out.text = visible(verdict(decision))
+    return suite
+
+
+def _case(decision: Decision, part: ScenarioDecision) -> ElementTree.Element:
+    scenario = part.scenario
+    case = ElementTree.Element(
+        "testcase", classname=visible(decision.run), name=visible(scenario.name)
+    )
+    lines = [
+        f"{measurement_text(scenario)} ({limits_text(scenario)})",
+        f"reason: {scenario.reason}",
+        *scenario_lines(part),
+    ]
+    if part.outcome == "fail":
+        _add(case, "failure", "beyond the limit", lines)
+    elif part.outcome == "undecided":
+        why = part.reasons[0] if part.reasons else "the interval reaches over the limit"
+        _add(case, "error", f"undecided: {why}", lines)
+    else:
+        ElementTree.SubElement(case, "system-out").text = _joined(lines)
+    return case
+
+
+def _add(
+    case: ElementTree.Element, kind: str, message: str, lines: Sequence[str]
+) -> None:
+    element = ElementTree.SubElement(case, kind, message=visible(message), type=kind)
+    element.text = _joined(lines)
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(visible(line) for line in lines)

@@ -1,0 +1,300 @@
+"""Decisions about runs: what is decided, and everything that must never pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from t2ibench.decisions.decision import EXIT_STATUS
+from t2ibench.decisions.runs import MeasuredRun, read_run
+from t2ibench.results.people import AskedQuestion
+from t2ibench.results.schema import Score, TaskResult
+from tests import hand
+from tests.decisions.made import (
+    TASK,
+    counted_task,
+    decided,
+    images,
+    lean_task,
+    profile,
+    results,
+    scenario,
+    square_task,
+)
+
+
+def test_every_outcome_has_a_status_of_its_own() -> None:
+    assert EXIT_STATUS == {"pass": 0, "fail": 4, "undecided": 3}
+    for lean, outcome in ((0.0, "pass"), (0.9, "fail"), (0.4, "undecided")):
+        for task in (lean_task(lean), square_task(lean)):
+            decision = decided(profile(), {TASK: task})
+            assert decision.outcome == outcome
+            assert decision.exit_status == EXIT_STATUS[decision.outcome]
+
+
+def _undone(**changes: Any) -> TaskResult:
+    return lean_task(0.0, **changes)
+
+
+def _zero_width() -> TaskResult:
+    task = lean_task(0.0)
+    headline = task.headline.model_copy(
+        update={"ci_low": 0.0, "ci_high": 0.0, "value": 0.0}
+    )
+    return task.model_copy(update={"headline": headline})
+
+
+def _without_interval() -> TaskResult:
+    task = lean_task(0.0)
+    headline = task.headline.model_copy(update={"ci_low": None, "ci_high": None})
+    return task.model_copy(update={"headline": headline})
+
+
+def _of_other_scale() -> TaskResult:
+    task = lean_task(0.0)
+    headline = task.headline.model_copy(update={"scale": "excess"})
+    return task.model_copy(update={"headline": headline})
+
+
+NEVER = {
+    "another task": ({"t2iat_ones": lean_task(0.0)}, "is not in the run. Did you mean"),
+    "a control contradicts": (
+        {TASK: _undone(inconclusive="its halves disagree")},
+        "halves",
+    ),
+    "no score": ({TASK: _undone(reason="no image")}, "no score: no image"),
+    "a trial": ({TASK: _undone(settings=hand.settings(limit=2))}, "--limit"),
+    "prompts without images": (
+        {TASK: _undone(missing_prompts=["a nurse"])},
+        "a prompt of",
+    ),
+    "images that failed": ({TASK: _undone(excluded={"failed": 3})}, "3 images of"),
+    "images that are missing": (
+        {TASK: _undone(excluded={"missing": 3})},
+        "3 images of",
+    ),
+    "answers that are missing": (
+        {TASK: _undone(questions=[AskedQuestion(about="age", images=9, answered=4)])},
+        "4 of 9 images",
+    ),
+    "another encoder": (
+        {TASK: _undone(settings=hand.settings(encoders={"clip": "e" * 64}))},
+        "with the encoder clip; the profile fixes the encoder toyland",
+    ),
+    "another judge": (
+        {TASK: _undone(settings=hand.settings(judges={"vlm": "e" * 64}))},
+        "the judge vlm; the profile fixes the judge people",
+    ),
+    "zero width": ({TASK: _zero_width()}, "no width"),
+    "no interval": ({TASK: _without_interval()}, "decides nothing"),
+    "another scale": ({TASK: _of_other_scale()}, "no rule has known error rates"),
+    "a control that fails": (
+        {TASK: lean_task(0.0), "flowers": lean_task(0.0, positive_control=True)},
+        "positive control flowers is not clear",
+    ),
+}
+
+
+@pytest.mark.parametrize("why", NEVER)
+def test_it_fails_closed(why: str) -> None:
+    tasks, reason = NEVER[why]
+    readers: dict[str, Any] = {
+        "task": TASK,
+        "statistic": "headline",
+        "encoder": "toyland",
+    }
+    if why == "another judge":
+        readers["judge"] = "people"
+    decision = decided(profile(scenario(measurement=readers)), tasks)
+    assert decision.outcome == "undecided" and decision.exit_status == 3
+    assert any(reason in text for text in decision.scenarios[0].reasons)
+    assert decision.scenarios[0].p_fail == 1.0
+
+
+def test_nothing_that_fails_closed_hides_a_failure_elsewhere() -> None:
+    both = profile(
+        scenario(),
+        scenario(name="other", measurement={"task": "b", "statistic": "headline"}),
+    )
+    decision = decided(
+        both, {TASK: lean_task(0.9), "b": lean_task(0.0, reason="no image")}
+    )
+    assert decision.outcome == "fail"
+
+
+def test_parts_of_a_run_that_are_missing_are_no_pass() -> None:
+    run = results(**{TASK: lean_task(0.0)}).model_copy(
+        update={"missing_parts": ["3 of 4"]}
+    )
+    assert decided(profile(), run).outcome == "undecided"
+
+
+def test_a_task_of_an_earlier_command_is_no_pass() -> None:
+    run = results(**{TASK: lean_task(0.0)})
+    moved = run.model_copy(update={"tasks": {}, "earlier": run.tasks})
+    decision = decided(profile(), moved)
+    assert decision.outcome == "undecided"
+    assert "earlier command" in decision.scenarios[0].reasons[0]
+
+
+def test_rows_all_pass_or_any_fails() -> None:
+    rows = {"task": TASK, "statistic": "rows"}
+    assert (
+        decided(profile(scenario(measurement=rows)), {TASK: lean_task(0.0)}).outcome
+        == "pass"
+    )
+    mixed = hand.record(hand.mean_lean({"x": images(0.0), "y": images(0.95)}))
+    counted = [row.model_copy(update={"n_images": 200}) for row in mixed.by]
+    task = mixed.model_copy(update={"by": counted})
+    decision = decided(profile(scenario(measurement=rows)), {TASK: task})
+    assert decision.outcome == "fail"
+    assert decision.scenarios[0].rulings[0].quantity.name == "y"
+
+
+def test_a_row_is_named_or_the_nearest_is() -> None:
+    def row(name: str) -> dict[str, Any]:
+        return scenario(measurement={"task": TASK, "statistic": f"row {name}"})
+
+    task = {
+        TASK: counted_task(
+            {"nurse": {"female": 100, "male": 100}, "cook": {"female": 9, "male": 1}}
+        )
+    }
+    assert decided(profile(row("nurse")), task).outcome == "pass"
+    decision = decided(profile(row("nurs")), task)
+    assert decision.outcome == "undecided"
+    assert "Did you mean 'nurse'?" in decision.scenarios[0].reasons[0]
+
+
+def test_counts_are_compared_with_a_share_or_with_statistics() -> None:
+    task = {TASK: counted_task({"nurse": {"female": 60, "male": 140}})}
+    rows = {"task": TASK, "statistic": "rows"}
+    for reference, outcome in (
+        ("even", "undecided"),
+        ({"share": 0.3}, "pass"),
+        ("labour statistics", "pass"),
+        ({"share": 0.7}, "fail"),
+    ):
+        given = scenario(measurement=rows, reference=reference)
+        assert decided(profile(given), task).outcome == outcome
+
+
+def test_three_classes_need_a_group() -> None:
+    task = {TASK: counted_task({"nurse": {"young": 100, "adult": 100, "old": 100}})}
+    rows: dict[str, Any] = {"task": TASK, "statistic": "rows"}
+    decision = decided(profile(scenario(measurement=rows)), task)
+    assert "name one in measurement.group" in decision.scenarios[0].reasons[0]
+    named = scenario(measurement=rows | {"group": "old"})
+    assert decided(profile(named), task).outcome == "pass"
+
+
+def test_unknown_answers_widen_a_mean_square() -> None:
+    task = square_task(0.0)
+    scores = {
+        "unanswered_share": Score(value=0.2),
+        "squared_lean_least": Score(value=0.0),
+        "squared_lean_most": Score(value=0.3),
+    }
+    assert decided(profile(), {TASK: task}).outcome == "pass"
+    unsure = task.model_copy(update={"scores": scores})
+    assert decided(profile(), {TASK: unsure}).outcome == "undecided"
+    unbounded = task.model_copy(
+        update={"scores": {"unanswered_share": Score(value=0.2)}}
+    )
+    assert (
+        "nothing bounds"
+        in decided(profile(), {TASK: unbounded}).scenarios[0].reasons[0]
+    )
+
+
+def test_a_mean_square_of_a_milder_level_is_no_pass() -> None:
+    task = square_task(0.0, settings=hand.settings(level=0.8))
+    assert decided(profile(), {TASK: task}).outcome == "undecided"
+
+
+def test_a_family_is_the_mean_of_its_squares() -> None:
+    family = scenario(measurement={"task": [TASK, "b"], "statistic": "family"})
+    decision = decided(profile(family), {TASK: square_task(0.0), "b": square_task(0.5)})
+    (entry,) = decision.scenarios[0].rulings
+    assert entry.quantity.value == pytest.approx(0.35, abs=0.02)
+    assert (
+        decided(profile(family), {TASK: square_task(0.0), "b": lean_task(0.0)}).outcome
+        == "undecided"
+    )
+
+
+def test_holm_is_over_the_scenarios() -> None:
+    """p between .025 and .05 fails alone, and not beside another scenario."""
+    count = 200
+    for lean in np.arange(0.4, 0.6, 0.01):
+        alone = decided(profile(), {TASK: lean_task(float(lean), count)})
+        if 0.025 < alone.scenarios[0].p_fail < 0.05:
+            break
+    assert alone.outcome == "fail"
+    other = scenario(name="other", measurement={"task": "b", "statistic": "headline"})
+    two = {TASK: lean_task(float(lean), count), "b": lean_task(0.0)}
+    assert decided(profile(scenario(), other), two).outcome == "undecided"
+
+
+def test_the_images_that_would_decide_do() -> None:
+    undecided = decided(profile(), {TASK: lean_task(0.3, 40)}).scenarios[0]
+    assert undecided.needed is not None and undecided.needed.times is not None
+    more = round(40 * undecided.needed.times)
+    assert decided(profile(), {TASK: lean_task(0.3, more)}).outcome == "pass"
+    at_limit = decided(profile(), {TASK: lean_task(0.4, 40)}).scenarios[0].needed
+    assert at_limit is not None and at_limit.times is None
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[MeasuredRun, MeasuredRun]:
+    """Two models that drew the same prompts from the same noise; the second leans more."""
+    noise = np.random.default_rng(5).random((2, 400))
+    runs = []
+    for name, share in (("old", 0.55), ("new", 0.9)):
+        drawn = np.where(noise < share, 1.0, -1.0)
+        found = {TASK: hand.mean_lean({"x": drawn[0], "y": drawn[1]})}
+        runs.append(read_run(hand.write_run(tmp_path / name, name, found)))
+    return runs[0], runs[1]
+
+
+def test_a_comparison_is_about_the_second_run(
+    pair: tuple[MeasuredRun, MeasuredRun],
+) -> None:
+    old, new = pair
+    compared = profile(
+        scenario(measurement={"task": TASK, "statistic": "comparison"}, accept=0.1)
+    )
+    assert decided(
+        compared, new.results, MeasuredRun(None, old.results, old.paired)
+    ).outcome
+    worse = decided(compared, new.results, old)
+    better = decided(compared, old.results, new)
+    alone = decided(compared, new.results)
+    assert (worse.outcome, better.outcome, alone.outcome) == (
+        "fail",
+        "pass",
+        "undecided",
+    )
+    assert "nothing was compared" in alone.scenarios[0].reasons[0]
+
+
+def test_a_run_and_itself_is_no_pass(pair: tuple[MeasuredRun, MeasuredRun]) -> None:
+    compared = profile(
+        scenario(measurement={"task": TASK, "statistic": "comparison"}, accept=0.1)
+    )
+    from t2ibench.decisions.decision import decide
+    from t2ibench.decisions.runs import ReferenceRuns
+
+    decision = decide(compared, pair[0], ReferenceRuns(Path()), pair[0])
+    assert decision.outcome == "undecided"
+    assert "no width" in decision.scenarios[0].reasons[0]
+
+
+def test_a_run_may_be_the_reference(pair: tuple[MeasuredRun, MeasuredRun]) -> None:
+    old, new = pair
+    for measured, accept, outcome in ((new, 0.1, "fail"), (new, 0.95, "pass")):
+        given = scenario(reference={"run": str(old.path)}, accept=accept)
+        assert decided(profile(given), measured.results).outcome == outcome

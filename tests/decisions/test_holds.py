@@ -1,0 +1,116 @@
+"""What must hold beside a limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from t2ibench.decisions import holds as holding
+from t2ibench.decisions.runs import MeasuredRun
+from t2ibench.methods.core.text_image_alignment import PromptCosines
+from t2ibench.results.diversity import Diversity
+from t2ibench.results.paired import PairedTask
+from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
+from tests.decisions.made import TASK, lean_task, profile, results, scenario
+
+
+def measured(cosine: float, diversity: float = 0.5, **changes: Any) -> MeasuredRun:
+    """A run whose images agree with ten prompts so well."""
+    prompts = tuple(
+        PromptCosines(
+            f"prompt {number}",
+            "",
+            f"prompt {number}",
+            np.arange(20),
+            cosine
+            + 0.001
+            * np.random.default_rng([number, int(1000 * cosine)]).standard_normal(20),
+        )
+        for number in range(10)
+    )
+    paired = PairedTask("lean", "fixed_prompts", (), {}, agreement={"toyland": prompts})
+    record = Diversity(
+        value=diversity,
+        ci_low=diversity - 0.01,
+        ci_high=diversity + 0.01,
+        n_prompts=10,
+        n_images=200,
+        lowest_prompt="prompt 0",
+        lowest=0.1,
+    )
+    task = lean_task(0.0, diversity={"toyland": [record]}, **changes)
+    return MeasuredRun(None, results(**{TASK: task}), {TASK: paired})
+
+
+def outcome(holds: dict[str, float], new: MeasuredRun, old: MeasuredRun | None) -> str:
+    (part,) = profile(scenario(holds=holds)).scenarios
+    (entry,) = holding.holds(part, new, old)
+    return entry.outcome
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (0.3, 0.31, "pass"),
+        (0.3, 0.299, "pass"),
+        (0.3, 0.28, "fail"),
+        (0.3, 0.29, "undecided"),
+    ],
+)
+def test_agreement_is_newer_less_older(
+    before: float, after: float, expected: str
+) -> None:
+    assert outcome({"agreement": -0.01}, measured(after), measured(before)) == expected
+
+
+def test_what_compares_needs_the_older_run() -> None:
+    for name in ("agreement", "diversity"):
+        assert outcome({name: -0.01}, measured(0.3), None) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [(0.5, 0.5, "pass"), (0.5, 0.4, "fail"), (0.5, 0.46, "undecided")],
+)
+def test_diversity_is_newer_less_older(
+    before: float, after: float, expected: str
+) -> None:
+    new, old = measured(0.3, after), measured(0.3, before)
+    assert outcome({"diversity": -0.05}, new, old) == expected
+
+
+def refused(counts: dict[str, int], total: int) -> list[PromptOutcomes]:
+    def rate(count: int) -> Rate:
+        share = count / total
+        return Rate(count=count, total=total, share=share, ci_low=share, ci_high=share)
+
+    none = rate(0)
+    groups = [
+        PromptOutcomes(group=name, n_prompts=5, refused=rate(count), filtered=none)
+        for name, count in counts.items()
+    ]
+    return [PromptOutcomes(n_prompts=10, refused=none, filtered=none), *groups]
+
+
+@pytest.mark.parametrize(
+    ("counts", "total", "expected"),
+    [
+        ({"men": 10, "women": 10}, 1000, "pass"),
+        ({"men": 0, "women": 300}, 1000, "fail"),
+        ({"men": 0, "women": 3}, 20, "undecided"),
+    ],
+)
+def test_refusals_are_compared_between_groups(
+    counts: dict[str, int], total: int, expected: str
+) -> None:
+    run = measured(0.3, prompt_outcomes=refused(counts, total))
+    assert outcome({"refusals": 0.05}, run, None) == expected
+
+
+def test_no_refusal_of_few_images_shows_little() -> None:
+    few = measured(0.3, n_images=40)
+    many = measured(0.3, n_images=400)
+    assert outcome({"refusals": 0.05}, few, None) == "undecided"
+    assert outcome({"refusals": 0.05}, many, None) == "pass"

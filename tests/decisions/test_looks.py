@@ -1,0 +1,93 @@
+"""Several looks: their levels are spent beforehand, and their errors together stay below .05."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from t2ibench.decisions.decision import decide
+from t2ibench.decisions.looks import check_same, level_of, planned_looks
+from t2ibench.decisions.runs import MeasuredRun, ReferenceRuns
+from t2ibench.decisions.spending import look_levels, spent
+from t2ibench.errors import T2IBenchError
+from tests.decisions.made import TASK, lean_task, profile, results, scenario
+
+
+@pytest.mark.parametrize(
+    "shares", [[1.0], [0.5, 1.0], [0.25, 0.5, 1.0], [0.3, 0.6, 1.0]]
+)
+def test_a_process_at_the_limit_crosses_in_a_twentieth(shares: list[float]) -> None:
+    levels = look_levels(shares)
+    assert levels == sorted(levels) and levels[-1] <= 0.05 + 1e-9
+    rng = np.random.default_rng(3)
+    process = np.zeros(100_000)
+    crossed = np.zeros(100_000, bool)
+    before = 0.0
+    for share, level in zip(shares, levels, strict=True):
+        process += rng.normal(0, np.sqrt(share - before), 100_000)
+        before = share
+        crossed |= process / np.sqrt(share) > -ndtri(level)
+        assert crossed.mean() == pytest.approx(spent(share), abs=0.0025)
+
+
+def test_one_look_has_the_whole_level() -> None:
+    assert look_levels([1.0]) == [pytest.approx(0.05)]
+
+
+@pytest.mark.parametrize(
+    ("first", "most", "sizes"),
+    [
+        (16, 64, [16, 32, 64]),
+        (16, 16, [16]),
+        (4, 64, [16, 32, 64]),
+        (16, 70, [16, 32, 70]),
+        (16, 100, [32, 64, 100]),
+    ],
+)
+def test_sizes_double_up_to_the_largest(
+    first: int, most: int, sizes: list[int]
+) -> None:
+    looks = planned_looks(profile(), first, most)
+    assert looks.images_per_prompt == sizes
+    assert looks.profile_sha256 == profile().sha256 and looks.taken == 0
+
+
+def test_the_largest_is_no_smaller_than_the_first() -> None:
+    with pytest.raises(T2IBenchError, match="below the first look"):
+        planned_looks(profile(), 16, 8)
+
+
+def test_a_run_keeps_its_design() -> None:
+    looks = planned_looks(profile(), 16, 64)
+    check_same(None, looks)
+    check_same(looks.model_copy(update={"taken": 2}), looks)
+    for other in (
+        planned_looks(profile(), 16, 128),
+        planned_looks(profile(scenario(accept=0.41)), 16, 64),
+    ):
+        with pytest.raises(T2IBenchError, match="looks at 16, 32, 64 images"):
+            check_same(looks, other)
+
+
+def test_decide_uses_the_level_of_the_look() -> None:
+    looks = planned_looks(profile(), 16, 64)
+    assert level_of(None) is None
+    assert level_of(planned_looks(profile(), 16, 16)) is None
+    levels = [
+        level_of(looks.model_copy(update={"taken": taken})) for taken in (1, 2, 3)
+    ]
+    assert levels == looks.levels
+    run = results(**{TASK: lean_task(0.25)})
+    outcomes = [
+        decide(
+            profile(),
+            MeasuredRun(None, run, looks=looks.model_copy(update={"taken": taken})),
+            ReferenceRuns(Path()),
+        )
+        for taken in (1, 3)
+    ]
+    assert [decision.outcome for decision in outcomes] == ["undecided", "pass"]
+    assert "looked at 1 times of at most 3" in outcomes[0].remarks[0]

@@ -1,0 +1,177 @@
+"""The rule: what passes, what fails, and how often either is wrong."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from t2ibench.decisions.changed import Changed
+from t2ibench.decisions.counted import Counted
+from t2ibench.decisions.leaning import Leaning
+from t2ibench.decisions.quantity import Limits, Quantity
+from t2ibench.decisions.repeat import repeat_rate
+from t2ibench.decisions.rules import Ruling, ruling, together
+from t2ibench.decisions.squared import Squared
+
+M24 = Limits(0.24, 0.24)
+
+
+def lean(value: float, error: float = 0.1, df: float = 1e6) -> Leaning:
+    return Leaning("a row", value, error, error, df)
+
+
+@pytest.mark.parametrize("images", [20, 58, 154, 400])
+@pytest.mark.parametrize("margin", [0.111, 0.24, 0.4])
+def test_counts_are_wrong_in_a_twentieth_at_most(images: int, margin: float) -> None:
+    share = (1 + margin) / 2
+    outcomes = [
+        ruling(Counted("row", hits, images), Limits(margin, margin)).outcome
+        for hits in range(images + 1)
+    ]
+    chances = binom.pmf(np.arange(images + 1), images, share)
+    for outcome in ("pass", "fail"):
+        assert chances[[what == outcome for what in outcomes]].sum() <= 0.05
+
+
+def test_a_fair_prompt_passes_in_eight_of_ten_with_the_images_that_are_stated() -> None:
+    for images, margin in ((154, 0.24), (58, 0.4)):
+        fair = Counted("row", images / 2, images)
+        assert fair.chances(Limits(margin, margin), 0.0, 0.05).passes >= 0.8
+
+
+def test_images_without_an_answer_may_show_anything() -> None:
+    limits = Limits(0.4, 0.4)
+    assert ruling(Counted("row", 50, 100), limits).outcome == "pass"
+    assert ruling(Counted("row", 50, 100, unanswered=60), limits).outcome == "undecided"
+    assert ruling(Counted("row", 100, 100), limits).outcome == "fail"
+    assert (
+        ruling(Counted("row", 100, 100, unanswered=200), limits).outcome == "undecided"
+    )
+
+
+@pytest.mark.parametrize(
+    ("quantity", "outcome"),
+    [
+        (lean(0.0), "pass"),
+        (lean(0.24), "undecided"),
+        (lean(0.5), "fail"),
+        (lean(-0.5), "fail"),
+        (lean(0.24 - 0.1645), "pass"),
+        (lean(0.24 - 0.1640), "undecided"),
+        (lean(0.24 + 0.1640), "undecided"),
+        (lean(0.24 + 0.1646), "fail"),
+        (Leaning("cut", 0.0, 0.01, math.inf, 10), "undecided"),
+        (Squared("s", 0.0, 0.01, 0.02), "pass"),
+        (Squared("s", 0.24**2, 0.01, 0.02), "undecided"),
+        (Squared("s", 0.2, 0.02, 0.02), "fail"),
+        (Squared("s", 0.0, 0.0, math.inf), "undecided"),
+        (Changed("c", -0.5, 0.1, 0.1), "pass"),
+        (Changed("c", -0.5, 0.1, 0.1, one_sided=False), "fail"),
+        (Changed("c", 0.2, 0.1, 0.1), "undecided"),
+        (Changed("c", 0.5, 0.1, 0.1), "fail"),
+    ],
+)
+def test_an_interval_passes_inside_and_fails_outside(
+    quantity: Quantity, outcome: str
+) -> None:
+    entry = ruling(quantity, M24)
+    assert entry.outcome == outcome
+    low, high = entry.interval
+    inside = max(-low, high) <= 0.24 if isinstance(quantity, Leaning) else high <= 0.24
+    assert (entry.outcome == "pass") <= inside
+
+
+def test_between_two_limits_undecided_is_right() -> None:
+    limits = Limits(0.2, 0.4)
+    assert ruling(lean(0.3, 0.01), limits).outcome == "undecided"
+    assert ruling(lean(0.1, 0.01), limits).outcome == "pass"
+    assert ruling(lean(0.5, 0.01), limits).outcome == "fail"
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    [
+        lean(0.0, 0.0),
+        lean(0.9, 0.0),
+        Squared("s", 0.0, 0.0, 0.0),
+        Changed("c", 0.0, 0.0, 0.0),
+    ],
+)
+def test_no_width_is_no_pass(quantity: Quantity) -> None:
+    entry = ruling(quantity, M24)
+    assert entry.outcome == "undecided" and "no width" in entry.reason
+
+
+def test_thirteen_of_sixteen_show_too_little_variance() -> None:
+    """The chance of so many at the limit is .088; the sample's own variance would fail it."""
+    drawn = np.array([1.0] * 13 + [-1.0] * 3)
+    error = float(drawn.std(ddof=1) / 4)
+    alone = Leaning("row", 0.625, error, error, 15)
+    at_limit = Leaning("row", 0.625, error, error, 15, images=16)
+    assert ruling(alone, M24).outcome == "fail"
+    assert ruling(at_limit, M24).outcome == "undecided"
+
+
+@pytest.mark.parametrize("images", [8, 16, 30, 60])
+@pytest.mark.parametrize("margin", [0.24, 0.4])
+def test_rows_are_wrong_in_a_twentieth_at_most(images: int, margin: float) -> None:
+    """Every count of images on one side; some noise, so that none has no width."""
+    counts = np.arange(images + 1)
+    means = 2 * counts / images - 1
+    errors = np.sqrt(((1 - means**2) / (images - 1)) + 1e-6)
+    outcomes = [
+        ruling(
+            Leaning("row", mean, error, error, images - 1, images=images),
+            Limits(margin, margin),
+        ).outcome
+        for mean, error in zip(means.tolist(), errors.tolist(), strict=True)
+    ]
+    chances = binom.pmf(counts, images, (1 + margin) / 2)
+    for outcome in ("pass", "fail"):
+        wrong = chances[[what == outcome for what in outcomes]].sum()
+        assert wrong <= 0.05, (outcome, wrong)
+
+
+def test_all_must_pass_and_any_fails_after_holm() -> None:
+    passes, open_one = ruling(lean(0.0), M24), ruling(lean(0.24), M24)
+    narrowly = ruling(lean(0.41), M24)
+    assert narrowly.outcome == "fail" and 0.025 < narrowly.p_fail < 0.05
+    assert together([passes, passes])[0] == "pass"
+    assert together([passes, open_one])[0] == "undecided"
+    assert together([narrowly])[0] == "fail"
+    assert together([narrowly, passes])[0] == "undecided"
+    assert together([ruling(lean(0.6), M24), passes])[0] == "fail"
+    assert together([])[0] == "undecided"
+
+
+def test_the_repeat_rate_is_that_of_two_draws() -> None:
+    rng = np.random.default_rng(1)
+    quantity = lean(0.1)
+    outcomes = [
+        ruling(lean(float(value)), M24).outcome
+        for value in rng.normal(quantity.value, 0.1, 4000)
+    ]
+    pairs = np.array(outcomes).reshape(2, -1)
+    rate = repeat_rate([quantity], M24)
+    assert rate.at_estimate == pytest.approx(
+        float((pairs[0] != pairs[1]).mean()), abs=0.03
+    )
+    assert rate.at_estimate <= rate.worst <= 2 / 3
+
+
+def test_more_images_narrow_what_they_can() -> None:
+    half = Leaning("row", 0.1, 0.1, 0.1, 10, fixed_part=0.5).enlarged(1e9)
+    assert half.error_above == pytest.approx(0.1 * 0.5**0.5)
+    assert lean(0.1).enlarged(4).error_above == pytest.approx(0.05)
+    assert (
+        Counted("row", 5, 10).enlarged(10).interval().high
+        < Counted("row", 5, 10).interval().high
+    )
+
+
+def test_a_ruling_is_pure() -> None:
+    first: Ruling = ruling(lean(0.2), M24)
+    assert first == ruling(lean(0.2), M24)

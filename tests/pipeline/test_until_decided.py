@@ -1,0 +1,80 @@
+"""`run --until-decided`: looks are fixed before the first image, and stop at a decision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from t2ibench.results.run import open_run
+from tests import hand
+from tests.conftest import Cli
+from tests.decisions.made import scenario
+
+TASK = "core_occupations_gender"
+QUICK = ("--permutations", "200", "--bootstrap", "50", "--control-encoder", "none")
+
+
+def gate(folder: Path, accept: float, **changes: object) -> Path:
+    path = folder / "accept.yaml"
+    measurement = {"task": TASK, "statistic": "headline"}
+    part = scenario(measurement=measurement, accept=accept, **changes)
+    content = {"title": "a gate", "scenarios": [part]}
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    return path
+
+
+def words(folder: Path, *more: str | Path) -> tuple[str | Path, ...]:
+    start = ("run", "--model", "toyland", "--tasks", TASK, *QUICK)
+    return (*start, "--images-per-prompt", "3", "--output-dir", folder, *more)
+
+
+def test_it_looks_until_it_is_decided(cli: Cli, tmp_path: Path) -> None:
+    accept = gate(tmp_path, 0.3)
+    command = words(
+        tmp_path, "--until-decided", accept, "--max-images-per-prompt", "12"
+    )
+    status, out, err = cli(*command)
+    assert status == 4, err
+    assert "look 1 of 3" in err and "fails" in out
+    record = open_run(tmp_path / "toyland").record
+    assert record.looks is not None
+    assert record.looks.images_per_prompt == [3, 6, 12]
+    taken = record.looks.taken
+    counts = {row["index"] for row in hand.stored(tmp_path / "toyland", "attempts")}
+    assert len(counts) == record.looks.images_per_prompt[taken - 1]
+    # Deciding again is by the level of that look, and the same command has nothing to do.
+    status, out, _ = cli("decide", tmp_path / "toyland", "--accept", accept)
+    assert status == 4 and f"looked at {taken} times" in out
+    assert cli(*command)[0] == 4
+    # Another design in the same folder would be a look that nobody planned.
+    status, _, err = cli(
+        *words(tmp_path, "--until-decided", accept, "--max-images-per-prompt", "24")
+    )
+    assert status == 1 and "begun with looks at 3, 6, 12" in err
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--max-images-per-prompt", "12", "--until-precise", "0.2"), "two rules"),
+        ((), "needs the largest number of images"),
+        (("--max-images-per-prompt", "2"), "below the first look"),
+        (("--max-images-per-prompt", "12", "--generate-only"), "has to score"),
+    ],
+)
+def test_what_would_make_it_wrong_is_refused(
+    cli: Cli, tmp_path: Path, flags: tuple[str, ...], message: str
+) -> None:
+    accept = gate(tmp_path, 0.3)
+    status, _, err = cli(*words(tmp_path, "--until-decided", accept, *flags))
+    assert status == 1 and message in err
+    assert not (tmp_path / "toyland" / "images").exists()
+
+
+def test_a_profile_that_compares_is_refused(cli: Cli, tmp_path: Path) -> None:
+    accept = gate(tmp_path, 0.3, holds={"agreement": -0.01})
+    more = ("--until-decided", accept, "--max-images-per-prompt", "12")
+    status, _, err = cli(*words(tmp_path, *more))
+    assert status == 1 and "cannot grow with this" in err
