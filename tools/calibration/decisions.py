@@ -51,8 +51,7 @@ from tools.calibration.cells import SETTINGS, World
 from tools.calibration.occupations import OccupationWorld, occupation_task
 from tools.calibration.openbias import JudgedWorld
 from tools.calibration.openbias import _task as openbias_task
-from tools.calibration.t2iat import AssociationWorld
-from tools.calibration.t2iat import association_task
+from tools.calibration.t2iat import AssociationWorld, association_task
 from tools.calibration.worlds import Space
 
 _TASK = "calibration"
