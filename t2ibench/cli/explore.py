@@ -31,7 +31,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--anchors PROMPT",
-        "start from these two or more prompts of the images (default: the run's)",
+        "start with these prompts as anchors, two or more (default: those of the run)",
         nargs="+",
     )
     add_flag(

@@ -109,8 +109,8 @@ def add(verbs: Any) -> None:
         description=_DESCRIPTION,
     )
     text = (
-        f"list all of {', '.join(WORDS)}, or print a task, suite, group, tag:NAME or pattern "
-        "(default: tasks)"
+        f"list one kind of thing ({', '.join(WORDS)}), or print one task, or list those of a "
+        "group, tag:NAME or pattern (default: tasks)"
     )
     add_flag(verb, "what WORD", text, nargs="?", default="tasks")
     text = "list the runs under these folders, of `ls runs` (default: runs)"

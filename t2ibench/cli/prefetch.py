@@ -28,16 +28,16 @@ _DECIDES = {
     "model": "download this model: an alias (sdxl) or a hub id "
     "(default: none, or MODEL)",
     "tasks": "download what these tasks need; `t2ibench ls` lists them (required)",
-    "model_args": "download what these options of the model name too: lora=… "
+    "model_args": "set options of the model that decide what is downloaded: lora=… "
     "(default: none)",
     "rewriter": "download this rewriter of prompts too: hf:MODEL (default: none)",
-    "rewriter_args": "download what these options of the rewriter name too: "
+    "rewriter_args": "set options of the rewriter that decide what is downloaded: "
     "revision=… (default: none)",
     "encoder": "download these encoders, if the tasks need one (default: open_clip's "
     "ViT-L-14; see `t2ibench ls encoders`)",
     "judge": "download these judges, if the tasks ask questions (default: "
     "Qwen3-VL-4B; see `t2ibench ls judges`)",
-    "judge_args": "download what these options of the judge name too: revision=… "
+    "judge_args": "set options of the judges that decide what is downloaded: revision=… "
     "(default: none)",
     "generate_only": "download neither encoders nor judges (default: download them)",
 }

@@ -48,7 +48,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--rows TASK,…",
-        "choose tasks of these tables, by name or pattern such as 'core_*' (default: all)",
+        "show only these tasks in the tables, by name or pattern such as 'core_*' (default: all)",
     )
     add_flag(
         verb,

@@ -46,7 +46,7 @@ def evening_settings(rows: Sequence[Row], results: Results) -> list[str]:
 
 
 def _leans_by_axis(rows: Sequence[Row], biases: BiasSettings) -> dict[str, float]:
-    """Return, for each axis of toyland, half the range of concepts' mean leans with `biases`."""
+    """Return, for each axis of toyland, half the range of the leans that `biases` plants."""
     leans: dict[str, float] = {}
     for axis in AXES:
         by_concept: dict[str | None, list[float]] = {}

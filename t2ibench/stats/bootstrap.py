@@ -83,7 +83,7 @@ def two_sample_bootstrap(
 
 
 def _values_of_draws(values: Float64Array, rows: slice) -> Float64Array:
-    """Return the values for a block of draws: all, or the block's rows if draws differ."""
+    """Return the values of a block of draws: its own rows, or the ones all draws share."""
     return values if values.ndim == 1 else values[rows]
 
 

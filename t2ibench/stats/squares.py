@@ -305,12 +305,12 @@ def square_interval(
         return float(below), float(weight)
 
     def within(x: float) -> bool:
-        """Return whether x is below the interval's upper end."""
+        """Return whether x is below the upper end of the interval that is sought."""
         below, weight = at(x)
         return below >= tail * (1 - weight)
 
     def beyond(x: float) -> bool:
-        """Return whether x is below the interval's lower end."""
+        """Return whether x is below the lower end of the interval that is sought."""
         below, weight = at(x)
         return 1 - below < tail + (rejected - tail) * weight
 

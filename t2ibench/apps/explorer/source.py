@@ -103,7 +103,7 @@ class Gallery:
         return np.flatnonzero(chosen)
 
     def samples(self, run: int, prompts: Sequence[str] = ()) -> dict[ImageKey, int]:
-        """Return the index of each image of a run, keyed by the image's prompt and sample index."""
+        """Return the position of each image of a run in the gallery, keyed by its `ImageKey`."""
         numbers = self.of_run(run, prompts).tolist()
         return {self.pictures[number].key: number for number in numbers}
 

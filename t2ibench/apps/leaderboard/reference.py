@@ -86,7 +86,7 @@ class TestReference:
 def read_references(
     folder: Path, results: Results
 ) -> tuple[list[ReferenceModel], list[str]]:
-    """Return the models that a run may be compared with, and a line for each other submission."""
+    """Return the models that a run may be compared with, and why others cannot be."""
     inside = folder / _SUBMISSIONS
     root = inside if inside.is_dir() else folder
     models = []
@@ -124,7 +124,7 @@ def _unfit(other: Results, results: Results) -> str:
 def references(
     results: Results, models: Sequence[ReferenceModel]
 ) -> list[TestReference]:
-    """Return for each test on images of a run how models that were measured alike compare."""
+    """Return, for each test of images, how the run compares with models measured alike."""
     specs = task_files(results, results.folder)
     tests = {
         name: TestReference(name, reason=_unusable(task))

@@ -191,7 +191,7 @@ def foreign_words(words: Iterable[str]) -> ForeignText | None:
 
 @lru_cache(maxsize=8192)
 def _is_sure(text: str) -> bool:
-    """Return whether an entry of a word list certainly belongs to another language."""
+    """Return whether an entry of a word list is certainly not in English."""
     letters = [letter for letter in text if letter.isalpha()]
     if _other_script(letters) is not None:
         return True

@@ -1,4 +1,4 @@
-"""Variances of means of few images, pooled with those of other prompts of the kind."""
+"""Variances of means of few images, pooled over neutral or over guided prompts."""
 
 from __future__ import annotations
 

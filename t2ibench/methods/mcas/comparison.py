@@ -16,7 +16,7 @@ from t2ibench.methods.mcas.material import Target
 def contrast(
     design: Design, targets: Sequence[Target], axis: AttributeAxis
 ) -> tuple[float, Influence]:
-    """Return the mean association of A's targets less that of B's, with its influence.
+    """Return the mean association of the first targets (A) less that of the second (B).
 
     Returns:
         The difference, and the influence of the targets' images and of the axis' units
@@ -33,7 +33,7 @@ def contrast(
 def contrast_over_targets(
     design: Design, points: Float64Array, axis: AttributeAxis
 ) -> tuple[float, TargetSampling]:
-    """Return half the difference of A's and B's mean associations, with its variance.
+    """Return half that difference and its variance, for targets that are a sample.
 
     It is for targets that are a sample of possible ones, and not divided by the length
     of the axis, which a test does not need.

@@ -78,7 +78,7 @@ def describe(task: TibetTask, result: MethodResult) -> str:
 def _described_rows(
     task: TibetTask, result: MethodResult
 ) -> dict[str, list[_DescribedRow]]:
-    """Return the rows that have a squared lean, as sentences describe them, keyed by axis."""
+    """Return what sentences need to describe the rows with a squared lean, keyed by axis."""
     answers = {
         (shown.counted.attribute, row.counted.name): row
         for shown in shown_of(result)
@@ -102,7 +102,7 @@ def _described_row(
     answers: Mapping[tuple[str, str], ShownRow],
     clear_names: set[str],
 ) -> _DescribedRow:
-    """Return a row as a sentence describes it, with the answers about its prompt's images."""
+    """Return what a sentence needs to describe a row: its version, counts and answers."""
     shares = [
         item.scores[f"{SHARE}{counterfactual.name}"]
         for counterfactual in axis.counterfactuals

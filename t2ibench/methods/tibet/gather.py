@@ -1,4 +1,4 @@
-"""Collection of a judge's answers about a prompt's images as concepts."""
+"""Sorting of a judge's answers about a prompt's images into the concepts they name."""
 
 from __future__ import annotations
 
