@@ -118,6 +118,7 @@ def test_a_prefetched_run_needs_no_network(
     assert there.returncode == 0 and "Everything is downloaded already." in there.stdout
 
 
+@pytest.mark.nightly
 def test_weights_in_16_bits_are_fetched_where_there_are_no_others(
     hub: LocalHub, run: Run
 ) -> None:
@@ -136,6 +137,7 @@ def test_weights_in_16_bits_are_fetched_where_there_are_no_others(
     assert "encoder toyland: nothing to download." in fetched.stdout
 
 
+@pytest.mark.nightly
 def test_a_text_encoder_alone_is_a_part_of_its_pipeline(
     hub: LocalHub, run: Run
 ) -> None:
@@ -188,6 +190,7 @@ def test_a_repository_that_is_not_there_does_not_keep_the_others(
     assert any(name.startswith("org/clip/") for name in hub.downloaded)
 
 
+@pytest.mark.nightly
 def test_a_lora_of_the_hub_is_read_without_a_network(
     folders: dict[str, Path], run: Run, tmp_path: Path
 ) -> None:
