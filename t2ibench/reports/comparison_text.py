@@ -8,7 +8,7 @@ from textwrap import wrap
 from t2ibench.errors import visible_lines
 from t2ibench.methods.core.answer_counts import ShownRow
 from t2ibench.methods.core.describe import people
-from t2ibench.reports.cells import format_p, headline, number, signed
+from t2ibench.reports.cells import format_p, headline, in_points, number, signed
 from t2ibench.reports.comparison import Comparison
 from t2ibench.reports.comparison_sentences import (
     change_in_words,
@@ -124,13 +124,13 @@ def _distances(question: AttributeChange) -> str:
 
 def _prompt(question: AttributeChange, prompt: PromptChange) -> list[str]:
     change = prompt.change
-    low, high = (100 * (end or 0.0) for end in (change.low, change.high))
     group = people(prompt.group, prompt.first.about)
+    interval = f"[{in_points(change.low)}, {in_points(change.high)}]"
     return [
         prompt.short,
         _counts(prompt.first, question.classes),
         _counts(prompt.second, question.classes),
-        f"{group} {100 * change.value:+.0f} [{low:+.0f}, {high:+.0f}]",
+        f"{group} {in_points(change.value)} {interval}",
         change_in_words(question, prompt),
     ]
 
