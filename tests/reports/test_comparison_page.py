@@ -287,6 +287,19 @@ def test_the_page_is_accessible_fits_and_swipes_by_keyboard(
     watch.close()
 
 
+def test_a_name_of_one_long_word_fits_a_phone(browser: Any, tmp_path: Path) -> None:
+    long = made_by_hand(tmp_path, "x" * 200, 0.95)
+    other = made_by_hand(tmp_path, "other", 0.55)
+    page_file = tmp_path / "page.html"
+    page_file.write_text(
+        comparison_html(read_comparison(long, other)), encoding="utf-8"
+    )
+    watch = Watch(browser, "file://", viewport={"width": 390, "height": 900})
+    watch.page.goto(page_file.as_uri())
+    assert watch.page.evaluate("document.documentElement.scrollWidth") <= 390
+    watch.close()
+
+
 @pytest.mark.smoke
 def test_the_page_is_whole_without_javascript(
     browser: Any, folders: tuple[Path, Path], tmp_path: Path
