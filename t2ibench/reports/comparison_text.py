@@ -15,9 +15,9 @@ from t2ibench.reports.comparison_sentences import (
     overall_sentence,
     verdict_summary,
 )
-from t2ibench.reports.comparison_settings import compared_settings
 from t2ibench.reports.comparison_tables import distances
 from t2ibench.reports.markdown.markup import escape, github
+from t2ibench.results.compared_settings import compared_settings
 from t2ibench.results.contrast import Contrast
 from t2ibench.results.prompt_changes import AttributeChange, PromptChange, request_of
 from t2ibench.results.schema import Headline, Score
@@ -72,11 +72,11 @@ def comparison_text(comparison: Comparison, *, rows: bool) -> str:
 def _differing_settings(comparison: Comparison) -> str:
     """Return what both runs are called, and the settings in which they differ."""
     first, second = comparison.first, comparison.second
-    settings = compared_settings(first.results, second.results)
+    settings = compared_settings([first.results, second.results])
     differing = [setting for setting in settings if setting.differs]
     lines = [_folded(f"A: {first.name}. B: {second.name}. They differ in:")]
     lines += [
-        _folded(f"- {setting.name}: {setting.first}; {setting.second}", indent="  ")
+        _folded(f"- {setting.name}: {'; '.join(setting.values)}", indent="  ")
         for setting in differing[:_SETTINGS]
     ]
     if len(differing) > _SETTINGS:
