@@ -104,10 +104,14 @@ def _in_common_order(names: Sequence[str], others: Sequence[str]) -> list[str]:
 
 
 def _settings(results: Results, runs: Sequence[Results]) -> Iterator[tuple[str, str]]:
-    """Yield names and values of a run's settings; of tests, those that another run has, too."""
+    """Yield names and values of a run's settings.
+
+    Of tests, those count that another run has, too; all of them where it shares none.
+    """
     # A run may be compared with itself: then the other one is the same object.
     counts = Counter(name for run in runs for name in run.tasks)
-    tasks = [task for name, task in results.tasks.items() if counts[name] > 1]
+    shared = [task for name, task in results.tasks.items() if counts[name] > 1]
+    tasks = shared or list(results.tasks.values())
     yield from _generation(results.model, request_of(results))
     yield _TESTS, _tests(results, runs)
     yield from _measurement(tasks)

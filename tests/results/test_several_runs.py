@@ -295,6 +295,19 @@ def test_settings_are_clauses_without_what_follows_from_them() -> None:
     assert clauses[0] == "Model: m in before; n in after"
 
 
+def test_a_run_that_shares_no_test_has_its_seed() -> None:
+    runs = [
+        hand.results(name, **{test: hand.task()})
+        for name, test in (("a", "shared"), ("b", "shared"), ("c", "other"))
+    ]
+    (seed,) = (
+        setting
+        for setting in compared_settings(runs)
+        if setting.name == "Seed of the run"
+    )
+    assert seed.values == ("0", "0", "0")
+
+
 def test_a_run_and_itself_have_the_same_settings() -> None:
     results = hand.results("m", task=hand.task())
     settings = compared_settings([results, results])
