@@ -152,7 +152,9 @@ def control_of(
 def _shown(headline: HeadlineEstimate) -> str:
     """Return a headline with its interval and p-value as text."""
     shown = displayed(headline_record(headline))
-    text = decimal(shown.value, 3, sign=shown.signed)
+    text = "no value"
+    if shown.value is not None:
+        text = decimal(shown.value, 3, sign=shown.signed)
     if shown.low is not None and shown.high is not None:
         text += f" [{decimal(shown.low, 3)}, {decimal(shown.high, 3)}]"
     if not shown.signed:
