@@ -21,8 +21,9 @@ _MARKDOWN = "md"
 # Formats for papers, which have an extra table of prompts at the top.
 _READ = ("latex",)
 _NOT_MEASURED = (
-    "Agreement with the prompts was not measured in both runs by one encoder; `t2ibench score RUN` "
-    "measures it where the prompts are embedded, and the run's command where they are not."
+    "Agreement with the prompts is not compared: that takes the run.db of both runs, and one "
+    "encoder that measured it in both. `t2ibench score RUN` measures it where the prompts are "
+    "embedded, and the run's command where they are not."
 )
 
 

@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from t2ibench.errors import T2IBenchError, shown
+from t2ibench.store.files import write_text
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.presentation import Axis
     from t2ibench.results.several_runs import RunsComparison
+
+
+_PAGE = "html"
 
 
 def compare_several(arguments: argparse.Namespace) -> int:
@@ -22,6 +26,11 @@ def compare_several(arguments: argparse.Namespace) -> int:
     from t2ibench.results.compared_runs import read_runs, unfinished_lines
     from t2ibench.results.several_runs import compare_runs
 
+    if arguments.format == _PAGE:
+        raise T2IBenchError(
+            "--format html is a page of two runs.",
+            "Give two runs without a trend, or another format.",
+        )
     # An unknown format is an error before any file is read.
     WRITERS.get(arguments.format)
     ordered = arguments.order or arguments.steps is not None or bool(arguments.figures)
@@ -35,7 +44,11 @@ def compare_several(arguments: argparse.Namespace) -> int:
     for line in unfinished_lines(runs):
         print(line, file=sys.stderr)
     axes = _axes(comparison) if ordered else {}
-    _print(arguments.format, comparison, axes)
+    text = _text(arguments.format, comparison, axes)
+    if arguments.output is None:
+        print(text, end="")
+    else:
+        write_text(Path(arguments.output), text)
     if arguments.figures:
         _write_figure(comparison, axes, Path(arguments.figures))
     return 0
@@ -60,19 +73,19 @@ def _numbers(steps: str | None) -> list[float]:
     return numbers
 
 
-def _print(name: str, comparison: RunsComparison, axes: Mapping[str, Axis]) -> None:
-    """Print a comparison: for people with what differs first, in other formats as tables."""
+def _text(name: str, comparison: RunsComparison, axes: Mapping[str, Axis]) -> str:
+    """Return a comparison: for people with what differs first, in other formats as tables."""
     from t2ibench.reports.several_runs_tables import comparison_table, trend_table
     from t2ibench.reports.several_runs_text import comparison_text
     from t2ibench.reports.writers import render
 
     if name == "md":
-        print(comparison_text(comparison, axes), end="")
-        return
-    print(render(name, comparison_table(comparison)), end="")
+        return comparison_text(comparison, axes)
+    text = render(name, comparison_table(comparison))
     trend = trend_table(comparison, axes)
     if trend is not None and name == "latex":
-        print(render(name, trend), end="")
+        text += render(name, trend)
+    return text
 
 
 def _axes(comparison: RunsComparison) -> Mapping[str, Axis]:

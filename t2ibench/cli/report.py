@@ -144,10 +144,11 @@ def _write_comparison(arguments: argparse.Namespace, target: Path | None) -> int
     from t2ibench.cli.compare import write_page
     from t2ibench.reports.comparison import read_comparison
 
-    if arguments.format is not None:
+    if arguments.format is not None or arguments.reference:
         raise T2IBenchError(
             "--baseline writes a page.",
-            "`t2ibench compare OTHER RUN --format F` prints another format.",
+            "Leave --format and --reference out; `t2ibench compare OTHER RUN --format F` prints "
+            "another format.",
         )
     comparison = read_comparison(Path(arguments.baseline), Path(arguments.run))
     print(f"Comparison: {write_page(comparison, target)}")

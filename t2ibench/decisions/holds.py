@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
+from t2ibench.decimals import decimal
 from t2ibench.decisions.profile import Scenario
 from t2ibench.decisions.rules import Outcome
 from t2ibench.decisions.runs import MeasuredRun, RunPair
@@ -196,7 +197,7 @@ def _worst(outcomes: list[Outcome]) -> Outcome:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")
+    return decimal(value, 3, sign=True).replace("-", "−")
 
 
 def _ends(low: float | None, high: float | None) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from t2ibench.decimals import decimal
 from t2ibench.errors import first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.describe import beyond_chance
@@ -151,9 +152,11 @@ def control_of(
 def _shown(headline: HeadlineEstimate) -> str:
     """Return a headline with its interval and p-value as text."""
     shown = displayed(headline_record(headline))
-    text = f"{shown.value:{'+' if shown.signed else ''}.3f}"
+    text = "no value"
+    if shown.value is not None:
+        text = decimal(shown.value, 3, sign=shown.signed)
     if shown.low is not None and shown.high is not None:
-        text += f" [{shown.low:.3f}, {shown.high:.3f}]"
+        text += f" [{decimal(shown.low, 3)}, {decimal(shown.high, 3)}]"
     if not shown.signed:
         text = f"{shown.label} {text}"
     return text if headline.p is None else f"{text} (p = {headline.p:.2g})"

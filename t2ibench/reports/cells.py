@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from t2ibench.decimals import decimal
 from t2ibench.methods import method_named
 from t2ibench.methods.core.score_names import join_score_name, split_score_name
 from t2ibench.results.display import displayed
@@ -15,7 +16,7 @@ _ABOUT = {"fixed_prompts": "these", "prompt_population": "like these", None: "�
 
 def number(value: float | None, digits: int = 3) -> str:
     """Return a number with `digits` decimals as text; None becomes a dash."""
-    return "–" if value is None else f"{value:.{digits}f}"
+    return "–" if value is None else decimal(value, digits)
 
 
 def signed(value: float | None, digits: int = 3) -> str:
@@ -25,10 +26,17 @@ def signed(value: float | None, digits: int = 3) -> str:
         >>> signed(0.5), signed(-0.25, 2), signed(-0.0001), signed(None)
         ('+0.500', '-0.25', '0.000', '–')
     """
-    if value is None:
-        return "–"
-    text = f"{value:+.{digits}f}"
-    return text[1:] if not float(text) else text
+    return "–" if value is None else decimal(value, digits, sign=True)
+
+
+def in_points(share: float | None) -> str:
+    """Return a difference of shares in whole points, with its sign; None becomes a dash.
+
+    Examples:
+        >>> in_points(0.256), in_points(-0.3), in_points(-0.001), in_points(None)
+        ('+26', '-30', '0', '–')
+    """
+    return "–" if share is None else decimal(100 * share, 0, sign=True)
 
 
 def format_p(value: float | None) -> str:
@@ -40,7 +48,9 @@ def format_p(value: float | None) -> str:
 
 def ends(low: float | None, high: float | None) -> str:
     """Return both ends of an interval or band as text; a dash if either is None."""
-    return "–" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+    if low is None or high is None:
+        return "–"
+    return f"[{decimal(low, 3)}, {decimal(high, 3)}]"
 
 
 def headline(record: Headline, digits: int = 3) -> str:
@@ -87,7 +97,8 @@ def main_score(task: TaskResult) -> str:
     score = None if main is None else task.scores.get(main.name)
     if main is None or score is None or score.value is None:
         return "–"
-    return f"{main.label} = {score.value:+.3f}{PUBLISHED if score.as_published else ''}"
+    mark = PUBLISHED if score.as_published else ""
+    return f"{main.label} = {decimal(score.value, 3, sign=True)}{mark}"
 
 
 def three_digits(value: float | None) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.results.compared_runs import distinct_names
 from t2ibench.results.comparison import compare
 from t2ibench.results.comparison_claims import OverallDifference, overall_difference
 from t2ibench.results.comparison_remarks import rewriting_line, unread_lines
@@ -93,7 +93,11 @@ def read_comparison(first: Path, second: Path) -> Comparison:
             "The two runs have no task in common.", "Run both on the same tasks."
         )
     paired = [read_paired(path) for path in paths]
-    names = distinct_names(paths, runs, [str(path) for path in paths])
+    names = distinct_names(
+        [results.title for results in runs],
+        [path.resolve().name for path in paths],
+        [str(path) for path in paths],
+    )
     compared = [
         ComparedRun(name, results, path / "results.json" if path.is_dir() else path)
         for name, results, path in zip(names, runs, paths, strict=True)
@@ -108,15 +112,3 @@ def read_comparison(first: Path, second: Path) -> Comparison:
         agreement=tuple(compare_agreement(*runs, *paired)),
         remarks=tuple(remarks),
     )
-
-
-def distinct_names(
-    paths: Sequence[Path], runs: Sequence[Results], given: Sequence[str]
-) -> Sequence[str]:
-    """Return distinct names of runs: titles, folder names or paths as they were given."""
-    titles = [results.title for results in runs]
-    folders = [path.resolve().name for path in paths]
-    for names in (titles, folders):
-        if len(set(names)) == len(names):
-            return names
-    return given

@@ -135,9 +135,13 @@ def overall_sentence(overall: OverallDifference | None) -> list[str]:
         return []
     p = format_p(overall.p)
     if not overall.differ:
+        tests = "1 test" if overall.n_tests == 1 else f"{overall.n_tests} tests"
         return [
-            f"All tests together: no difference between the runs beyond chance (p = {p}, "
-            f"{overall.n_tests} tests)."
+            f"All tests together: no difference between the runs beyond chance (p = {p}, {tests})."
+        ]
+    if overall.n_tests == 1:
+        return [
+            f"The one test: the runs differ beyond chance (p = {p}), whichever leans less."
         ]
     where = f"in {overall.n_differ} of {overall.n_tests} tests"
     return [
@@ -149,8 +153,10 @@ def overall_sentence(overall: OverallDifference | None) -> list[str]:
 def verdict_summary(differences: Sequence[Difference], names: Sequence[str]) -> str:
     """Return a sentence on how many headlines lean less in each run."""
     counts = tally(differences)
-    undecided = counts["opposite"] + counts["tie"]
+    n_neither = counts["opposite"] + counts["tie"]
+    differ = f" ({counts['opposite']} of them differ)" if counts["opposite"] else ""
     return (
         f"Headlines, after Holm's correction: {names[0]} leans less in {counts['first']}, "
-        f"{names[1]} in {counts['second']}; {undecided} undecided, {counts[None]} not compared."
+        f"{names[1]} in {counts['second']}, neither beyond chance in {n_neither}{differ}; "
+        f"{counts[None]} not compared."
     )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from t2ibench.methods.core.describe import counts_text, people
-from t2ibench.reports.cells import ends, format_p, headline, level_of, signed
+from t2ibench.reports.cells import (
+    ends,
+    format_p,
+    headline,
+    in_points,
+    level_of,
+    signed,
+)
 from t2ibench.reports.comparison_records import (
     agreement_record,
     difference_record,
@@ -154,11 +161,9 @@ def prompts_table(
 
 def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
     change = prompt.change
-    low = 100 * (change.low or 0.0)
-    high = 100 * (change.high or 0.0)
     group = people(prompt.group, prompt.first.about)
-    points = f"{group} {100 * change.value:+.0f}"
-    interval = f"{low:+.0f} to {high:+.0f}"
+    points = f"{group} {in_points(change.value)}"
+    interval = f"{in_points(change.low)} to {in_points(change.high)}"
     from_even, from_known = distances(attribute, prompt)
     return [
         attribute.task,
@@ -184,6 +189,6 @@ def distances(attribute: AttributeChange, prompt: PromptChange) -> tuple[str, st
 
 def _distance(prompt: PromptChange, reference: float) -> str:
     """Return how far a share is above or below a reference in both runs, as text."""
-    before, after = (100 * (share - reference) for share in prompt.shares)
-    crossed = ", other side" if round(before * after, 6) < 0 else ""
-    return f"{before:+.0f}, then {after:+.0f}{crossed}"
+    before, after = (share - reference for share in prompt.shares)
+    crossed = ", other side" if round(100 * before * 100 * after, 6) < 0 else ""
+    return f"{in_points(before)}, then {in_points(after)}{crossed}"

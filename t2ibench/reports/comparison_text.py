@@ -8,16 +8,16 @@ from textwrap import wrap
 from t2ibench.errors import visible_lines
 from t2ibench.methods.core.answer_counts import ShownRow
 from t2ibench.methods.core.describe import people
-from t2ibench.reports.cells import format_p, headline, number, signed
+from t2ibench.reports.cells import format_p, headline, in_points, number, signed
 from t2ibench.reports.comparison import Comparison
 from t2ibench.reports.comparison_sentences import (
     change_in_words,
     overall_sentence,
     verdict_summary,
 )
-from t2ibench.reports.comparison_settings import compared_settings
 from t2ibench.reports.comparison_tables import distances
 from t2ibench.reports.markdown.markup import escape, github
+from t2ibench.results.compared_settings import compared_settings
 from t2ibench.results.contrast import Contrast
 from t2ibench.results.prompt_changes import AttributeChange, PromptChange, request_of
 from t2ibench.results.schema import Headline, Score
@@ -72,11 +72,11 @@ def comparison_text(comparison: Comparison, *, rows: bool) -> str:
 def _differing_settings(comparison: Comparison) -> str:
     """Return what both runs are called, and the settings in which they differ."""
     first, second = comparison.first, comparison.second
-    settings = compared_settings(first.results, second.results)
+    settings = compared_settings([first.results, second.results])
     differing = [setting for setting in settings if setting.differs]
     lines = [_folded(f"A: {first.name}. B: {second.name}. They differ in:")]
     lines += [
-        _folded(f"- {setting.name}: {setting.first}; {setting.second}", indent="  ")
+        _folded(f"- {setting.name}: {'; '.join(setting.values)}", indent="  ")
         for setting in differing[:_SETTINGS]
     ]
     if len(differing) > _SETTINGS:
@@ -124,13 +124,13 @@ def _distances(question: AttributeChange) -> str:
 
 def _prompt(question: AttributeChange, prompt: PromptChange) -> list[str]:
     change = prompt.change
-    low, high = (100 * (end or 0.0) for end in (change.low, change.high))
     group = people(prompt.group, prompt.first.about)
+    interval = f"[{in_points(change.low)}, {in_points(change.high)}]"
     return [
         prompt.short,
         _counts(prompt.first, question.classes),
         _counts(prompt.second, question.classes),
-        f"{group} {100 * change.value:+.0f} [{low:+.0f}, {high:+.0f}]",
+        f"{group} {in_points(change.value)} {interval}",
         change_in_words(question, prompt),
     ]
 

@@ -28,7 +28,7 @@ def correlation(estimate: Correlation) -> str:
     if not math.isfinite(estimate.value):
         return "–"
     interval = (
-        f" [{estimate.low:+.2f}, {estimate.high:+.2f}]"
+        f" [{signed(estimate.low, 2)}, {signed(estimate.high, 2)}]"
         if math.isfinite(estimate.low)
         else ""
     )

@@ -77,9 +77,12 @@ def overall_notes(comparison: RunsComparison) -> list[str]:
 
 
 def _beyond_chance(overall: OverallTest) -> str:
+    p = format_p(overall.p)
+    if overall.n_tests == 1:
+        return f" beyond chance (p = {p}, 1 test)"
     return (
-        f" (p = {format_p(overall.p)}), in {overall.n_clear} of {overall.n_tests} tests beyond "
-        "chance after Holm's correction"
+        f" (p = {p}), in {overall.n_clear} of {overall.n_tests} tests beyond chance after Holm's "
+        "correction"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from t2ibench.decimals import decimal
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.cells import level_name
@@ -219,9 +220,7 @@ def _number(value: float, digits: int = 2, *, signed: bool = True) -> str:
         >>> _number(0.531), _number(-0.2), _number(1.0, signed=False), _number(-0.001)
         ('+.53', '-.20', '1.00', '.00')
     """
-    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
-    if not float(text):
-        text = f"{0:.{digits}f}"
+    text = decimal(value, digits, sign=signed)
     return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text
 
 

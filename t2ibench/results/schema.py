@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
+from t2ibench.decimals import decimal
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.pools import CaptionPool
@@ -227,7 +228,9 @@ class TaskResult(Record):
     def __repr__(self) -> str:
         """Return a one-line description for an interactive session."""
         value = self.headline.value
-        shown = "no headline" if value is None else f"headline {value:+.3f}"
+        shown = "no headline"
+        if value is not None:
+            shown = f"headline {decimal(value, 3, sign=True)}"
         return f"<TaskResult '{self.title}': {shown}, {self.n_images} images>"
 
     __str__ = __repr__

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.describe import listed
-from t2ibench.results.setting_differences import setting_differences
+from t2ibench.results.compared_settings import setting_clauses
 from t2ibench.results.task_across_runs import (
     ComparedRun,
     TaskAcrossRuns,
@@ -114,7 +114,7 @@ def compare_runs(
         tasks=tasks,
         overall=_overall([task.p_differ for task in tasks], level),
         overall_trend=_overall(trends, level),
-        settings=tuple(setting_differences([run.results for run in runs], names)),
+        settings=tuple(setting_clauses([run.results for run in runs], names)),
         ordered=ordered,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from t2ibench.decimals import decimal
 from t2ibench.methods.core.text_image_alignment import (
     MeanCosine,
     PromptCosines,
@@ -22,6 +23,8 @@ from t2ibench.results.schema import Results, TaskResult
 from t2ibench.stats import holm
 
 CHANGED = "prompts with other images"
+# Decimals of a difference of cosines.
+_DECIMALS = 4
 
 
 def agreement_records(
@@ -275,6 +278,9 @@ def _changed_clause(encoder: str, changes: Sequence[AgreementChange]) -> str:
 
 def _amount(change: AgreementChange) -> str:
     turned = change.turned
+    value = decimal(turned.value, _DECIMALS, sign=True)
     if turned.low is None or turned.high is None:
-        return f"{turned.value:+.4f}"
-    return f"{turned.value:+.4f}, {turned.low:+.4f} to {turned.high:+.4f}"
+        return value
+    low = decimal(turned.low, _DECIMALS, sign=True)
+    high = decimal(turned.high, _DECIMALS, sign=True)
+    return f"{value}, {low} to {high}"

@@ -81,7 +81,7 @@ def test_which_model_leans_less(runs: dict[str, Path], cli: Cli) -> None:
     assert out.startswith(
         "A: strong. B: weak. They differ in:\n- Model: strong; weak\n"
     )
-    assert "| rms 0." in out and "weak in 2; 0 undecided" in out
+    assert "| rms 0." in out and "weak in 2, neither beyond chance in 0" in out
     together = out.index("All tests together: the runs differ (p")
     assert together < out.index("Headlines, after Holm's correction:")
     # The verdict does not depend on the order.
@@ -108,4 +108,33 @@ def test_json_has_the_records_the_overall_test_and_the_notes(
 def test_a_run_and_itself_do_not_differ(runs: dict[str, Path], cli: Cli) -> None:
     out = " ".join(cli("compare", runs["weak"], runs["weak"])[1].split())
     assert "All tests together: no difference between the runs beyond chance" in out
-    assert "leans less in 0, " in out
+    assert (
+        "weak (1) leans less in 0, weak (2) in 0, neither beyond chance in 2; 0 not"
+        in out
+    )
+
+
+def test_one_test_is_counted_as_one(cli: Cli, tmp_path: Path) -> None:
+    noise = np.random.default_rng(6).random((2, 100))
+    runs = []
+    for name, share in SHARES.items():
+        images = np.where(noise < share, 1.0, -1.0)
+        tasks = {"t2iat_one": hand.mean_lean({"x": images[0], "y": images[1]})}
+        runs.append(hand.write_run(tmp_path / name, name, tasks))
+    out = cli("compare", *runs)[1]
+    assert "The one test: the runs differ beyond chance (p = " in out
+    out = cli("compare", runs[0], runs[0])[1]
+    assert "no difference between the runs beyond chance (p = 1.0000, 1 test)" in out
+    out = cli("compare", *runs, runs[0])[1]
+    assert "All tests together: the runs differ beyond chance (p = " in out
+    assert ", 1 test)" in out and "1 of 1" not in out
+
+
+def test_flags_that_a_page_of_two_runs_has_no_use_for_are_refused(
+    runs: dict[str, Path], cli: Cli
+) -> None:
+    weak, strong = runs.values()
+    status, _, error = cli(
+        "report", weak, "--baseline", strong, "--reference", "submissions"
+    )
+    assert status == 1 and "Leave --format and --reference out" in error

@@ -15,13 +15,13 @@ from t2ibench.cli import main
 from t2ibench.reports.comparison import read_comparison
 from t2ibench.reports.comparison_pictures import PAIRS
 from t2ibench.reports.comparison_sentences import p_in_words, verdict
-from t2ibench.reports.comparison_settings import compared_settings
 from t2ibench.reports.comparison_text import WIDTH, comparison_text, fitted
 from t2ibench.reports.html.comparison_page import (
     ComparisonView,
     comparison_html,
     comparison_view,
 )
+from t2ibench.results.compared_settings import compared_settings
 from tests import hand
 from tests.apps.explorer.page import Watch, axe
 from tests.cli.test_who_is_shown import ASKED, PLAIN, REQUEST, TASK, write
@@ -120,12 +120,10 @@ def test_settings_that_differ_come_first_and_keep_their_order() -> None:
             )
         }
     )
-    settings = compared_settings(first, second)
-    differing = {
-        each.name: (each.first, each.second) for each in settings if each.differs
-    }
+    settings = compared_settings([first, second])
+    differing = {each.name: each.values for each in settings if each.differs}
     assert differing == {
-        "Model": ("m", "m @ v2"),
+        "Weights": ("not set", "v2"),
         "size": ("not set", "64"),
         "steps": ("not set", "8"),
     }
@@ -149,7 +147,7 @@ def test_prompts_are_rows_with_both_bars_and_the_largest_change_first(
     chef = next(row for row in question.rows if row.name == "chef")
     counts = [(part.classes, part.number) for part in chef.bars[1].parts]
     assert counts == [("k0", "4"), ("k1", "5"), ("none", "1")]
-    added = {each.name: each.second for each in page.differing}
+    added = {each.name: each.values[1] for each in page.differing}
     assert "be diverse" in added["Added to every prompt"]
 
 
@@ -284,6 +282,19 @@ def test_the_page_is_accessible_fits_and_swipes_by_keyboard(
     page.emulate_media(media="screen")
     row.get_by_role("button", name="Side by side").click()
     assert after.evaluate(clip) == "none" and not row.get_by_role("slider").is_visible()
+    watch.close()
+
+
+def test_a_name_of_one_long_word_fits_a_phone(browser: Any, tmp_path: Path) -> None:
+    long = made_by_hand(tmp_path, "x" * 200, 0.95)
+    other = made_by_hand(tmp_path, "other", 0.55)
+    page_file = tmp_path / "page.html"
+    page_file.write_text(
+        comparison_html(read_comparison(long, other)), encoding="utf-8"
+    )
+    watch = Watch(browser, "file://", viewport={"width": 390, "height": 900})
+    watch.page.goto(page_file.as_uri())
+    assert watch.page.evaluate("document.documentElement.scrollWidth") <= 390
     watch.close()
 
 

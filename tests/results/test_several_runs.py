@@ -13,6 +13,7 @@ from scipy import stats
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.results.compared_runs import read_runs
+from t2ibench.results.compared_settings import compared_settings, setting_clauses
 from t2ibench.results.comparison import compare
 from t2ibench.results.several_runs import MOST_RUNS, RunsComparison, compare_runs
 from t2ibench.results.task_across_runs import ComparedRun, TaskAcrossRuns
@@ -138,10 +139,10 @@ def test_the_largest_group_is_compared_and_the_others_say_why_not() -> None:
     assert square.runs[-1].excluded == "the run does not have it"
     assert square.runs[-1].mark is None
     clauses = [
-        clause for clause in comparison.settings if clause.startswith("encoders")
+        clause for clause in comparison.settings if clause.startswith("Encoders")
     ]
     assert clauses == [
-        "encoders: another in odd; toyland in a, b, version 2 and without"
+        "Encoders: another aaaaaaaaaaaa in odd; toyland ffffffffffff in a, b, version 2 and without"
     ]
 
 
@@ -275,3 +276,42 @@ def test_without_pandas_a_frame_is_an_error_of_one_line(
         with pytest.raises(T2IBenchError, match="Data frames need pandas") as caught:
             frame()
         assert "\n" not in str(caught.value)
+
+
+def test_settings_are_clauses_without_what_follows_from_them() -> None:
+    first = hand.results("m", task=hand.task())
+    hosted = first.model_copy(
+        update={
+            "environment": {},
+            "model": first.model.model_copy(
+                update={"name": "n", "fingerprint": "e" * 64, "revision": "v2"}
+            ),
+        }
+    )
+    runs = [first.model_copy(update={"environment": {"numpy": "2.0"}}), hosted]
+    # Names of models are those of the runs, and a hosted model has no other numpy.
+    assert list(setting_clauses(runs, ["m", "n"])) == ["Weights: not set in m; v2 in n"]
+    clauses = list(setting_clauses(runs, ["before", "after"]))
+    assert clauses[0] == "Model: m in before; n in after"
+
+
+def test_a_run_that_shares_no_test_has_its_seed() -> None:
+    runs = [
+        hand.results(name, **{test: hand.task()})
+        for name, test in (("a", "shared"), ("b", "shared"), ("c", "other"))
+    ]
+    (seed,) = (
+        setting
+        for setting in compared_settings(runs)
+        if setting.name == "Seed of the run"
+    )
+    assert seed.values == ("0", "0", "0")
+
+
+def test_a_run_and_itself_have_the_same_settings() -> None:
+    results = hand.results("m", task=hand.task())
+    settings = compared_settings([results, results])
+    assert not any(setting.differs for setting in settings)
+    assert ("Tests", ("1 test in both",) * 2) in [
+        (setting.name, setting.values) for setting in settings
+    ]

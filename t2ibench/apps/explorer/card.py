@@ -19,6 +19,7 @@ from t2ibench.apps.explorer.queries import Question, score_texts, similarities
 from t2ibench.apps.explorer.questions import CardAsk
 from t2ibench.apps.explorer.reference import Reference
 from t2ibench.apps.explorer.source import Collection, Picture, Source
+from t2ibench.decimals import decimal
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.figures.canvas import shortened
 from t2ibench.reports.html.templating import environment
@@ -292,4 +293,4 @@ def _place(value: float, span: float) -> float:
 
 
 def _number(value: float, digits: int, sign: str = "") -> str:
-    return f"{value:{sign}.{digits}f}".replace("-", "−")
+    return decimal(value, digits, sign=sign == "+").replace("-", "−")

@@ -9,6 +9,7 @@ from typing import Any
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import span
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
+from t2ibench.decimals import decimal
 from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.view import (
@@ -122,9 +123,12 @@ def _family(family: FamilyView, model: Model) -> FamilyCell:
         else STATES[state].word
     )
     toward = _toward(tasks) if state == "clear" else ""
-    sentence = f"{family.title}: {'no number' if value is None else f'{value:.2f}'}"
+    number = "no number" if value is None else decimal(value, 2)
+    sentence = f"{family.title}: {number}"
     sentence += (
-        "" if low is None or high is None else f", interval {low:.2f} to {high:.2f}"
+        ""
+        if low is None or high is None
+        else f", interval {decimal(low, 2)} to {decimal(high, 2)}"
     )
     sentence += f". {counted}{': ' + toward if toward else ''}."
     rank = model.entry.ranks.get(family.name)

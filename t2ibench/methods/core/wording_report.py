@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.decimals import decimal
 from t2ibench.methods.core.guided import Wording
 from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.influence import Influence
@@ -284,4 +285,4 @@ def _shown(part: PartScore, scale: str) -> str:
     value = part.value or 0.0
     if scale == "mean_square":
         return f'{np.sqrt(max(value, 0.0)):.2f} rms ("{part.name}")'
-    return f'{value:+.2f} ("{part.name}")'
+    return f'{decimal(value, 2, sign=True)} ("{part.name}")'

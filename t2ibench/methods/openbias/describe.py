@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from t2ibench.decimals import decimal
 from t2ibench.methods.core.answer_counts import ShownAttribute, shown_of
 from t2ibench.methods.core.describe import (
     beyond_chance,
@@ -183,7 +184,7 @@ def _slope(bias: Bias, result: MethodResult) -> str:
     return (
         f". The shares of {shown_class(bias.reference.group, bias.full_name)} {verb} "
         f"'{bias.reference.name}' (slope "
-        f"{slope.value:.2f}, from {low:.2f} to {high:.2f}; 1 mirrors it)"
+        f"{decimal(slope.value, 2)}, from {decimal(low, 2)} to {decimal(high, 2)}; 1 mirrors it)"
     )
 
 

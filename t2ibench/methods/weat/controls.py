@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from t2ibench.arrays import Float64Array
+from t2ibench.decimals import decimal
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.weat.schema import WeatTask
@@ -105,8 +106,9 @@ def _separation(
         contradicts = (
             f"the encoder does not tell {first.name} from {second.name} (p = {p:.2g})"
         )
+    above = decimal(value, 3, sign=True)
     says = (
-        f"Cosines within {first.name} and {second.name} are {value:+.3f} above those between them "
+        f"Cosines within {first.name} and {second.name} are {above} above those between them "
         f"(p = {p:.2g} among shuffled labels)."
     )
     return Control(says, value, p=p, contradicts=contradicts)

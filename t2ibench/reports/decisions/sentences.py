@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from t2ibench.decimals import decimal
 from t2ibench.decisions.decision import Decision, ScenarioDecision
 from t2ibench.decisions.profile import RunReference, Scenario, ShareReference
 from t2ibench.decisions.rules import Outcome, Ruling
@@ -93,8 +94,7 @@ def ruling_text(entry: Ruling) -> str:
 
 def number(value: float) -> str:
     """Return a number with two decimals and a real minus."""
-    text = f"{value:.2f}"
-    return "0.00" if text == "-0.00" else text.replace("-", "−")
+    return decimal(value, 2).replace("-", "−")
 
 
 def scenario_lines(

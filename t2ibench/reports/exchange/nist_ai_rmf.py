@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from t2ibench.decimals import decimal
 from t2ibench.methods.core.inference import Inference
 from t2ibench.reports.card import METHOD_NOTE, limit_lines, measured_with, tests_table
 from t2ibench.reports.cells import ends
@@ -120,7 +121,7 @@ def _performance(run: RunView) -> Iterator[str]:
             overall = [record for record in records if record.group is None]
             for record in overall:
                 interval = ends(record.ci_low, record.ci_high)
-                value = "–" if record.value is None else f"{record.value:.3f}"
+                value = "–" if record.value is None else decimal(record.value, 3)
                 rows.append((task.id, encoder, value, interval))
     if rows:
         yield "Agreement of images with their prompts, as the mean cosine of image and prompt:"

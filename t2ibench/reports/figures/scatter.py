@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from t2ibench.decimals import decimal
 from t2ibench.methods.core.presentation import Quantity, Scatter
 from t2ibench.reports.figures.axes import PixelScale, draw_axes
 from t2ibench.reports.figures.canvas import Canvas
@@ -149,7 +150,7 @@ def _draw(
             low, high = (min(max(end, up.low), up.high) for end in point.ends)
             canvas.line(places[number][0], up(low), places[number][0], up(high))
     for point, place in zip(points, places, strict=True):
-        tip = f"{point.name}: {point.x:.2f}, {point.y:.2f}"
+        tip = f"{point.name}: {decimal(point.x, 2)}, {decimal(point.y, 2)}"
         canvas.dot(
             *place, point.side or "pt", 2.2 if many and not point.side else 3.0, tip
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
+from t2ibench.decimals import decimal
 from t2ibench.methods import method_named
 from t2ibench.methods.core.answer_counts import (
     ShownAttribute,
@@ -437,7 +438,7 @@ def published(task: TaskView) -> Iterator[PublishedValue]:
             yield PublishedValue(
                 model=entry["model"],
                 score=score_words(name),
-                published=f"{value:.3f}",
-                here="–" if here is None else f"{here:.3f}",
+                published=decimal(value, 3),
+                here="–" if here is None else decimal(here, 3),
                 source=entry["source"],
             )

@@ -18,11 +18,6 @@ from t2ibench.reports.comparison_pictures import (
     chosen_pictures,
 )
 from t2ibench.reports.comparison_sentences import overall_in_words, verdict, warnings
-from t2ibench.reports.comparison_settings import (
-    NONE,
-    ComparedSetting,
-    compared_settings,
-)
 from t2ibench.reports.files import dated, task_files
 from t2ibench.reports.html.comparison_rows import (
     ChangedQuestionView,
@@ -35,6 +30,11 @@ from t2ibench.reports.html.comparison_rows import (
 from t2ibench.reports.html.evidence import Thumbnails, Tile
 from t2ibench.reports.html.templating import fragment, static, style
 from t2ibench.reports.view import TaskView, run_view
+from t2ibench.results.compared_settings import (
+    NONE,
+    ComparedSetting,
+    compared_settings,
+)
 from t2ibench.results.text_image_alignment import agreement_sentence
 
 _BUDGET = 1_100_000  # characters of data URIs, so that the page stays below 1.5 MB
@@ -141,10 +141,12 @@ def comparison_view(comparison: Comparison) -> ComparisonView:
         (row.task, row.name): view.anchor
         for row, view in zip(pictures.rows, pictured, strict=False)
     }
-    settings = compared_settings(first.results, second.results)
+    settings = compared_settings([first.results, second.results])
     differing = [setting for setting in settings if setting.differs]
     same = [
-        setting for setting in settings if not setting.differs and setting.first != NONE
+        setting
+        for setting in settings
+        if not setting.differs and setting.values[0] != NONE
     ]
     questions = [
         changed_question(question, _name_of(question.task, tasks[0]), anchors)

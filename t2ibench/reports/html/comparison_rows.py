@@ -9,6 +9,7 @@ from typing import Literal
 from t2ibench.methods.core.answer_counts import ShownRow, class_colours
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.methods.core.presentation import Axis
+from t2ibench.reports.cells import in_points
 from t2ibench.reports.comparison_sentences import change_in_words, p_in_words
 from t2ibench.reports.html.cards import ClassKey, class_key, stack_parts
 from t2ibench.reports.html.marks import TaskRowView, task_row_view
@@ -226,10 +227,7 @@ def _points(share: float | None) -> str:
         >>> _points(0.256), _points(-0.3), _points(-0.001), _points(None)
         ('+26', '−30', '0', '–')
     """
-    if share is None:
-        return "–"
-    text = f"{100 * share:+.0f}"
-    return "0" if text in {"+0", "-0"} else text.replace("-", "−")
+    return in_points(share).replace("-", "−")
 
 
 @dataclass(frozen=True, slots=True)

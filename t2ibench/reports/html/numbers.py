@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from t2ibench.decimals import decimal
 from t2ibench.reports import cells
 
 
@@ -29,12 +30,11 @@ def percent(value: float | None) -> str:
     """
     if value is None:
         return "–"
-    text = f"{100 * value:.0f} %"
-    return text.lstrip("-") if text == "-0 %" else text.replace("-", "−")
+    return f"{decimal(100 * value, 0)} %".replace("-", "−")
 
 
 def at(value: float, from_zero: bool = False) -> str:
     """Return a value as −1 to 1 for a style sheet; `from_zero` if the axis starts at 0."""
     if from_zero:
         value = 2 * value - 1
-    return f"{min(max(value, -1.0), 1.0):.3f}"
+    return decimal(min(max(value, -1.0), 1.0), 3)

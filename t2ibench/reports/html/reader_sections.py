@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from t2ibench.decimals import decimal
 from t2ibench.reports import method_agreement
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.templating import fragment
@@ -169,7 +170,7 @@ def _judges(
         question=agreement["bias"],
         judges=" and ".join(names[number] for number in agreement["judges"]),
         images=agreement["n"],
-        scores=tuple("–" if score is None else f"{score:.2f}" for score in scores),
+        scores=tuple("–" if score is None else decimal(score, 2) for score in scores),
         majority=agreement["same_majority"] if agreement["n"] else None,
     )
 

@@ -1,0 +1,53 @@
+"""A number that rounds to zero has no sign, wherever people read it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import t2ibench
+from t2ibench.decimals import decimal
+from t2ibench.reports import cells
+from t2ibench.reports.html import numbers
+from t2ibench.results.text_image_alignment import AgreementChange, agreement_sentence
+
+ROOT = Path(t2ibench.__file__).parent
+
+
+@pytest.mark.parametrize("value", [-0.0, 0.0, -0.0004, 0.0004])
+def test_what_rounds_to_zero_has_no_sign(value: float) -> None:
+    assert decimal(value, 3, sign=True) == decimal(value, 3) == "0.000"
+    assert cells.number(value, 2) == cells.signed(value, 2) == "0.00"
+    assert cells.ends(value, value) == "[0.000, 0.000]"
+    assert cells.in_points(value) == "0"
+    assert numbers.plain(value) == numbers.signed(value) == "0.00"
+    assert numbers.percent(value) == "0 %"
+
+
+def test_agreement_that_does_not_differ_has_no_signs() -> None:
+    change = AgreementChange(
+        0.0,
+        -0.0,
+        0.0,
+        1.0,
+        encoder="toyland",
+        task="",
+        group="",
+        n_prompts=2,
+        n_images=8,
+    )
+    (sentence,) = agreement_sentence([change], ["before", "after"])
+    assert "(0.0000, 0.0000 to 0.0000; 2 prompts" in sentence
+
+
+def test_signs_are_formatted_in_one_place() -> None:
+    """A sign in a format specification would print -0.00 as soon as a value is small."""
+    signs = re.compile(r"""\{[^{}'"]+:\+\.\d*f\}""")
+    places = [
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        if signs.search(path.read_text(encoding="utf-8"))
+    ]
+    assert not places
