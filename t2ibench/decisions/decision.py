@@ -10,7 +10,7 @@ from t2ibench.decisions.evidence import evidence
 from t2ibench.decisions.holds import Held, holds
 from t2ibench.decisions.images_needed import ImagesNeeded, images_needed
 from t2ibench.decisions.looks import level_of
-from t2ibench.decisions.obstacles import obstacles
+from t2ibench.decisions.obstacles import obstacles, other_run_obstacles
 from t2ibench.decisions.profile import Profile, Scenario
 from t2ibench.decisions.quantity import ALPHA, Chances, Limits
 from t2ibench.decisions.repeat import RepeatRate, joined, repeat_rate
@@ -173,13 +173,12 @@ def _whole(scenarios: Sequence[ScenarioDecision], alpha: float) -> Outcome:
     """Return the outcome of a profile: all must pass, and any fails it after Holm's correction."""
     if all(part.outcome == "pass" for part in scenarios):
         return "pass"
-    failed_hold = any(
-        entry.outcome == "fail" for part in scenarios for entry in part.held
-    )
-    failed = any(
-        part.outcome == "fail" and part.p_fail_holm <= alpha for part in scenarios
-    )
-    return "fail" if failed or failed_hold else "undecided"
+    failing = [part for part in scenarios if part.outcome == "fail"]
+    # What does not hold is decided without correction; where a scenario is undecided whatever
+    # its numbers, it decides nothing either.
+    fails_hold = any(entry.outcome == "fail" for part in failing for entry in part.held)
+    fails_limit = any(part.p_fail_holm <= alpha for part in failing)
+    return "fail" if fails_limit or fails_hold else "undecided"
 
 
 def decide_scenario(
@@ -194,6 +193,7 @@ def decide_scenario(
     reasons = obstacles(run.results, scenario.measurement)
     if any(name not in run.results.tasks for name in scenario.measurement.task):
         return ScenarioDecision(scenario, "undecided", reasons=tuple(reasons))
+    reasons += other_run_obstacles(scenario, older, references)
     limits = Limits(scenario.accept, scenario.rejected_from)
     numbers = evidence(scenario, run, older, references)
     rulings = [ruling(quantity, limits, alpha) for quantity in numbers.quantities]
