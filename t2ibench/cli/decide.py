@@ -140,7 +140,7 @@ def _decisions(arguments: argparse.Namespace) -> list[Decision]:
     for measured in runs:
         departs = []
         if plan is not None:
-            departs = departures(plan, profile, measured.results)
+            departs = departures(plan, profile, measured.results, measured.looks)
         decisions.append(
             decide(
                 profile,

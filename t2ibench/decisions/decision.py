@@ -120,7 +120,8 @@ def decide(
         today: The day, which tells whether a review is due; None leaves that out.
     """
     if alpha is None:
-        alpha = level_of(run.looks) or ALPHA
+        alpha, unplanned = _level_of_look(profile, run)
+        departures = (*departures, *unplanned)
     decided = [
         decide_scenario(scenario, run, references, older, alpha=alpha)
         for scenario in profile.scenarios
@@ -147,6 +148,26 @@ def decide(
         remarks=(*_remarks(profile, measured, today), *_looks_remark(run, alpha)),
         images=sum(task.n_images for task in measured),
     )
+
+
+def _level_of_look(profile: Profile, run: MeasuredRun) -> tuple[float, list[str]]:
+    """Return the level at which a run is decided, and as a clause that it is of no planned look.
+
+    Results of another size are one look more than those whose errors together stay below .05.
+    """
+    if run.looks is None:
+        return ALPHA, []
+    tasks = run.results.tasks
+    measured = [tasks[name].settings for name in profile.tasks if name in tasks]
+    level = level_of(run.looks, measured)
+    if level is not None:
+        return level, []
+    sizes = ", ".join(map(str, run.looks.images_per_prompt))
+    clause = (
+        f"its looks were fixed at {sizes} images a prompt, and these results are of "
+        "another number"
+    )
+    return run.looks.levels[0], [clause]
 
 
 def _corrected(decided: Sequence[ScenarioDecision]) -> tuple[ScenarioDecision, ...]:
@@ -275,8 +296,8 @@ def _looks_remark(run: MeasuredRun, alpha: float) -> list[str]:
     if looks is None or len(looks.levels) < 2:
         return []
     return [
-        f"the run was looked at {looks.taken} times of at most {len(looks.levels)}; this look has "
-        f"the level {alpha:.2g}, so that all of them are wrong in at most .05"
+        f"the run was looked at {looks.taken} times of at most {len(looks.levels)}; these "
+        f"results have the level {alpha:.2g}, so that all looks are wrong in at most .05"
     ]
 
 
