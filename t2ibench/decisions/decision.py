@@ -68,8 +68,8 @@ class Decision:
         outcome: Whether every scenario passes, any fails, or neither.
         scenarios: What the run shows about each scenario.
         older: What reports call the older run; None if there is none.
-        repeat: How often two runs of the model that was measured would have different outcomes.
-        chances: The outcomes of another run of that model.
+        chances: The outcomes of another run of the model that was measured; None where not numbers
+            alone decide, so that nothing is known of them.
         departures: In what the run departs from the plan, as clauses.
         plan: SHA-256 of the plan; None if there is none.
         remarks: What a reader must know besides.
@@ -82,8 +82,7 @@ class Decision:
     outcome: Outcome
     scenarios: tuple[ScenarioDecision, ...]
     older: str | None = None
-    repeat: float = 0.0
-    chances: Chances = field(default_factory=lambda: Chances(0.0, 0.0))
+    chances: Chances | None = None
     departures: tuple[str, ...] = ()
     plan: str | None = None
     remarks: tuple[str, ...] = field(default=())
@@ -130,7 +129,6 @@ def decide(
     outcome = _whole(scenarios, alpha)
     if departures and outcome == "pass":
         outcome = "undecided"
-    chances = _chances(scenarios)
     measured = [
         run.results.tasks[name] for name in profile.tasks if name in run.results.tasks
     ]
@@ -141,8 +139,7 @@ def decide(
         outcome=outcome,
         scenarios=scenarios,
         older=None if older is None else older.name,
-        repeat=chances.differ,
-        chances=chances,
+        chances=None if departures else _chances(scenarios),
         departures=tuple(departures),
         plan=plan,
         remarks=(*_remarks(profile, measured, today), *_looks_remark(run, alpha)),
@@ -179,15 +176,15 @@ def _corrected(decided: Sequence[ScenarioDecision]) -> tuple[ScenarioDecision, .
     )
 
 
-def _chances(scenarios: Sequence[ScenarioDecision]) -> Chances:
-    """Return the outcomes of another run, by the scenarios that numbers decide."""
-    return joined(
-        [
-            part.repeat.chances
-            for part in scenarios
-            if part.repeat is not None and not part.reasons
-        ]
-    )
+def _chances(scenarios: Sequence[ScenarioDecision]) -> Chances | None:
+    """Return the outcomes of another run; None where not numbers alone decide a scenario."""
+    chances = []
+    for part in scenarios:
+        holds_all = all(entry.outcome == "pass" for entry in part.held)
+        if part.repeat is None or part.reasons or not holds_all:
+            return None
+        chances.append(part.repeat.chances)
+    return joined(chances)
 
 
 def _whole(scenarios: Sequence[ScenarioDecision], alpha: float) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from t2ibench.decisions.decision import EXIT_STATUS
 from t2ibench.decisions.runs import MeasuredRun, read_run
+from t2ibench.reports.decisions.formats import FORMATS
 from t2ibench.results.people import AskedQuestion
 from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
 from t2ibench.results.schema import Score, TaskResult
@@ -131,6 +133,25 @@ def test_parts_of_a_run_that_are_missing_are_no_pass() -> None:
         update={"missing_parts": ["3 of 4"]}
     )
     assert decided(profile(), run).outcome == "undecided"
+
+
+def test_chances_of_another_run_are_of_numbers_alone() -> None:
+    assert decided(profile(), {TASK: lean_task(0.0)}).chances is not None
+    absent = scenario(
+        name="absent", measurement={"task": "none", "statistic": "headline"}
+    )
+    run = {TASK: lean_task(0.0)}
+    for given, more in (
+        (profile(absent), {}),
+        (profile(scenario(), absent), {}),
+        (profile(scenario(holds={"agreement": -0.01})), {}),
+        (profile(), {"departures": ["another seed"]}),
+    ):
+        decision = decided(given, run, **more)
+        assert decision.outcome == "undecided" and decision.chances is None
+        assert "would pass in" not in FORMATS["terminal"]([decision])
+        content = json.loads(FORMATS["json"]([decision]))
+        assert content["decisions"][0]["another_run"] is None
 
 
 def test_what_does_not_hold_fails_no_scenario_that_decides_nothing() -> None:
