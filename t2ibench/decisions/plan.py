@@ -85,10 +85,12 @@ class Plan(Strict):
             for name, value in self.measurement.model_dump().items()
             if value is not None
         }
-        if self.encoders:
-            fixed["encoder"] = self.encoders
-        if self.judges:
-            fixed["judge"] = self.judges
+        encoders = self.encoders or self.profile.encoders
+        if encoders:
+            fixed["encoder"] = encoders
+        judges = self.judges or self.profile.judges
+        if judges:
+            fixed["judge"] = judges
         return fixed
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -277,6 +278,16 @@ class Profile(Strict):
         return tuple(dict.fromkeys(names))
 
     @property
+    def encoders(self) -> tuple[str, ...]:
+        """Return the encoders that its scenarios name; empty for none, or where they disagree."""
+        return _agreed(part.measurement.encoder for part in self.scenarios)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Return the judges that its scenarios name; empty for none, or where they disagree."""
+        return _agreed(part.measurement.judge for part in self.scenarios)
+
+    @property
     def sha256(self) -> str:
         """Return the SHA-256 over everything in the profile, whatever its layout in the file."""
         content = self.model_dump(mode="json")
@@ -292,6 +303,12 @@ class Profile(Strict):
                     f"two scenarios are named '{shown(name)}'; give each a name of its own"
                 )
         return self
+
+
+def _agreed(named: Iterable[tuple[str, ...] | None]) -> tuple[str, ...]:
+    """Return the readers that all who name any name alike; empty otherwise."""
+    distinct = {frozenset(readers): readers for readers in named if readers is not None}
+    return next(iter(distinct.values())) if len(distinct) == 1 else ()
 
 
 def read_profile(path: Path) -> Profile:

@@ -122,6 +122,25 @@ def test_looks_that_the_plan_does_not_have_depart(task: LoadedTask) -> None:
         assert message in line
 
 
+def test_a_run_by_a_plan_has_the_readers_of_its_profile(task: LoadedTask) -> None:
+    def settings(*encoders: str | None, **more: Any) -> dict[str, Any]:
+        parts = [
+            scenario(
+                name=f"scenario {number}",
+                measurement={"task": TASK, "statistic": "headline"}
+                | ({} if encoder is None else {"encoder": encoder, "judge": "toyland"}),
+            )
+            for number, encoder in enumerate(encoders)
+        ]
+        return make_plan(profile(*parts), {TASK: task}, Measurement(), **more).settings
+
+    agreed = settings("clip", None, "clip")
+    assert (agreed["encoder"], agreed["judge"]) == (("clip",), ("toyland",))
+    assert "encoder" not in settings("clip", "siglip")
+    assert "encoder" not in settings(None) and "judge" not in settings(None)
+    assert settings("clip", encoders=("dino",))["encoder"] == ("dino",)
+
+
 def test_a_design_is_read_from_a_task(task: LoadedTask) -> None:
     design = Design.of(task, Measurement())
     assert (design.rows, design.images, design.counted) == (20, 16, False)
