@@ -211,4 +211,6 @@ def _signed(value: float) -> str:
 def _ends(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "no interval"
+    if not high - low > 0:
+        return "no width: the images that are compared are the same"
     return f"{_signed(low)} to {_signed(high)}"

@@ -67,6 +67,13 @@ def test_agreement_is_newer_less_older(
     assert outcome({"agreement": -0.01}, measured(after), measured(before)) == expected
 
 
+def test_the_same_images_have_the_same_agreement_and_show_nothing() -> None:
+    run = measured(0.3)
+    (part,) = profile(scenario(holds={"agreement": -0.01})).scenarios
+    (entry,) = holding.holds(part, run, run)
+    assert entry.outcome == "undecided" and "are the same" in entry.shows
+
+
 def test_what_compares_needs_the_older_run() -> None:
     for name in ("agreement", "diversity"):
         assert outcome({name: -0.01}, measured(0.3), None) == "undecided"

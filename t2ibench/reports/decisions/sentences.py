@@ -39,10 +39,14 @@ def verdict(decision: Decision) -> str:
         return f"{decision.model} fails: {names}."
     if decision.departures and passed == total:
         return f"{decision.model} is undecided: the run departs from its plan."
-    return (
-        f"{decision.model} is undecided: {passed} of {total} scenarios pass, none fails beyond "
-        "chance."
-    )
+    failing = sum(part.outcome == "fail" for part in scenarios)
+    failures = "none fails beyond chance"
+    if failing:
+        verb = "fails" if failing == 1 else "fail"
+        failures = (
+            f"{failing} {verb} alone, none after Holm's correction over the scenarios"
+        )
+    return f"{decision.model} is undecided: {passed} of {total} scenarios pass, {failures}."
 
 
 def _all_of(total: int) -> str:

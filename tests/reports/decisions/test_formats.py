@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,7 +14,7 @@ import pytest
 from t2ibench.decisions.decision import Decision
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.decisions.formats import FORMATS, format_named
-from t2ibench.reports.decisions.sentences import worst
+from t2ibench.reports.decisions.sentences import verdict, worst
 from tests.apps.explorer.page import Watch, axe
 from tests.decisions.made import (
     TASK,
@@ -114,6 +115,16 @@ def test_the_page_is_accessible_and_fits(
     assert axe(watch.page) == []
     assert watch.page.evaluate("document.documentElement.scrollWidth") <= width
     watch.close()
+
+
+def test_a_scenario_that_fails_alone_is_named_in_the_verdict() -> None:
+    # Of two scenarios, one fails with a p-value between .025 and .05.
+    alone = decided(profile(), {TASK: lean_task(0.4)}).scenarios[0]
+    failing = replace(alone, outcome="fail", p_fail=0.03, p_fail_holm=0.06)
+    both = decided(profile(scenario(), scenario(name="b")), {TASK: lean_task(0.4)})
+    decision = replace(both, scenarios=(failing, both.scenarios[1]))
+    assert "0 of 2 scenarios pass, 1 fails alone, none after Holm" in verdict(decision)
+    assert "none fails beyond chance" in verdict(both)
 
 
 def test_the_worst_run_decides() -> None:
