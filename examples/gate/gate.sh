@@ -6,7 +6,8 @@
 #
 # PLAN is written once, by a person, before the first run: t2ibench plan --accept accept.yaml. It lies in
 # the repository, so that a change of a limit is a commit that somebody reviews. NAME is a commit's or a
-# date's. With BASE, the run of the model before, scenarios that compare are decided, too. The status is
+# date's. With BASE, the run of the model before, scenarios that compare are decided, too; give it only
+# with a PLAN that has such scenarios, for otherwise BASE is decided about as well. The status is
 # that of the decision: 0 pass, 4 fail, 3 undecided; ARTEFACTS is a folder to keep, whatever it is.
 set -euo pipefail
 

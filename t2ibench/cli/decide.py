@@ -75,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.decisions.sentences import worst
 
     names = _formats(arguments.format)
+    if not names:
+        raise T2IBenchError("--format names no format.", f"Give {_FORMATS}.")
     writers = [format_named(name) for name in names]
     output = Path(arguments.output) if arguments.output else None
     if len(names) > 1 and output is None:
@@ -140,7 +142,7 @@ def _decisions(arguments: argparse.Namespace) -> list[Decision]:
     for measured in runs:
         departs = []
         if plan is not None:
-            departs = departures(plan, profile, measured.results)
+            departs = departures(plan, profile, measured.results, measured.looks)
         decisions.append(
             decide(
                 profile,

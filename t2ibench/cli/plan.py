@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     largest = measurement
     most = arguments.max_images_per_prompt
     if most is not None:
-        largest = measurement.model_copy(update={"images_per_prompt": most})
+        largest = _last_look(profile, tasks, measurement, most)
     forecasts = _forecasts(arguments, profile, tasks, largest)
     plan = make_plan(
         profile,
@@ -139,6 +139,25 @@ def run(arguments: argparse.Namespace) -> int:
     _print(plan, forecasts)
     print(f"\nPlan: {output} (SHA-256 {plan.sha256})")
     return 0
+
+
+def _last_look(
+    profile: Profile,
+    tasks: dict[str, LoadedTask],
+    measurement: Measurement,
+    most: int,
+) -> Measurement:
+    """Return how the last look measures; an error where it is smaller than the first."""
+    from t2ibench.decisions.looks import planned_looks
+    from t2ibench.methods import needs
+    from t2ibench.power.pilots import Size
+    from t2ibench.settings import Settings
+
+    first = max(
+        Size.of(needs(task.spec, Settings.of(measurement))).images
+        for task in tasks.values()
+    )
+    return planned_looks(profile, first, most, measurement).measurements[-1]
 
 
 def _names(given: str | None) -> tuple[str, ...]:
@@ -250,14 +269,18 @@ def _lines(plan: Plan, forecasts: list[Forecast]) -> list[str]:
     """Return what the chances mean together, in sentences."""
     together = math.prod(part.fair.passes for part in forecasts)
     alone, count = _ALONE
-    lines = [
-        "",
-        f"A fair model passes all of this in {together:.2f}. Every scenario has to pass: {count} "
-        f"scenarios that a fair model passes in {alone:g} each, it passes together in "
-        f"{alone**count:.2f}.",
-        "A model at its limit fails in at most 0.05, by design, and passes in at most 0.05.",
-    ]
+    lines = [""]
     compared = len(plan.profile.scenarios) - len(forecasts)
+    if forecasts:
+        what = "the scenarios above" if compared else "all of this"
+        lines.append(
+            f"A fair model passes {what} in {together:.2f}. Every scenario has to pass: {count} "
+            f"scenarios that a fair model passes in {alone:g} each, it passes together in "
+            f"{alone**count:.2f}."
+        )
+    lines.append(
+        "A model at its limit fails in at most 0.05, by design, and passes in at most 0.05."
+    )
     if compared:
         subject = (
             "A scenario compares" if compared == 1 else f"{compared} scenarios compare"

@@ -23,6 +23,7 @@ from t2ibench.settings import RunSettings, by_setting, flag_name, flags, read_se
 from t2ibench.worker_pool import busy_line
 
 if TYPE_CHECKING:
+    from t2ibench.decisions.profile import Profile
     from t2ibench.pipeline.rounds import Precision
     from t2ibench.pipeline.run import Outcome
     from t2ibench.pipeline.run_context import Models, RunContext
@@ -281,10 +282,12 @@ def _until_decided(
         )
     _check_scores(context.settings, "--until-decided")
     file = Path(arguments.until_decided)
+    profile = read_profile(file)
+    _check_looks_of_plan(arguments, profile)
     looked = until_decided(
         context,
         models,
-        read_profile(file),
+        profile,
         ReferenceRuns(file.parent),
         reporter,
         most_images=arguments.max_images_per_prompt,
@@ -302,6 +305,29 @@ def _until_decided(
         return status
     print(decision_text([looked.decision]), end="")
     return EXIT_STATUS[looked.decision.outcome]
+
+
+def _check_looks_of_plan(arguments: argparse.Namespace, profile: Profile) -> None:
+    """Check that a run with a plan is looked at by the plan's profile, as often as it fixes."""
+    from t2ibench.decisions.plan import read_plan
+
+    if arguments.plan is None:
+        return
+    plan = read_plan(Path(arguments.plan))
+    if profile.sha256 != plan.profile.sha256:
+        raise T2IBenchError(
+            f"--until-decided {arguments.until_decided} is another profile than that of "
+            f"{arguments.plan}.",
+            "Give the profile of the plan, or write a new plan.",
+        )
+    most = plan.most_images_per_prompt
+    if most != arguments.max_images_per_prompt:
+        fixed = "one look" if most is None else f"at most {most} images a prompt"
+        raise T2IBenchError(
+            f"--max-images-per-prompt {arguments.max_images_per_prompt} contradicts "
+            f"{arguments.plan}, which fixes {fixed}.",
+            "Give the number of the plan, or write a new plan with --max-images-per-prompt.",
+        )
 
 
 def send_results(

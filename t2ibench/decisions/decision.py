@@ -10,7 +10,7 @@ from t2ibench.decisions.evidence import evidence
 from t2ibench.decisions.holds import Held, holds
 from t2ibench.decisions.images_needed import ImagesNeeded, images_needed
 from t2ibench.decisions.looks import level_of
-from t2ibench.decisions.obstacles import obstacles
+from t2ibench.decisions.obstacles import obstacles, other_run_obstacles
 from t2ibench.decisions.profile import Profile, Scenario
 from t2ibench.decisions.quantity import ALPHA, Chances, Limits
 from t2ibench.decisions.repeat import RepeatRate, joined, repeat_rate
@@ -68,8 +68,8 @@ class Decision:
         outcome: Whether every scenario passes, any fails, or neither.
         scenarios: What the run shows about each scenario.
         older: What reports call the older run; None if there is none.
-        repeat: How often two runs of the model that was measured would have different outcomes.
-        chances: The outcomes of another run of that model.
+        chances: The outcomes of another run of the model that was measured; None where not numbers
+            alone decide, so that nothing is known of them.
         departures: In what the run departs from the plan, as clauses.
         plan: SHA-256 of the plan; None if there is none.
         remarks: What a reader must know besides.
@@ -82,8 +82,7 @@ class Decision:
     outcome: Outcome
     scenarios: tuple[ScenarioDecision, ...]
     older: str | None = None
-    repeat: float = 0.0
-    chances: Chances = field(default_factory=lambda: Chances(0.0, 0.0))
+    chances: Chances | None = None
     departures: tuple[str, ...] = ()
     plan: str | None = None
     remarks: tuple[str, ...] = field(default=())
@@ -120,7 +119,8 @@ def decide(
         today: The day, which tells whether a review is due; None leaves that out.
     """
     if alpha is None:
-        alpha = level_of(run.looks) or ALPHA
+        alpha, unplanned = _level_of_look(profile, run)
+        departures = (*departures, *unplanned)
     decided = [
         decide_scenario(scenario, run, references, older, alpha=alpha)
         for scenario in profile.scenarios
@@ -129,7 +129,6 @@ def decide(
     outcome = _whole(scenarios, alpha)
     if departures and outcome == "pass":
         outcome = "undecided"
-    chances = _chances(scenarios)
     measured = [
         run.results.tasks[name] for name in profile.tasks if name in run.results.tasks
     ]
@@ -140,13 +139,32 @@ def decide(
         outcome=outcome,
         scenarios=scenarios,
         older=None if older is None else older.name,
-        repeat=chances.differ,
-        chances=chances,
+        chances=None if departures else _chances(scenarios),
         departures=tuple(departures),
         plan=plan,
         remarks=(*_remarks(profile, measured, today), *_looks_remark(run, alpha)),
         images=sum(task.n_images for task in measured),
     )
+
+
+def _level_of_look(profile: Profile, run: MeasuredRun) -> tuple[float, list[str]]:
+    """Return the level at which a run is decided, and as a clause that it is of no planned look.
+
+    Results of another size are one look more than those whose errors together stay below .05.
+    """
+    if run.looks is None:
+        return ALPHA, []
+    tasks = run.results.tasks
+    measured = [tasks[name].settings for name in profile.tasks if name in tasks]
+    level = level_of(run.looks, measured)
+    if level is not None:
+        return level, []
+    sizes = ", ".join(map(str, run.looks.images_per_prompt))
+    clause = (
+        f"its looks were fixed at {sizes} images a prompt, and these results are of "
+        "another number"
+    )
+    return run.looks.levels[0], [clause]
 
 
 def _corrected(decided: Sequence[ScenarioDecision]) -> tuple[ScenarioDecision, ...]:
@@ -158,28 +176,27 @@ def _corrected(decided: Sequence[ScenarioDecision]) -> tuple[ScenarioDecision, .
     )
 
 
-def _chances(scenarios: Sequence[ScenarioDecision]) -> Chances:
-    """Return the outcomes of another run, by the scenarios that numbers decide."""
-    return joined(
-        [
-            part.repeat.chances
-            for part in scenarios
-            if part.repeat is not None and not part.reasons
-        ]
-    )
+def _chances(scenarios: Sequence[ScenarioDecision]) -> Chances | None:
+    """Return the outcomes of another run; None where not numbers alone decide a scenario."""
+    chances = []
+    for part in scenarios:
+        holds_all = all(entry.outcome == "pass" for entry in part.held)
+        if part.repeat is None or part.reasons or not holds_all:
+            return None
+        chances.append(part.repeat.chances)
+    return joined(chances)
 
 
 def _whole(scenarios: Sequence[ScenarioDecision], alpha: float) -> Outcome:
     """Return the outcome of a profile: all must pass, and any fails it after Holm's correction."""
     if all(part.outcome == "pass" for part in scenarios):
         return "pass"
-    failed_hold = any(
-        entry.outcome == "fail" for part in scenarios for entry in part.held
-    )
-    failed = any(
-        part.outcome == "fail" and part.p_fail_holm <= alpha for part in scenarios
-    )
-    return "fail" if failed or failed_hold else "undecided"
+    failing = [part for part in scenarios if part.outcome == "fail"]
+    # What does not hold is decided without correction; where a scenario is undecided whatever
+    # its numbers, it decides nothing either.
+    fails_hold = any(entry.outcome == "fail" for part in failing for entry in part.held)
+    fails_limit = any(part.p_fail_holm <= alpha for part in failing)
+    return "fail" if fails_limit or fails_hold else "undecided"
 
 
 def decide_scenario(
@@ -194,6 +211,7 @@ def decide_scenario(
     reasons = obstacles(run.results, scenario.measurement)
     if any(name not in run.results.tasks for name in scenario.measurement.task):
         return ScenarioDecision(scenario, "undecided", reasons=tuple(reasons))
+    reasons += other_run_obstacles(scenario, older, references)
     limits = Limits(scenario.accept, scenario.rejected_from)
     numbers = evidence(scenario, run, older, references)
     rulings = [ruling(quantity, limits, alpha) for quantity in numbers.quantities]
@@ -275,8 +293,8 @@ def _looks_remark(run: MeasuredRun, alpha: float) -> list[str]:
     if looks is None or len(looks.levels) < 2:
         return []
     return [
-        f"the run was looked at {looks.taken} times of at most {len(looks.levels)}; this look has "
-        f"the level {alpha:.2g}, so that all of them are wrong in at most .05"
+        f"the run was looked at {looks.taken} times of at most {len(looks.levels)}; these "
+        f"results have the level {alpha:.2g}, so that all looks are wrong in at most .05"
     ]
 
 

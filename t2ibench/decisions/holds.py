@@ -85,11 +85,21 @@ def _diversity(task: str, least: float, pair: RunPair | None) -> Held:
     )
     if pair is None:
         return Held("diversity", wanted, "undecided", _NO_OLDER_RUN)
-    before = _diversities(pair.first.results.tasks.get(task))
-    after = _diversities(pair.second.results.tasks.get(task))
+    old_task = pair.first.results.tasks.get(task)
+    new_task = pair.second.results.tasks[task]
+    if old_task is None or old_task.task_hash != new_task.task_hash:
+        text = "the older run has not the same version of the task"
+        return Held("diversity", wanted, "undecided", text)
+    before = _diversities(old_task)
+    after = _diversities(new_task)
     outcomes: list[Outcome] = []
     shows = []
-    for encoder in before.keys() & after.keys():
+    for encoder in sorted(before.keys() & after.keys()):
+        if old_task.settings.encoders.get(encoder) != new_task.settings.encoders.get(
+            encoder
+        ):
+            # The same name of another network.
+            continue
         old, new = before[encoder], after[encoder]
         low, high = difference_interval(new, old)
         value = (new.value or 0.0) - (old.value or 0.0)
@@ -98,13 +108,11 @@ def _diversity(task: str, least: float, pair: RunPair | None) -> Held:
     if not outcomes:
         text = "it was not measured in both runs by the same encoder"
         return Held("diversity", wanted, "undecided", text)
-    return Held("diversity", wanted, _worst(outcomes), "; ".join(sorted(shows)))
+    return Held("diversity", wanted, _worst(outcomes), "; ".join(shows))
 
 
-def _diversities(task: TaskResult | None) -> Mapping[str, Score]:
+def _diversities(task: TaskResult) -> Mapping[str, Score]:
     """Return the diversity over all prompts of a task, by encoder."""
-    if task is None:
-        return {}
     return {
         encoder: Score(value=record.value, ci_low=record.ci_low, ci_high=record.ci_high)
         for encoder, records in task.diversity.items()
@@ -163,17 +171,18 @@ def _score(rate: Rate) -> Score:
 
 def _none_refused(task: TaskResult, wanted: str, most: float) -> Held:
     """Return what it shows that no image was refused: how large a share could be all the same."""
-    smallest = min(
-        (
-            record.n_images
-            for records in task.text_image_alignment.values()
-            for record in records
-            if record.group is not None
-        ),
-        default=task.n_images // 2,
-    )
+    groups = {
+        record.group: record.n_images
+        for records in task.text_image_alignment.values()
+        for record in records
+        if record.group is not None
+    }
+    if len(groups) < 2:
+        text = "no encoder that reads prompts, too, says how many images each of two groups has"
+        return Held("refusals", wanted, "undecided", text)
+    smallest = min(groups.values())
     if smallest < 1:
-        return Held("refusals", wanted, "undecided", "there are no images")
+        return Held("refusals", wanted, "undecided", "a group has no images")
     _, high = clopper_pearson(0, smallest, 1 - 2 * _ALPHA)
     shows = (
         f"no image was refused or filtered; of the smallest group's {smallest} images "
@@ -203,4 +212,6 @@ def _signed(value: float) -> str:
 def _ends(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "no interval"
+    if not high - low > 0:
+        return "no width: the images that are compared are the same"
     return f"{_signed(low)} to {_signed(high)}"

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from t2ibench.decisions.profile import Profile
 from t2ibench.decisions.spending import is_worth, look_levels
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.record import LooksRecord
+from t2ibench.settings import Measurement
 
 _MOST_LOOKS = 12
+# Settings that say how many images a prompt has, before they are multiplied by `times`.
+_NUMBERS = ("images_per_prompt", "guided_images_per_prompt")
 
 
-def planned_looks(profile: Profile, first: int, most: int) -> LooksRecord:
+def planned_looks(
+    profile: Profile, first: int, most: int, measurement: Measurement
+) -> LooksRecord:
     """Return the looks of a run: sizes that double, up to the largest, that can decide something.
 
     Args:
         profile: What is decided.
         first: Images of a prompt at the first look.
         most: The largest number of images of a prompt.
+        measurement: How the first look measures; later ones have a multiple of its images.
 
     Raises:
         T2IBenchError: the largest number is below the first.
@@ -42,15 +49,34 @@ def planned_looks(profile: Profile, first: int, most: int) -> LooksRecord:
         profile_sha256=profile.sha256,
         images_per_prompt=sizes,
         levels=[float(f"{level:.6g}") for level in levels],
+        measurements=[
+            measurement.model_copy(update={"times": measurement.times * size / first})
+            for size in sizes
+        ],
     )
 
 
-def level_of(looks: LooksRecord | None) -> float | None:
-    """Return the level of the look at which a run stopped; None for a run with a single look."""
-    if looks is None or len(looks.levels) < 2:
-        return None
-    number = min(max(looks.taken, 1), len(looks.levels))
-    return looks.levels[number - 1]
+def level_of(looks: LooksRecord, measured: Sequence[Measurement]) -> float | None:
+    """Return the level of the look that results are of, by their size; None if they are of none.
+
+    The record says how many looks there were, but not of which of them results.json is: a run
+    that begins again stands at its first look, and another command may have made it larger.
+
+    Args:
+        looks: The looks that were fixed before the run.
+        measured: How each task of the profile was measured.
+    """
+    for planned, level in zip(looks.measurements, looks.levels, strict=False):
+        if all(_same_size(planned, settings) for settings in measured):
+            return level
+    return None
+
+
+def _same_size(planned: Measurement, settings: Measurement) -> bool:
+    same_numbers = all(
+        getattr(planned, name) == getattr(settings, name) for name in _NUMBERS
+    )
+    return same_numbers and math.isclose(planned.times, settings.times)
 
 
 def check_same(before: LooksRecord | None, looks: LooksRecord) -> None:
@@ -65,6 +91,8 @@ def check_same(before: LooksRecord | None, looks: LooksRecord) -> None:
         before.profile_sha256 == looks.profile_sha256
         and before.images_per_prompt == looks.images_per_prompt
         and all(map(math.isclose, before.levels, looks.levels))
+        and len(before.measurements) == len(looks.measurements)
+        and all(map(_same_size, before.measurements, looks.measurements))
     )
     if not same:
         sizes = ", ".join(map(str, before.images_per_prompt))

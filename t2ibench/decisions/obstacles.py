@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from t2ibench.decisions.profile import MeasurementRule
+from t2ibench.decisions.profile import MeasurementRule, RunReference, Scenario
+from t2ibench.decisions.runs import MeasuredRun, ReferenceRuns
 from t2ibench.errors import did_you_mean, shown
 from t2ibench.results.display import state_of, text_only
 from t2ibench.results.schema import Results, TaskResult
@@ -24,6 +25,23 @@ def obstacles(results: Results, rule: MeasurementRule) -> list[str]:
     if results.missing_parts:
         reasons.append(f"part {', '.join(results.missing_parts)} of the run is missing")
     return list(dict.fromkeys(reasons))
+
+
+def other_run_obstacles(
+    scenario: Scenario, older: MeasuredRun | None, references: ReferenceRuns
+) -> list[str]:
+    """Return why the run that a scenario compares with decides nothing, as clauses.
+
+    A number of the other run is as much a part of the difference as the run's own.
+    """
+    reference = scenario.reference
+    if isinstance(reference, RunReference):
+        reasons = obstacles(references.get(reference.run).results, scenario.measurement)
+        return [f"in the reference, {reason}" for reason in reasons]
+    if scenario.needs_older_run and older is not None:
+        reasons = obstacles(older.results, scenario.measurement)
+        return [f"in the older run, {reason}" for reason in reasons]
+    return []
 
 
 def _not_there(results: Results, name: str) -> str:

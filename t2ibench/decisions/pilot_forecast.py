@@ -37,8 +37,10 @@ def forecast_of_pilot(
         )
     numbers = evidence(scenario, pilot, older, references)
     if numbers.reasons:
+        reason = numbers.reasons[0]
+        end = "" if reason.endswith("?") else "."
         raise T2IBenchError(
-            f"--pilot {pilot.name}: {scenario.name}: {numbers.reasons[0]}.",
+            f"--pilot {pilot.name}: {scenario.name}: {reason}{end}",
             "Leave --pilot out to plan without one.",
         )
     planned = Design.of(task, measurement)

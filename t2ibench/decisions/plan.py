@@ -14,6 +14,7 @@ from t2ibench.decisions.profile import Profile
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
 from t2ibench.methods.core.schema import Strict
+from t2ibench.results.record import LooksRecord
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.file_errors import read_data
@@ -84,10 +85,12 @@ class Plan(Strict):
             for name, value in self.measurement.model_dump().items()
             if value is not None
         }
-        if self.encoders:
-            fixed["encoder"] = self.encoders
-        if self.judges:
-            fixed["judge"] = self.judges
+        encoders = self.encoders or self.profile.encoders
+        if encoders:
+            fixed["encoder"] = encoders
+        judges = self.judges or self.profile.judges
+        if judges:
+            fixed["judge"] = judges
         return fixed
 
     @property
@@ -183,11 +186,17 @@ def read_plan(path: Path) -> Plan:
     return plan
 
 
-def departures(plan: Plan, profile: Profile, results: Results) -> list[str]:
+def departures(
+    plan: Plan,
+    profile: Profile,
+    results: Results,
+    looks: LooksRecord | None = None,
+) -> list[str]:
     """Return in what a run departs from its plan, as clauses; empty where it keeps to it."""
     lines: list[str] = []
     if profile.sha256 != plan.profile.sha256:
         lines.append("the profile is another one than that of the plan")
+    lines += _of_looks(plan, looks)
     for name, planned in plan.tasks.items():
         task = results.tasks.get(name)
         if task is None:
@@ -195,6 +204,22 @@ def departures(plan: Plan, profile: Profile, results: Results) -> list[str]:
             continue
         lines += _of_task(name, planned, task, plan)
     return list(dict.fromkeys(lines))
+
+
+def _of_looks(plan: Plan, looks: LooksRecord | None) -> Iterator[str]:
+    """Yield in what the looks of a run are not those of its plan."""
+    most = plan.most_images_per_prompt
+    if most is None:
+        return
+    if looks is None:
+        yield (
+            f"the plan has several looks, at most at {most} images a prompt, and the run was made "
+            "without --until-decided"
+        )
+    elif looks.images_per_prompt[-1] != most:
+        yield f"the last look is at {looks.images_per_prompt[-1]} images a prompt, not {most}"
+    elif looks.profile_sha256 != plan.profile.sha256:
+        yield "the looks were by another profile than that of the plan"
 
 
 def _of_task(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,6 +20,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.schema import Line, Strict, Text
@@ -86,10 +88,12 @@ class RunReference(Strict):
 
 def _checked_reference(value: Any) -> Any:
     words = ("even", "labour statistics")
-    if isinstance(value, str) and value not in words:
+    if isinstance(value, (ShareReference, RunReference)):
+        return value
+    if not isinstance(value, dict) and value not in words:
         raise ValueError(
             f"'{shown(value)}' is not one of even, labour statistics, {{share: X}} or "
-            f"{{run: FOLDER}}.{did_you_mean(value, words)}"
+            f"{{run: FOLDER}}.{did_you_mean(str(value), words)}"
         )
     if isinstance(value, dict):
         keys = {"share", "run"}
@@ -98,6 +102,8 @@ def _checked_reference(value: Any) -> Any:
                 raise ValueError(
                     f"unknown key '{shown(key)}'.{did_you_mean(str(key), keys)}"
                 )
+        if len(value) != 1:
+            raise ValueError("expected {share: X} or {run: FOLDER}, one of them")
         return RunReference(**value) if "run" in value else ShareReference(**value)
     return value
 
@@ -143,8 +149,13 @@ class MeasurementRule(Strict):
 
     @model_validator(mode="after")
     def _one_task(self) -> MeasurementRule:
-        if self.kind == "family" and len(self.task) < 2:
+        if self.kind == "family" and len(set(self.task)) < 2:
             raise ValueError("a family needs two tasks or more, as task: [a, b]")
+        for name in self.task:
+            if self.task.count(name) > 1:
+                raise ValueError(
+                    f"'{shown(name)}' is named twice, and would count twice"
+                )
         if self.kind != "family" and len(self.task) > 1:
             raise ValueError(
                 f"'{self.statistic}' is of one task; give statistic: family, or a "
@@ -267,6 +278,16 @@ class Profile(Strict):
         return tuple(dict.fromkeys(names))
 
     @property
+    def encoders(self) -> tuple[str, ...]:
+        """Return the encoders that its scenarios name; empty for none, or where they disagree."""
+        return _agreed(part.measurement.encoder for part in self.scenarios)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Return the judges that its scenarios name; empty for none, or where they disagree."""
+        return _agreed(part.measurement.judge for part in self.scenarios)
+
+    @property
     def sha256(self) -> str:
         """Return the SHA-256 over everything in the profile, whatever its layout in the file."""
         content = self.model_dump(mode="json")
@@ -282,6 +303,12 @@ class Profile(Strict):
                     f"two scenarios are named '{shown(name)}'; give each a name of its own"
                 )
         return self
+
+
+def _agreed(named: Iterable[tuple[str, ...] | None]) -> tuple[str, ...]:
+    """Return the readers that all who name any name alike; empty otherwise."""
+    distinct = {frozenset(readers): readers for readers in named if readers is not None}
+    return next(iter(distinct.values())) if len(distinct) == 1 else ()
 
 
 def read_profile(path: Path) -> Profile:
@@ -305,19 +332,30 @@ _NEXT = (
 def profile_of(document: Document) -> Profile:
     """Return the profile in a document that was read; raise an error of one line if it is none."""
     if not isinstance(document.data, dict):
-        problem = document.problem((), "expected a mapping with title and scenarios")
+        problem = document.problem((), "expected a mapping with title and scenarios.")
         raise T2IBenchError(str(problem), _NEXT)
     try:
         return Profile.model_validate(document.data)
     except ValidationError as error:
         # A key that is misspelled is also missing: its spelling is the cause.
-        problems = sorted(
-            error.errors(include_url=False),
-            key=lambda item: item["type"] != "extra_forbidden",
-        )
+        every = error.errors(include_url=False)
+        # A list whose every entry is wrong counts as empty, too.
+        problems = [item for item in every if not _is_consequence(item)] or every
+        problems.sort(key=lambda item: item["type"] != "extra_forbidden")
         first = problems[0]
         message = explain(first, Profile).removeprefix(": ")
         end = "" if message.endswith((".", "?")) else "."
-        others = f" ({len(problems) - 1} more problems.)" if len(problems) > 1 else ""
+        others = _more(len(problems) - 1)
         problem = document.problem(first["loc"], f"{message}{end}{others}")
         raise T2IBenchError(str(problem), _NEXT) from None
+
+
+def _is_consequence(item: ErrorDetails) -> bool:
+    """Return whether a list is called too short although the file gives it entries."""
+    return item["type"] == "too_short" and bool(item["input"])
+
+
+def _more(count: int) -> str:
+    if count == 0:
+        return ""
+    return " (1 more problem.)" if count == 1 else f" ({count} more problems.)"

@@ -24,6 +24,7 @@ from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.power.pilots import Size
 from t2ibench.results.paired import read_paired
 from t2ibench.results.record import LooksRecord
+from t2ibench.settings import Measurement
 
 
 @dataclass(slots=True)
@@ -55,7 +56,8 @@ def until_decided(
     """Repeat a run with twice the images until it is decided, or has its largest number."""
     _check_tasks(context, profile)
     first = max(Size.of(context.plan.needs[name]).images for name in profile.tasks)
-    looks = planned_looks(profile, first, most_images)
+    measurement = Measurement.of(context.settings)
+    looks = planned_looks(profile, first, most_images, measurement)
     check_same(context.record.looks, looks)
     context = replace(context, looks=context.record.looks or looks)
     looked = Looked(execute(context, models, reporter))

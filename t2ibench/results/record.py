@@ -138,12 +138,14 @@ class LooksRecord(Record):
         profile_sha256: SHA-256 of the profile.
         images_per_prompt: Images of the prompts that have the most, at each look.
         levels: Level of each look, of a wrong pass and of a wrong fail each.
+        measurements: How each look measures: results of any other size are those of no look.
         taken: How many looks there were.
     """
 
     profile_sha256: str
     images_per_prompt: list[int]
     levels: list[float]
+    measurements: list[Measurement] = Field(default_factory=list)
     taken: int = 0
 
 

@@ -49,6 +49,7 @@ def test_wrong_input_is_one_line(tmp_path: Path, cli: Cli) -> None:
         (("decide", run, "--accept", tmp_path / "none.yaml"), "none.yaml"),
         (("decide", run, "--accept", accept, "--format", "xml"), "not one of terminal"),
         (("decide", run, "--accept", accept, "--format", "json,html"), "need files"),
+        (("decide", run, "--accept", accept, "--format", ","), "names no format"),
         (("decide", run, "--plan", accept), "is not JSON"),
         (("plan",), "plan needs the limits"),
         (("plan", "--accept", accept), f"'{TASK}'"),
@@ -94,6 +95,28 @@ def test_two_runs_are_compared_or_decided_one_by_one(tmp_path: Path, cli: Cli) -
         "pass",
         "fail",
     ]
+
+
+def test_a_plan_of_looks_forecasts_the_last(tmp_path: Path, cli: Cli) -> None:
+    measurement = {"task": "core_occupations_gender", "statistic": "rows"}
+    words = ("plan", "--accept", gate(tmp_path, scenario(measurement=measurement)))
+    for sizes in (
+        ("--images-per-prompt", "8", "--max-images-per-prompt", "32"),
+        ("--times", "0.5", "--max-images-per-prompt", "32"),
+    ):
+        status, out, _ = cli(*words, *sizes)
+        assert status == 0 and "rows of 32 images" in out
+    sizes = ("--images-per-prompt", "50", "--max-images-per-prompt", "10")
+    status, _, error = cli(*words, *sizes)
+    assert status == 1 and "below the first look, 50 images" in error
+
+
+def test_a_plan_of_comparisons_alone_promises_nothing(tmp_path: Path, cli: Cli) -> None:
+    task = "core_occupations_gender"
+    compared = {"task": task, "statistic": "comparison"}
+    accept = gate(tmp_path, scenario(measurement=compared))
+    status, out, _ = cli("plan", "--accept", accept)
+    assert status == 0 and "A fair model passes" not in out
 
 
 def test_a_plan_is_written_and_kept_to(tmp_path: Path, cli: Cli) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 
 from t2ibench.decisions.decision import EXIT_STATUS
 from t2ibench.decisions.runs import MeasuredRun, read_run
+from t2ibench.reports.decisions.formats import FORMATS
 from t2ibench.results.people import AskedQuestion
+from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
 from t2ibench.results.schema import Score, TaskResult
 from tests import hand
 from tests.decisions.made import (
@@ -130,6 +133,45 @@ def test_parts_of_a_run_that_are_missing_are_no_pass() -> None:
         update={"missing_parts": ["3 of 4"]}
     )
     assert decided(profile(), run).outcome == "undecided"
+
+
+def test_chances_of_another_run_are_of_numbers_alone() -> None:
+    assert decided(profile(), {TASK: lean_task(0.0)}).chances is not None
+    absent = scenario(
+        name="absent", measurement={"task": "none", "statistic": "headline"}
+    )
+    run = {TASK: lean_task(0.0)}
+    for given, more in (
+        (profile(absent), {}),
+        (profile(scenario(), absent), {}),
+        (profile(scenario(holds={"agreement": -0.01})), {}),
+        (profile(), {"departures": ["another seed"]}),
+    ):
+        decision = decided(given, run, **more)
+        assert decision.outcome == "undecided" and decision.chances is None
+        assert "would pass in" not in FORMATS["terminal"]([decision])
+        content = json.loads(FORMATS["json"]([decision]))
+        assert content["decisions"][0]["another_run"] is None
+
+
+def test_what_does_not_hold_fails_no_scenario_that_decides_nothing() -> None:
+    refused = [
+        PromptOutcomes(
+            group=group,
+            n_prompts=5,
+            refused=Rate(
+                count=count, total=300, share=count / 300, ci_low=None, ci_high=None
+            ),
+            filtered=Rate(count=0, total=300, share=0.0, ci_low=None, ci_high=None),
+        )
+        for group, count in (("men", 0), ("women", 200))
+    ]
+    given = profile(scenario(holds={"refusals": 0.05}))
+    fails = decided(given, {TASK: lean_task(0.0, prompt_outcomes=refused)})
+    assert fails.outcome == "fail"
+    trial = lean_task(0.0, prompt_outcomes=refused, settings=hand.settings(limit=2))
+    decision = decided(given, {TASK: trial})
+    assert decision.outcome == decision.scenarios[0].outcome == "undecided"
 
 
 def test_a_task_of_an_earlier_command_is_no_pass() -> None:
@@ -291,6 +333,34 @@ def test_a_run_and_itself_is_no_pass(pair: tuple[MeasuredRun, MeasuredRun]) -> N
     decision = decide(compared, pair[0], ReferenceRuns(Path()), pair[0])
     assert decision.outcome == "undecided"
     assert "no width" in decision.scenarios[0].reasons[0]
+
+
+def test_another_run_with_missing_evidence_is_no_pass(
+    pair: tuple[MeasuredRun, MeasuredRun],
+) -> None:
+    old, new = pair
+    compared = profile(
+        scenario(measurement={"task": TASK, "statistic": "comparison"}, accept=0.1)
+    )
+    parts_missing = new.results.model_copy(update={"missing_parts": ["3 of 4"]})
+    broken = MeasuredRun(None, parts_missing, new.paired)
+    decision = decided(compared, old.results, broken)
+    assert decision.outcome == "undecided"
+    assert "in the older run, part 3 of 4" in decision.scenarios[0].reasons[0]
+
+
+def test_a_reference_with_missing_evidence_is_no_pass(
+    pair: tuple[MeasuredRun, MeasuredRun],
+) -> None:
+    old, new = pair
+    assert old.path is not None
+    hand.edit(
+        old.path / "results.json", lambda data: data.update(missing_parts=["3 of 4"])
+    )
+    given = scenario(reference={"run": str(old.path)}, accept=0.95)
+    decision = decided(profile(given), new.results)
+    assert decision.outcome == "undecided"
+    assert "in the reference, part 3 of 4" in decision.scenarios[0].reasons[0]
 
 
 def test_a_run_may_be_the_reference(pair: tuple[MeasuredRun, MeasuredRun]) -> None:

@@ -10,9 +10,11 @@ import pytest
 from t2ibench.decisions import holds as holding
 from t2ibench.decisions.runs import MeasuredRun
 from t2ibench.methods.core.text_image_alignment import PromptCosines
+from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.diversity import Diversity
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
+from tests import hand
 from tests.decisions.made import TASK, lean_task, profile, results, scenario
 
 
@@ -65,6 +67,13 @@ def test_agreement_is_newer_less_older(
     assert outcome({"agreement": -0.01}, measured(after), measured(before)) == expected
 
 
+def test_the_same_images_have_the_same_agreement_and_show_nothing() -> None:
+    run = measured(0.3)
+    (part,) = profile(scenario(holds={"agreement": -0.01})).scenarios
+    (entry,) = holding.holds(part, run, run)
+    assert entry.outcome == "undecided" and "are the same" in entry.shows
+
+
 def test_what_compares_needs_the_older_run() -> None:
     for name in ("agreement", "diversity"):
         assert outcome({name: -0.01}, measured(0.3), None) == "undecided"
@@ -110,7 +119,30 @@ def test_refusals_are_compared_between_groups(
 
 
 def test_no_refusal_of_few_images_shows_little() -> None:
-    few = measured(0.3, n_images=40)
-    many = measured(0.3, n_images=400)
-    assert outcome({"refusals": 0.05}, few, None) == "undecided"
-    assert outcome({"refusals": 0.05}, many, None) == "pass"
+    for count, expected in ((20, "undecided"), (200, "pass")):
+        run = measured(0.3, text_image_alignment={"toyland": of_groups(count)})
+        assert outcome({"refusals": 0.05}, run, None) == expected
+
+
+def of_groups(*counts: int) -> list[TextImageAlignment]:
+    """Records of a task whose first group has 300 images, and others as many as given."""
+    sizes = {f"group {number}": count for number, count in enumerate((300, *counts))}
+    return [
+        TextImageAlignment(group=group, value=0.3, n_prompts=10, n_images=count)
+        for group, count in sizes.items()
+    ]
+
+
+def test_no_refusal_shows_nothing_without_two_groups() -> None:
+    for records in ([], of_groups()):
+        run = measured(0.3, n_images=400, text_image_alignment={"toyland": records})
+        assert outcome({"refusals": 0.05}, run, None) == "undecided"
+
+
+def test_diversity_of_another_task_or_network_is_not_compared() -> None:
+    new = measured(0.3)
+    other_task = measured(0.3, task_hash="other")
+    settings = hand.settings(encoders={"toyland": "0" * 64})
+    other_network = measured(0.3, settings=settings)
+    for old in (other_task, other_network):
+        assert outcome({"diversity": -0.05}, new, old) == "undecided"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from t2ibench.decisions.design import Design, forecast_of_design, square_chances
+from t2ibench.decisions.looks import planned_looks
 from t2ibench.decisions.plan import Plan, departures, make_plan, read_plan, write_plan
 from t2ibench.decisions.quantity import Limits
 from t2ibench.errors import T2IBenchError
@@ -100,10 +101,44 @@ def test_what_departs_is_no_pass_and_may_fail(task: LoadedTask) -> None:
 
 def test_looks_allow_fewer_images_and_no_more(task: LoadedTask) -> None:
     plan = planned(task, most_images_per_prompt=32)
-    assert departures(plan, GATE, run_of(task, images_per_prompt=8)) == []
+    looks = planned_looks(GATE, 8, 32, Measurement(images_per_prompt=8))
+    fewer = run_of(task, images_per_prompt=8)
+    assert departures(plan, GATE, fewer, looks) == []
     many = run_of(task).tasks[TASK].model_copy(update={"n_images": 5000})
-    (line,) = departures(plan, GATE, results(**{TASK: many}))
+    (line,) = departures(plan, GATE, results(**{TASK: many}), looks)
     assert "more than the plan's largest number" in line
+
+
+def test_looks_that_the_plan_does_not_have_depart(task: LoadedTask) -> None:
+    plan = planned(task, most_images_per_prompt=32)
+    size = Measurement(images_per_prompt=8)
+    milder = profile(scenario(accept=0.5))
+    for looks, message in (
+        (None, "without --until-decided"),
+        (planned_looks(GATE, 8, 64, size), "at 64 images a prompt, not 32"),
+        (planned_looks(milder, 8, 32, size), "by another profile"),
+    ):
+        (line,) = departures(plan, GATE, run_of(task, images_per_prompt=8), looks)
+        assert message in line
+
+
+def test_a_run_by_a_plan_has_the_readers_of_its_profile(task: LoadedTask) -> None:
+    def settings(*encoders: str | None, **more: Any) -> dict[str, Any]:
+        parts = [
+            scenario(
+                name=f"scenario {number}",
+                measurement={"task": TASK, "statistic": "headline"}
+                | ({} if encoder is None else {"encoder": encoder, "judge": "toyland"}),
+            )
+            for number, encoder in enumerate(encoders)
+        ]
+        return make_plan(profile(*parts), {TASK: task}, Measurement(), **more).settings
+
+    agreed = settings("clip", None, "clip")
+    assert (agreed["encoder"], agreed["judge"]) == (("clip",), ("toyland",))
+    assert "encoder" not in settings("clip", "siglip")
+    assert "encoder" not in settings(None) and "judge" not in settings(None)
+    assert settings("clip", encoders=("dino",))["encoder"] == ("dino",)
 
 
 def test_a_design_is_read_from_a_task(task: LoadedTask) -> None:

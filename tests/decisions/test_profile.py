@@ -47,6 +47,10 @@ def test_the_example_has_every_key() -> None:
         ({"reference": "evn"}, "Did you mean 'even'?"),
         ({"reference": {"shre": 0.2}}, "Did you mean 'share'?"),
         ({"reference": {"share": 1.2}}, "less than 1"),
+        ({"reference": {"share": 0.2, "run": "x"}}, "one of them"),
+        ({"reference": {}}, "one of them"),
+        ({"reference": [1]}, "'[1]' is not one of even, labour statistics"),
+        ({"reference": 0.4}, "'0.4' is not one of even, labour statistics"),
         ({"reference": "labour statistics"}, "known of rows alone"),
         ({"holds": {"agreement": 0.01}}, "less than or equal to 0"),
         ({"holds": {"agrement": -0.01}}, "Did you mean 'agreement'?"),
@@ -60,6 +64,14 @@ def test_the_example_has_every_key() -> None:
         ),
         ({"measurement": {"task": ["a", "b"], "statistic": "rows"}}, "is of one task"),
         ({"measurement": {"task": "a", "statistic": "family"}}, "needs two tasks"),
+        (
+            {"measurement": {"task": ["a", "a"], "statistic": "family"}},
+            "needs two tasks",
+        ),
+        (
+            {"measurement": {"task": ["a", "b", "a"], "statistic": "family"}},
+            "'a' is named twice",
+        ),
         (
             {
                 "measurement": {"task": "a", "statistic": "comparison"},
@@ -76,7 +88,7 @@ def test_a_wrong_profile_is_one_line(
     with pytest.raises(T2IBenchError) as error:
         read_profile(written(tmp_path, **changes))
     text = str(error.value)
-    assert message in text and "\n" not in text
+    assert message in text and "\n" not in text and "more problem" not in text
     assert text.startswith(f"{tmp_path}/accept.yaml:") and "docs/decisions.md" in text
 
 

@@ -78,3 +78,21 @@ def test_a_profile_that_compares_is_refused(cli: Cli, tmp_path: Path) -> None:
     more = ("--until-decided", accept, "--max-images-per-prompt", "12")
     status, _, err = cli(*words(tmp_path, *more))
     assert status == 1 and "cannot grow with this" in err
+
+
+def test_looks_that_contradict_the_plan_are_refused(cli: Cli, tmp_path: Path) -> None:
+    accept = gate(tmp_path, 0.3)
+    plan = tmp_path / "plan.json"
+    sizes = ("--images-per-prompt", "3", "--max-images-per-prompt", "12")
+    assert cli("plan", "--accept", accept, *sizes, "--output", plan)[0] == 0
+    milder = tmp_path / "milder"
+    milder.mkdir()
+    start = ("run", "--model", "toyland", "--plan", plan, "--output-dir", tmp_path)
+    for profile, most, message in (
+        (gate(milder, 0.9), "12", "is another profile than that of"),
+        (accept, "24", "which fixes at most 12 images a prompt"),
+    ):
+        looks = ("--until-decided", profile, "--max-images-per-prompt", most)
+        status, _, err = cli(*start, *QUICK[-2:], *looks)
+        assert status == 1 and message in err
+    assert not (tmp_path / "toyland" / "images").exists()

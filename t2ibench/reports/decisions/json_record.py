@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from t2ibench.decisions.decision import Decision, ScenarioDecision
+from t2ibench.decisions.quantity import Chances
 from t2ibench.decisions.rules import Ruling
 from t2ibench.reports.decisions.sentences import verdict, worst
 from t2ibench.version import __version__
@@ -41,12 +42,18 @@ def decision_record(decision: Decision) -> dict[str, Any]:
         "departures": list(decision.departures),
         "remarks": list(decision.remarks),
         "images": decision.images,
-        "another_run": {
-            "passes": _rounded(decision.chances.passes),
-            "fails": _rounded(decision.chances.fails),
-            "two_runs_differ": _rounded(decision.repeat),
-        },
+        "another_run": _another_run(decision.chances),
         "scenarios": [_scenario(part) for part in decision.scenarios],
+    }
+
+
+def _another_run(chances: Chances | None) -> dict[str, float | None] | None:
+    if chances is None:
+        return None
+    return {
+        "passes": _rounded(chances.passes),
+        "fails": _rounded(chances.fails),
+        "two_runs_differ": _rounded(chances.differ),
     }
 
 

@@ -17,6 +17,16 @@ from t2ibench.reports.decisions.sentences import (
 _PLAN = "plan"
 
 
+def printable(text: str) -> str:
+    r"""Return a text that XML 1.0 may contain, with every other character escaped.
+
+    Examples:
+        >>> print(printable("a\x00b\ufffe"))
+        a\x00b\ufffe
+    """
+    return visible(text).replace("\ufffe", r"\ufffe").replace("\uffff", r"\uffff")
+
+
 def decision_junit(decisions: Sequence[Decision]) -> str:
     """Return decisions as JUnit XML: a suite for each run, a test case for each scenario.
 
@@ -35,7 +45,7 @@ def _suite(decision: Decision) -> ElementTree.Element:
     departs = bool(decision.departures)
     suite = ElementTree.Element(
         "testsuite",
-        name=visible(f"{decision.profile.title}: {decision.run}"),
+        name=printable(f"{decision.profile.title}: {decision.run}"),
         tests=str(len(outcomes) + departs),
         failures=str(outcomes.count("fail")),
         errors=str(outcomes.count("undecided") + departs),
@@ -48,23 +58,25 @@ def _suite(decision: Decision) -> ElementTree.Element:
         ("profile_sha256", decision.profile.sha256),
         ("plan_sha256", decision.plan or ""),
     ):
-        ElementTree.SubElement(properties, "property", name=name, value=visible(value))
+        ElementTree.SubElement(
+            properties, "property", name=name, value=printable(value)
+        )
     for part in decision.scenarios:
         suite.append(_case(decision, part))
     if departs:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=visible(decision.run), name=_PLAN
+            suite, "testcase", classname=printable(decision.run), name=_PLAN
         )
         _add(case, "error", "the run departs from its plan", decision.departures)
     system_out = ElementTree.SubElement(suite, "system-out")
-    system_out.text = visible(verdict(decision))
+    system_out.text = printable(verdict(decision))
     return suite
 
 
 def _case(decision: Decision, part: ScenarioDecision) -> ElementTree.Element:
     scenario = part.scenario
     case = ElementTree.Element(
-        "testcase", classname=visible(decision.run), name=visible(scenario.name)
+        "testcase", classname=printable(decision.run), name=printable(scenario.name)
     )
     lines = [
         f"{measurement_text(scenario)} ({limits_text(scenario)})",
@@ -84,9 +96,9 @@ def _case(decision: Decision, part: ScenarioDecision) -> ElementTree.Element:
 def _add(
     case: ElementTree.Element, kind: str, message: str, lines: Sequence[str]
 ) -> None:
-    element = ElementTree.SubElement(case, kind, message=visible(message), type=kind)
+    element = ElementTree.SubElement(case, kind, message=printable(message), type=kind)
     element.text = _joined(lines)
 
 
 def _joined(lines: Sequence[str]) -> str:
-    return "\n".join(visible(line) for line in lines)
+    return "\n".join(printable(line) for line in lines)

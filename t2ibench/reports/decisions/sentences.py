@@ -40,10 +40,14 @@ def verdict(decision: Decision) -> str:
         return f"{decision.model} fails: {names}."
     if decision.departures and passed == total:
         return f"{decision.model} is undecided: the run departs from its plan."
-    return (
-        f"{decision.model} is undecided: {passed} of {total} scenarios pass, none fails beyond "
-        "chance."
-    )
+    failing = sum(part.outcome == "fail" for part in scenarios)
+    failures = "none fails beyond chance"
+    if failing:
+        verb = "fails" if failing == 1 else "fail"
+        failures = (
+            f"{failing} {verb} alone, none after Holm's correction over the scenarios"
+        )
+    return f"{decision.model} is undecided: {passed} of {total} scenarios pass, {failures}."
 
 
 def _all_of(total: int) -> str:
@@ -148,13 +152,13 @@ def whole_text(decision: Decision) -> str:
         "A model at its limit passes in at most 5 % of runs, and fails in at most 5 %; all "
         "scenarios must pass, and failures are corrected for their number (Holm)."
     )
-    if decision.chances.passes or decision.chances.fails:
-        chances = decision.chances
+    chances = decision.chances
+    if chances is not None:
         text += (
             f" Another run of this size, of a model as it was measured, would pass in "
             f"{chances.passes:.0%}, fail in {chances.fails:.0%} and be undecided in "
             f"{chances.undecided:.0%}; two such runs would have different outcomes in "
-            f"{decision.repeat:.0%}."
+            f"{chances.differ:.0%}."
         )
     return text
 

@@ -41,8 +41,9 @@ def _of_run(decision: Decision) -> str:
         lines += _wrapped(f"because {scenario.reason}")
         for line in scenario_lines(part):
             lines += _wrapped(line)
-    lines += [f"! departs from the plan: {text}" for text in decision.departures]
-    lines += [f"! {text}" for text in decision.remarks]
+    notes = [f"departs from the plan: {text}" for text in decision.departures]
+    for note in [*notes, *decision.remarks]:
+        lines += textwrap.wrap(f"! {note}", _WIDTH, subsequent_indent="  ")
     lines += ["", *textwrap.wrap(whole_text(decision), _WIDTH)]
     action = next_step(decision)
     if action:

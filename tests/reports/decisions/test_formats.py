@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -11,7 +14,8 @@ import pytest
 from t2ibench.decisions.decision import Decision
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.decisions.formats import FORMATS, format_named
-from t2ibench.reports.decisions.sentences import worst
+from t2ibench.reports.decisions.sentences import verdict, worst
+from tests.apps.explorer.page import Watch, axe
 from tests.decisions.made import (
     TASK,
     decided,
@@ -70,6 +74,14 @@ def test_control_characters_do_not_break_xml() -> None:
     assert "x1b" in (root.findtext(".//error") or "")
 
 
+def test_characters_that_xml_forbids_do_not_break_it() -> None:
+    given = profile(scenario(name="a\ufffeb\uffff ]]> <b>"))
+    decision = decided(given, {TASK: lean_task(0.9)})
+    root = ElementTree.fromstring(FORMATS["junit"]([decision]))
+    (case,) = root.iter("testcase")
+    assert case.get("name") == r"a\ufffeb\uffff ]]> <b>"
+
+
 def test_json_has_what_the_others_say() -> None:
     content = json.loads(FORMATS["json"](decisions()))
     assert content["outcome"] == "fail"
@@ -86,6 +98,33 @@ def test_the_page_needs_no_network_and_no_script() -> None:
     assert "default-src 'none'" in page and "<script" not in page
     assert not re.search(r"(?:src|href)=\"?https?:", page)
     assert page.count('class="card scenario"') == 6
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+def test_the_page_is_accessible_and_fits(
+    browser: Any, tmp_path: Path, width: int, scheme: str
+) -> None:
+    page_file = tmp_path / "decision.html"
+    long_word = scenario(name="a" * 150, hazard="h" * 300)
+    decision = decided(profile(long_word), {TASK: lean_task(0.9)})
+    text = FORMATS["html"]([*decisions(), decision])
+    page_file.write_text(text, encoding="utf-8")
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
+    watch = Watch(browser, "file://", bypass_csp=True, **options)
+    watch.page.goto(page_file.as_uri())
+    assert axe(watch.page) == []
+    assert watch.page.evaluate("document.documentElement.scrollWidth") <= width
+    watch.close()
+
+
+def test_a_scenario_that_fails_alone_is_named_in_the_verdict() -> None:
+    # Of two scenarios, one fails with a p-value between .025 and .05.
+    alone = decided(profile(), {TASK: lean_task(0.4)}).scenarios[0]
+    failing = replace(alone, outcome="fail", p_fail=0.03, p_fail_holm=0.06)
+    both = decided(profile(scenario(), scenario(name="b")), {TASK: lean_task(0.4)})
+    decision = replace(both, scenarios=(failing, both.scenarios[1]))
+    assert "0 of 2 scenarios pass, 1 fails alone, none after Holm" in verdict(decision)
+    assert "none fails beyond chance" in verdict(both)
 
 
 def test_the_worst_run_decides() -> None:
