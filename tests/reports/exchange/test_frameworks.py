@@ -110,3 +110,15 @@ def test_documents_escape_and_say_what_is_not_to_be_reported(name: str) -> None:
     assert "not a result to report" not in text
     limited = several_tests().model_copy(update={"limited": True})
     assert "Made with --limit; not a result to report" in render(name, limited)
+
+
+@pytest.mark.parametrize("name", ["card", "gpai", "nist-ai-rmf"])
+def test_documents_say_themselves_why_images_are_missing(name: str) -> None:
+    results = several_tests()
+    results.tasks["lean"].excluded = {"refused": 2, "unknown": 1, "repeated": 7}
+    text = render(name, results)
+    assert "listed below" not in text
+    assert "3 left out. Images or answers: 2 refused, 1 without an answer." in text
+    if name == "nist-ai-rmf":
+        count = "summed over tests: 3 (2 refused, 1 without an answer)."
+        assert count in text
