@@ -213,10 +213,12 @@ def _measures_against_bias(results: Results) -> FormField:
     if not run.tests:
         return FormField("Measures to detect identifiable biases")
     clear = run.counts()["clear"]
+    tests = "1 test" if len(run.tests) == 1 else f"{len(run.tests)} tests"
+    lean = "leans" if clear == 1 else "lean"
     return FormField(
         "Measures to detect identifiable biases",
-        f"Indirect evidence from outputs: {len(run.tests)} tests on generated images, of which "
-        f"{clear} lean clearly; see below. Measures taken on the data: {UNKNOWN}.",
+        f"Indirect evidence from outputs: {tests} on generated images, of which {clear} {lean} "
+        f"clearly; see below. Measures taken on the data: {UNKNOWN}.",
         f"results.json: headline of each task ({measured_with(run)})",
     )
 
