@@ -11,6 +11,7 @@ from t2ibench.apps.leaderboard.reference import (
     ReferenceModel,
     TestReference,
     read_references,
+    reference_text,
     references,
 )
 from t2ibench.results import read_results
@@ -190,3 +191,10 @@ def test_report_prints_sentences(cli: Cli, tmp_path: Path) -> None:
     assert status == 1 and "holds no submissions" in errors
     status, _, errors = cli(*words, SUBMISSIONS, "--format", "md", "--title", "x")
     assert status == 1 and "Leave --format, --title out" in errors
+
+
+def test_without_comparisons_nothing_is_said_of_their_p_values() -> None:
+    text = reference_text(run("own", ONE_SIDED), [], [])
+    assert "there is none" in text and "Holm" not in text
+    (line, *_) = reference_text(hand.results(), [], []).splitlines()
+    assert line == "No test on images was scored in this run."
