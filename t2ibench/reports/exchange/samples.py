@@ -53,7 +53,8 @@ def export_samples(
     if not any(samples.values()):
         raise T2IBenchError(
             f"{shown(folder, 400)} holds no samples.",
-            "`t2ibench score RUN` writes them from the stored evidence.",
+            "Tests on texts have none; `t2ibench score RUN` writes those of images from the "
+            "stored evidence.",
         )
     about = {"run": run_name(results), "model": results.model.name}
     part = target.with_name(f".{target.name[:60]}.part")
