@@ -30,8 +30,9 @@ _OPENING = (
     "its seven parts. The provider of the model fills in the form and answers for it; this is "
     "what a measurement of outputs can add. It is no statement of compliance."
 )
+_NOT_SEEN = "The field is about training data, which t2ibench has not seen."
 _BIASES = (
-    "The field is about training data, which t2ibench has not seen. What follows was measured in "
+    f"{_NOT_SEEN} What follows was measured in "
     "images that the model generated. Outputs are indirect evidence of biases in training data: a "
     "lean can also come from the text encoder, from fine-tuning, from filters, from rewritten "
     "prompts or from the reading of the images, and a lean that is absent here can be present in "
@@ -239,7 +240,7 @@ def _bias_section(results: Results) -> list[str]:
     run = view_of(results)
     if not run.tests:
         return [
-            _BIASES,
+            _NOT_SEEN,
             f"Biases in outputs: {UNKNOWN}; the run has no test on images.",
         ]
     return [

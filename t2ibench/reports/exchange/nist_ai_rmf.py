@@ -138,7 +138,10 @@ def _validity(run: RunView) -> Iterator[str]:
     """Yield for each test what its intervals are about, and the limits of the run."""
     yield _TWO_QUESTIONS
     heads = ("Test", "These prompts", "Prompts like these", "The sentence is about")
-    yield github(heads, [_two_intervals(task) for task in run.tests])
+    if run.tests:
+        yield github(heads, [_two_intervals(task) for task in run.tests])
+    else:
+        yield "No test on images was scored."
     yield limit_lines(run)
 
 
