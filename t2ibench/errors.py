@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -46,6 +47,23 @@ def visible_lines(text: str) -> str:
         part if part in _LAYOUT else visible(part)
         for part in re.split("(\r?\n|\t)", text)
     )
+
+
+def visible_json(text: str) -> str:
+    r"""Return JSON, escaped like other text but with the escapes that JSON has.
+
+    Examples:
+        >>> print(visible_json('["a\xadb\U000e0041"]'))
+        ["a\u00adb\udb40\udc41"]
+    """
+
+    def escape(match: re.Match[str]) -> str:
+        character = match.group()
+        if character in _LAYOUT:
+            return character
+        return json.dumps(character).strip('"')
+
+    return _UNSEEN.sub(escape, text)
 
 
 def shown(value: object, width: int = _VALUE) -> str:

@@ -6,6 +6,7 @@ import shlex
 
 from t2ibench.reports import sentences
 from t2ibench.reports.cells import level_of
+from t2ibench.reports.exchange.exported_tests import unfinished_notes
 from t2ibench.reports.files import digest, task_files
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.limits import limits
@@ -76,9 +77,9 @@ class CardWriter(MarkdownTables):
         parts = [
             "## Social bias",
             escape(sentences.sentence(run)),
+            *unfinished_notes(results),
             f"Measured with {escape(measured_with(run))}.",
-            tests_table(run),
-            METHOD_NOTE,
+            *([tests_table(run), METHOD_NOTE] if run.tasks else []),
             "### Limits of these measurements",
             limit_lines(run),
         ]

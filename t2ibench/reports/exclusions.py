@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
 from t2ibench.results.schema import TaskResult
 from t2ibench.results.states import State
 from t2ibench.stats.permutation import holm
+from t2ibench.store.distinct import REPEATED
 
 UNREAD = "no embedding"
 _REASONS = (
@@ -44,6 +46,16 @@ def excluded_of(result: TaskResult) -> tuple[int, dict[str, int]]:
         counts[UNREAD] = counts.pop(UNKNOWN)
         missing += counts[UNREAD]
     return result.n_images + missing, counts
+
+
+def missing_by_reason(run: RunView) -> Counter[str]:
+    """Return how many images or answers a run's tests miss, by reason; repeats are not missing."""
+    missing: Counter[str] = Counter()
+    for task in run.tasks:
+        _, counts = excluded_of(task.result)
+        missing.update(counts)
+    del missing[REPEATED]
+    return missing
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
-from t2ibench.store.files import write_text
+from t2ibench.store.files import UNWRITABLE, write_text
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
 from t2ibench.tasks.run_tasks import stored_specs
@@ -46,7 +46,7 @@ def _is_current(results: Results, folder: Path) -> bool:
 
 def _file_content(results: Results) -> bytes:
     """Return the bytes that results.json has for these results."""
-    return results.to_json(checked=True).encode()
+    return results.to_json(checked=True).encode(errors=UNWRITABLE)
 
 
 def digest(results: Results) -> str:

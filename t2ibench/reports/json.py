@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from t2ibench.errors import visible_json
 from t2ibench.reports.writers import Table
 from t2ibench.results.schema import Results
 
@@ -24,11 +25,12 @@ class JsonWriter:
         if not rows:
             rows = [dict(zip(table.headers, row, strict=True)) for row in table.rows]
         content = {"rows": rows, "notes": list(table.notes)}
-        return json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n"
+        text = json.dumps(content, ensure_ascii=False, indent=1, default=str)
+        return visible_json(text) + "\n"
 
     def results(self, results: Results) -> str:
         """Return the text of a run's results.json."""
-        return results.to_json().rstrip("\n") + "\n"
+        return visible_json(results.to_json()).rstrip("\n") + "\n"
 
 
 WRITER = JsonWriter()

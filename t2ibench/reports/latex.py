@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tabulate import LATEX_ESCAPE_RULES, tabulate
 
+from t2ibench.errors import visible
 from t2ibench.reports.results_tables import tables
 from t2ibench.reports.writers import Table
 from t2ibench.results.schema import Results
@@ -20,8 +21,10 @@ class LatexWriter:
 
     def table(self, table: Table) -> str:
         """Return a table as LaTeX text, with its notes in small print."""
+        # tabulate escapes what LaTeX obeys, and so the backslashes of this too.
+        rows = [[visible(_one_line(cell)) for cell in row] for row in table.rows]
         body = tabulate(
-            table.rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True
+            rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True
         )
         notes = [f"\\par{{\\footnotesize {escaped(note)}}}" for note in table.notes]
         if not table.title:
@@ -38,9 +41,14 @@ class LatexWriter:
         return "\n".join(map(self.table, tables(results)))
 
 
+def _one_line(text: str) -> str:
+    """Return a cell in one line: an empty line would end a paragraph of LaTeX."""
+    return " ".join(text.splitlines())
+
+
 def escaped(text: str) -> str:
     """Return text of tasks and models as LaTeX shows it, in one line."""
-    line = " ".join(text.split())
+    line = visible(" ".join(text.split()))
     return "".join(LATEX_ESCAPE_RULES.get(letter, letter) for letter in line)
 
 

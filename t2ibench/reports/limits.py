@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from t2ibench.methods.core.describe import listed
+from t2ibench.reports.exclusions import missing_by_reason, reasons_said
 from t2ibench.reports.sentences import asked
 from t2ibench.reports.view import RunView
 from t2ibench.results.judge_checks import judges_said
 from t2ibench.results.schema import Results
-from t2ibench.store.distinct import REPEATED
 
 _FEW_IMAGES = 20
 _NAMED = 3
@@ -111,11 +111,10 @@ def _repeats(run: RunView) -> Iterator[tuple[str, str]]:
 def _missing(run: RunView) -> Iterator[tuple[str, str]]:
     if run.results.partial:
         yield f"{run.results.what_is_missing}.", "Not a result to report."
-    excluded = [pair for task in run.tasks for pair in task.result.excluded.items()]
-    left_out = sum(count for reason, count in excluded if reason != REPEATED)
-    if left_out:
-        text = "Images or answers that are missing; listed below."
-        yield f"{left_out:,} left out.", text
+    missing = missing_by_reason(run)
+    if missing:
+        reasons = reasons_said(missing)
+        yield f"{missing.total():,} left out.", f"Images or answers: {reasons}."
 
 
 def _earlier(run: RunView) -> Iterator[tuple[str, str]]:

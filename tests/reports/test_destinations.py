@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 import t2ibench
+from t2ibench.reports.destinations.mlflow import Mlflow, MlflowArgs
 from t2ibench.reports.destinations.payload import payload_of
 from t2ibench.results import read_results
 from tests import hand
@@ -315,6 +316,21 @@ def test_mlflow_gets_what_wandb_gets(
     assert run["params"]["measurement.images_per_prompt"] == "3"
     file, table = run["table"]
     assert file == "tests.json" and table["task"] == [row[0] for row in sent.rows]
+
+
+def test_mlflow_takes_names_that_it_spells_alike_and_half_surrogates(
+    tmp_path: Path, tracker: Tracker
+) -> None:
+    names = ["a/b", "a:b", "a\ud800b", "x" * 1000]
+    encoders = {name: f"{place}" * 64 for place, name in enumerate(names)}
+    task = hand.task(settings=hand.settings(encoders=encoders), title="a\ud800b")
+    sent = payload_of(hand.results("a\ud800b", t=task), tmp_path)
+    Mlflow().send(sent, MlflowArgs())
+    (run,) = tracker.runs.values()
+    read = {key for key in run["params"] if key.startswith("encoders.")}
+    assert {"encoders.a-b", "encoders.a-b.2"} < read and len(read) == len(names)
+    assert max(map(len, run["params"])) <= 250
+    assert json.dumps([run["params"], run["table"]], ensure_ascii=False).encode()
 
 
 def test_a_run_that_mlflow_cannot_take_is_marked_as_failed(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.headline import lean_headline
-from t2ibench.reports.writers import WRITERS, Table
+from t2ibench.reports.writers import WRITERS, Table, render
 from t2ibench.results import read_results
 from tests import hand
 from tests.conftest import Cli
@@ -141,3 +143,33 @@ def test_an_unknown_format_is_one_line(run: Path, cli: Cli) -> None:
     for words in (("report", run), ("compare", run, run)):
         status, _, errors = cli(*words, "--format", "cvs")
         assert status == 1 and "Unknown writer 'cvs'. Did you mean 'csv'?" in errors
+
+
+# Control and soft characters, half a surrogate pair, and one beyond U+FFFF.
+UNSEEN = "a\x1b\x7f\x85\xad\u202e\ud800\U000e0041b"
+
+
+def test_json_stays_json_whatever_is_escaped() -> None:
+    text = render("json", Table(["Task"], [[UNSEEN]]))
+    assert json.loads(text)["rows"] == [{"Task": UNSEEN}]
+    results = hand.results(t=hand.task())
+    results.name = UNSEEN
+    text = render("json", results)
+    assert json.loads(text)["name"] == UNSEEN
+    assert not set(UNSEEN[1:-1]) & set(text)
+
+
+def test_latex_obeys_no_escaped_character() -> None:
+    table = Table(["Task"], [[f"{UNSEEN}\r\n\r\nc"]], [UNSEEN], title=UNSEEN)
+    text = render("latex", table)
+    assert not set(UNSEEN[1:-1]) & set(text) and "\n\n" not in text
+    commands = set(re.findall(r"\\([A-Za-z]+)", text))
+    assert not {"u", "U", "x", "ud", "xad", "xb", "r"} & commands
+    assert text.count(r"\textbackslash{}U000e0041b") == 3
+
+
+def test_every_writer_takes_half_a_surrogate_pair() -> None:
+    results = hand.results(t=hand.task())
+    results.name = "a\ud800b"
+    for name in WRITERS.names():
+        assert render(name, results).encode()

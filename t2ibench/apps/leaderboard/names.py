@@ -27,14 +27,19 @@ def visible(text: str, longest: int = 300) -> str:
     r"""Return untrusted text shortened, with its invisible characters written as escape codes.
 
     Examples:
-        >>> print(visible("a\u202egpj\nb"))
-        a\u202egpj\u000ab
+        >>> print(visible("a\u202egpj\nb\U000e0041"))
+        a\u202egpj\u000ab\U000e0041
     """
     if len(text) > longest:
         text = text[: longest - 1] + "…"
-    return "".join(
-        letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text
-    )
+    return "".join(map(_visible_letter, text))
+
+
+def _visible_letter(letter: str) -> str:
+    if letter.isprintable():
+        return letter
+    code = ord(letter)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def problems(

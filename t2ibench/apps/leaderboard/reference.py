@@ -78,7 +78,7 @@ class TestReference:
         ):
             if names:
                 of_all = "" if parts else f" of {alike} {models} measured alike"
-                parts.append(f"{verb} {len(names)}{of_all} ({', '.join(names)})")
+                parts.append(f"{verb} {len(names)}{of_all} ({'; '.join(names)})")
         text = "; ".join(parts)
         return f"{text[0].upper()}{text[1:]}."
 
@@ -118,6 +118,8 @@ def _unfit(other: Results, results: Results) -> str:
     fingerprint = results.model.fingerprint
     if fingerprint is not None and other.model.fingerprint == fingerprint:
         return "it is the model of this run"
+    if other.tasks == results.tasks:
+        return "its results are those of this run"
     return ""
 
 
@@ -239,14 +241,19 @@ def reference_text(
     """Return the comparison of a run with a leaderboard as lines of text."""
     tests = references(results, models)
     count = sum(len(test.more) + len(test.less) + len(test.unclear) for test in tests)
-    comparisons = "comparison" if count == 1 else "comparisons"
     lines = [f"{test.task}: {test.sentence}" for test in tests]
-    lines += [
-        "",
-        "A model counts where task, encoders, judges and numbers of images are the same. More or "
-        "less one-sided: the difference is clear, p below .05 after Holm's correction over the "
-        f"{count} {comparisons} shown here. Runs are taken as independent; `t2ibench compare` "
-        "pairs the images of two runs, and sees more.",
-        *problems,
+    lines = lines or ["No test on images was scored in this run."]
+    notes = [
+        "A model counts where task, encoders, judges and numbers of images are the same."
     ]
+    if count:
+        comparisons = "comparison" if count == 1 else f"{count} comparisons"
+        notes += [
+            "More or less one-sided: the difference is clear, p below .05 after Holm's correction "
+            f"over the {comparisons} shown here.",
+            "Runs are taken as independent; `t2ibench compare` pairs the images of two runs, and "
+            "is more precise.",
+            "Results are as submitted; `t2ibench leaderboard verify` recomputes them.",
+        ]
+    lines += ["", " ".join(notes), *problems]
     return "\n".join(lines) + "\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from t2ibench.arguments import Arguments
@@ -88,9 +87,8 @@ class HubDataset:
             "t2ibench": sent.results.t2ibench,
         }
         rows = [about | dict(zip(sent.columns, row, strict=True)) for row in sent.rows]
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         operations = [
-            CommitOperationAdd(f"{folder}/{HEADLINES}", lines.encode()),
+            CommitOperationAdd(f"{folder}/{HEADLINES}", dump_rows(rows)),
             *(
                 CommitOperationAdd(f"{folder}/{name}", str(path))
                 for name, path in files.items()

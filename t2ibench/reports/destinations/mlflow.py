@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +13,7 @@ from t2ibench.reports.destinations.payload import PROJECT, Payload
 
 # What MLflow's servers take of one parameter, and at once.
 _LONGEST_PARAMETER = 500
+_LONGEST_NAME = 240  # of 250, with room for a number
 _PARAMETERS_AT_ONCE = 100
 _METRICS_AT_ONCE = 500
 _TABLE = "tests.json"
@@ -66,7 +67,7 @@ def _log(client: Any, run_id: str, sent: Payload) -> None:
     entities = import_module("mlflow.entities")
     parameters = [
         entities.Param(name, text[:_LONGEST_PARAMETER])
-        for name, text in flat(sent.config)
+        for name, text in named_apart(flat(sent.config))
         if text
     ]
     for start in range(0, len(parameters), _PARAMETERS_AT_ONCE):
@@ -102,6 +103,25 @@ def flat(config: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]
             yield from flat(value, f"{name}.")
         else:
             yield name, "" if value is None else str(value)
+
+
+def named_apart(values: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield values with names as short as MLflow takes them, a number after names in use.
+
+    Examples:
+        >>> list(named_apart([("a-b", "1"), ("a-b", "2")]))
+        [('a-b', '1'), ('a-b.2', '2')]
+    """
+    used: set[str] = set()
+    for name, text in values:
+        short = name[:_LONGEST_NAME]
+        distinct = short
+        number = 1
+        while distinct in used:
+            number += 1
+            distinct = f"{short}.{number}"
+        used.add(distinct)
+        yield distinct, text
 
 
 def _named(key: str) -> str:

@@ -17,6 +17,7 @@ from t2ibench.reports.files import PAGE
 from t2ibench.results.display import TASKS, task_rows
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement
+from t2ibench.store.files import UNWRITABLE
 
 if TYPE_CHECKING:
     from t2ibench.reports.destinations import Chosen
@@ -73,12 +74,23 @@ def payload_of(results: Results, folder: Path) -> Payload:
     return Payload(
         name=folder.resolve().name,
         results=results,
-        config=_config(results),
+        config=_writable(_config(results)),
         metrics=_metrics(results, columns, rows),
         columns=columns,
-        rows=rows,
+        rows=_writable(rows),
         folder=folder,
     )
+
+
+def _writable(value: Any) -> Any:
+    """Return plain data in which half surrogate pairs, which no library sends, are escaped."""
+    if isinstance(value, str):
+        return value.encode(errors=UNWRITABLE).decode()
+    if isinstance(value, list):
+        return [_writable(entry) for entry in value]
+    if isinstance(value, dict):
+        return {_writable(key): _writable(entry) for key, entry in value.items()}
+    return value
 
 
 def _config(results: Results) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from t2ibench.methods.core.publication import Publication
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.exchange.publications import distinct, named_in, of_method
 from t2ibench.reports.files import digest, task_files
+from t2ibench.results.display import text_only
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.store.answers import ANSWERS_BY, LABELS_BY
 from t2ibench.tasks.index import specs_of
@@ -41,6 +42,7 @@ _ESCAPES = {
     ">": r"\textgreater{}",
     "@": r"\char64{}",
 }
+_LONGEST_KEY = 80
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -157,16 +159,18 @@ def _models(results: Results) -> Iterator[Entry]:
 
 
 def _readers(results: Results) -> Iterator[Entry]:
-    """Yield the encoders, judges and people that read the images."""
-    used: dict[tuple[str, str, str], None] = {}
+    """Yield the encoders, judges and people that read images or texts."""
+    used: dict[tuple[str, str, str], set[str]] = {}
     for task in results.tasks.values():
+        read = "texts" if text_only(task) else "images"
         for name, fingerprint in task.settings.encoders.items():
-            used[("encoder", name, fingerprint)] = None
+            used.setdefault(("encoder", name, fingerprint), set()).add(read)
         for name, fingerprint in task.settings.judges.items():
-            used[("judge", name, fingerprint)] = None
-    for kind, name, fingerprint in sorted(used):
+            used.setdefault(("judge", name, fingerprint), set()).add(read)
+    for (kind, name, fingerprint), content in sorted(used.items()):
         by_people = name.startswith((ANSWERS_BY, LABELS_BY))
-        what = "Answers of people about images" if by_people else f"{kind} of images"
+        reader = f"{kind} of {' and '.join(sorted(content))}"
+        what = "Answers of people about images" if by_people else reader
         note = f"{what[0].upper()}{what[1:]}, fingerprint {fingerprint}"
         yield _thing(f"{kind}-{name}", name, note)
 
@@ -179,15 +183,18 @@ def _thing(key: str, title: str, note: str, author: str | None = None) -> Entry:
         "title": f"{{{escaped(title)}}}",
         "note": escaped(note),
     }
-    return Entry(_NOT_IN_KEYS.sub("-", key).strip("-"), "misc", fields)
+    plain_key = _NOT_IN_KEYS.sub("-", key)[:_LONGEST_KEY].strip("-")
+    return Entry(plain_key, "misc", fields)
 
 
 def _with_distinct_keys(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Yield entries, a number after keys that occurred before."""
-    counts: dict[str, int] = {}
+    used: set[str] = set()
     for entry in entries:
-        folded = entry.key.lower()  # BibTeX tells keys apart without case
-        counts[folded] = counts.get(folded, 0) + 1
-        number = counts[folded]
-        key = entry.key if number == 1 else f"{entry.key}-copy{number}"
+        key = entry.key
+        number = 1
+        while key.lower() in used:  # BibTeX tells keys apart without case
+            number += 1
+            key = f"{entry.key}-copy{number}"
+        used.add(key.lower())
         yield Entry(key, entry.kind, entry.fields)

@@ -30,8 +30,9 @@ _OPENING = (
     "its seven parts. The provider of the model fills in the form and answers for it; this is "
     "what a measurement of outputs can add. It is no statement of compliance."
 )
+_NOT_SEEN = "The field is about training data, which t2ibench has not seen."
 _BIASES = (
-    "The field is about training data, which t2ibench has not seen. What follows was measured in "
+    f"{_NOT_SEEN} What follows was measured in "
     "images that the model generated. Outputs are indirect evidence of biases in training data: a "
     "lean can also come from the text encoder, from fine-tuning, from filters, from rewritten "
     "prompts or from the reading of the images, and a lean that is absent here can be present in "
@@ -213,10 +214,12 @@ def _measures_against_bias(results: Results) -> FormField:
     if not run.tests:
         return FormField("Measures to detect identifiable biases")
     clear = run.counts()["clear"]
+    tests = "1 test" if len(run.tests) == 1 else f"{len(run.tests)} tests"
+    lean = "leans" if clear == 1 else "lean"
     return FormField(
         "Measures to detect identifiable biases",
-        f"Indirect evidence from outputs: {len(run.tests)} tests on generated images, of which "
-        f"{clear} lean clearly; see below. Measures taken on the data: {UNKNOWN}.",
+        f"Indirect evidence from outputs: {tests} on generated images, of which {clear} {lean} "
+        f"clearly; see below. Measures taken on the data: {UNKNOWN}.",
         f"results.json: headline of each task ({measured_with(run)})",
     )
 
@@ -237,7 +240,7 @@ def _bias_section(results: Results) -> list[str]:
     run = view_of(results)
     if not run.tests:
         return [
-            _BIASES,
+            _NOT_SEEN,
             f"Biases in outputs: {UNKNOWN}; the run has no test on images.",
         ]
     return [

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from t2ibench.errors import visible
 from t2ibench.reports.exchange.exported_tests import exported_tests, size_of, view_of
 from t2ibench.reports.view import TaskView
 from t2ibench.reports.writers import Table
@@ -80,7 +81,20 @@ def _eval_result(task: TaskView, results: Results) -> Any:
 
 def _yaml(content: Any) -> str:
     """Return YAML of plain data, in the order given."""
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
+    return yaml.dump(
+        content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    )
 
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes text with invisible characters, so that their escapes are read back as such."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        """Return text as a node, in double quotes where it will be escaped."""
+        style = None if visible(data) == data else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
 
 WRITER = ModelIndexWriter()

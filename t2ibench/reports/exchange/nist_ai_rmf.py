@@ -19,6 +19,7 @@ from t2ibench.reports.exchange.exported_tests import (
     unfinished_notes,
     view_of,
 )
+from t2ibench.reports.exclusions import missing_by_reason, reasons_said
 from t2ibench.reports.files import digest
 from t2ibench.reports.markdown.markup import escape, github
 from t2ibench.reports.markdown.writer import MarkdownTables
@@ -128,15 +129,20 @@ def _performance(run: RunView) -> Iterator[str]:
         yield github(("Test", "Encoder", "Agreement", "Interval"), rows)
     else:
         yield "Agreement of images with their prompts was not measured."
-    left_out = sum(sum(task.result.excluded.values()) for task in run.tasks)
-    yield f"Images or answers that are missing, summed over tests: {left_out:,}."
+    missing = missing_by_reason(run)
+    reasons = f" ({reasons_said(missing)})" if missing else ""
+    count = f"{missing.total():,}{reasons}"
+    yield f"Images or answers that are missing, summed over tests: {count}."
 
 
 def _validity(run: RunView) -> Iterator[str]:
     """Yield for each test what its intervals are about, and the limits of the run."""
     yield _TWO_QUESTIONS
     heads = ("Test", "These prompts", "Prompts like these", "The sentence is about")
-    yield github(heads, [_two_intervals(task) for task in run.tests])
+    if run.tests:
+        yield github(heads, [_two_intervals(task) for task in run.tests])
+    else:
+        yield "No test on images was scored."
     yield limit_lines(run)
 
 

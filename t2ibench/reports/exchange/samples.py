@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -11,11 +12,14 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.results.display import run_name
+from t2ibench.results.run import is_run
 from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Results
+from t2ibench.store.database import NAME
 from t2ibench.store.file_errors import disk_errors
-from t2ibench.store.files import write_bytes
+from t2ibench.store.files import UNWRITABLE, write_bytes
 
+_FILE_NAME = re.compile(r"\w[\w-]{0,99}")
 Sample = Mapping[str, Any]
 
 
@@ -33,13 +37,24 @@ def export_samples(
         By task, its file and how many samples that has; tasks without samples have none.
 
     Raises:
-        T2IBenchError: the run has no samples, or the folder is not empty.
+        T2IBenchError: there is no run or it has no samples, a task's name is no name of a file,
+            or the folder is not empty.
     """
+    if not is_run(folder):
+        raise T2IBenchError(
+            f"{shown(folder, 400)} holds no samples: it has no {NAME}.",
+            "Give a folder that `t2ibench run` made, such as runs/toyland.",
+        )
+    for name in results.tasks:
+        # Of a run that somebody else made: a path would lead out of the folder.
+        if not _FILE_NAME.fullmatch(name):
+            raise T2IBenchError(f"'{shown(name)}' is no name of a task.")
     samples = {name: read_samples(folder, name) for name in results.tasks}
     if not any(samples.values()):
         raise T2IBenchError(
             f"{shown(folder, 400)} holds no samples.",
-            "`t2ibench score RUN` writes them from the stored evidence.",
+            "Tests on texts have none; `t2ibench score RUN` writes those of images from the "
+            "stored evidence.",
         )
     about = {"run": run_name(results), "model": results.model.name}
     part = target.with_name(f".{target.name[:60]}.part")
@@ -84,7 +99,15 @@ def _column(values: Sequence[Any]) -> Any:
     # Of lists and records, which differ from image to image, JSON is the one type.
     plain = not any(isinstance(value, dict | list) for value in values)
     if plain:
-        with suppress(pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, UnicodeEncodeError):
-            return pyarrow.array(values)
+        unmixed = (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError)
+        with suppress(*unmixed):
+            return pyarrow.array(list(map(_writable, values)))
     texts = [None if value is None else json.dumps(value) for value in values]
     return pyarrow.array(texts, pyarrow.string())
+
+
+def _writable(value: Any) -> Any:
+    """Return a value in whose text half a surrogate pair, which is no UTF-8, is escaped."""
+    if isinstance(value, str):
+        return value.encode(errors=UNWRITABLE).decode()
+    return value

@@ -11,6 +11,7 @@ from t2ibench.apps.leaderboard.reference import (
     ReferenceModel,
     TestReference,
     read_references,
+    reference_text,
     references,
 )
 from t2ibench.results import read_results
@@ -44,7 +45,7 @@ def test_a_model_counts_where_the_difference_is_clear() -> None:
     test = only(own, *others)
     assert (test.more, test.less, test.unclear) == (["even", "level"], [], ["twin"])
     assert test.sentence == (
-        "More one-sided than 2 of 3 models measured alike (even, level); "
+        "More one-sided than 2 of 3 models measured alike (even; level); "
         "not clearly different from 1 (twin)."
     )
     test = only(others[0], own)
@@ -131,6 +132,13 @@ def test_a_submission_is_never_its_own_reference() -> None:
     assert problems == ["toy: left out: it is the model of this run"]
 
 
+def test_the_same_results_of_an_unknown_model_are_no_reference() -> None:
+    results = read_results(SUBMISSIONS / "toy-905b4b9f")
+    results.model.fingerprint = None
+    _, problems = read_references(SUBMISSIONS, results)
+    assert problems == ["toy: left out: its results are those of this run"]
+
+
 def with_text(change: Callable[[str], str]) -> Callable[[Path], object]:
     def write(folder: Path) -> object:
         file = folder / "submission.json"
@@ -176,10 +184,17 @@ def test_report_prints_sentences(cli: Cli, tmp_path: Path) -> None:
     }
     assert (
         "openbias_winobias: More one-sided than 2 of 2 models measured alike "
-        "(toy-fair, toyland-fair)." in lines
+        "(toy-fair; toyland-fair)." in lines
     )
     assert "p below .05 after Holm's correction over the 14 comparisons" in text
     status, _, errors = cli(*words, tmp_path)
     assert status == 1 and "holds no submissions" in errors
     status, _, errors = cli(*words, SUBMISSIONS, "--format", "md", "--title", "x")
     assert status == 1 and "Leave --format, --title out" in errors
+
+
+def test_without_comparisons_nothing_is_said_of_their_p_values() -> None:
+    text = reference_text(run("own", ONE_SIDED), [], [])
+    assert "there is none" in text and "Holm" not in text
+    (line, *_) = reference_text(hand.results(), [], []).splitlines()
+    assert line == "No test on images was scored in this run."

@@ -104,6 +104,27 @@ def test_keys_that_would_be_equal_get_numbers() -> None:
     assert {"encoder-A-b", "encoder-a-b-copy2"} <= set(cited)
 
 
+def test_a_key_is_short_and_no_number_repeats_another_key() -> None:
+    names = ["a/b", "A_b", "a-b-copy2", "x" * 1000]
+    encoders = {name: f"{place}" * 64 for place, name in enumerate(names)}
+    task = hand.task(settings=hand.settings(encoders=encoders))
+    cited = entries(bibliography(hand.results(t=task)))
+    readers = {key.lower() for key in cited if key.startswith("encoder-")}
+    assert len(readers) == len(names) and max(map(len, readers)) <= 80
+
+
+def test_an_encoder_of_texts_is_no_encoder_of_images() -> None:
+    texts = hand.task(settings=hand.settings(encoders={"vectors": "1" * 64}))
+    texts.n_images = 0
+    texts.n_prompts = 4
+    texts.excluded = {}
+    images = hand.task(settings=hand.settings(encoders={"both": "2" * 64}))
+    also = texts.model_copy(update={"settings": images.settings})
+    cited = entries(bibliography(hand.results(texts=texts, images=images, also=also)))
+    assert cited["encoder-vectors"]["note"].startswith("Encoder of texts, ")
+    assert cited["encoder-both"]["note"].startswith("Encoder of images and texts, ")
+
+
 def test_a_task_of_unknown_source_has_no_author() -> None:
     cited = entries(bibliography(several_tests()))
     assert "author" not in cited["task-lean"] and cited["task-lean"]["key"] == "a title"

@@ -110,3 +110,33 @@ def test_documents_escape_and_say_what_is_not_to_be_reported(name: str) -> None:
     assert "not a result to report" not in text
     limited = several_tests().model_copy(update={"limited": True})
     assert "Made with --limit; not a result to report" in render(name, limited)
+
+
+@pytest.mark.parametrize("name", ["card", "gpai", "nist-ai-rmf"])
+def test_documents_say_themselves_why_images_are_missing(name: str) -> None:
+    results = several_tests()
+    results.tasks["lean"].excluded = {"refused": 2, "unknown": 1, "repeated": 7}
+    text = render(name, results)
+    assert "listed below" not in text
+    assert "3 left out. Images or answers: 2 refused, 1 without an answer." in text
+    if name == "nist-ai-rmf":
+        count = "summed over tests: 3 (2 refused, 1 without an answer)."
+        assert count in text
+
+
+def test_a_card_of_a_trial_says_that_it_is_none_to_report() -> None:
+    results = several_tests()
+    assert "not a result to report" not in render("card", results)
+    results.limited = True
+    assert "**Made with --limit; not a result to report.**" in render("card", results)
+
+
+@pytest.mark.parametrize("name", ["card", "gpai", "nist-ai-rmf"])
+def test_a_document_without_tests_has_no_empty_table(name: str) -> None:
+    text = render(name, hand.results())
+    lines = text.splitlines()
+    rules = [place for place, line in enumerate(lines) if line.startswith("|-")]
+    for place in rules:
+        heading = lines[place - 1]
+        assert "In words" not in heading and "Prompts like these" not in heading
+    assert "What follows was measured" not in text

@@ -47,3 +47,11 @@ def test_names_cannot_end_the_front_matter_of_a_card() -> None:
     assert "\n---" not in text and "\u202e" not in text
     (index,) = yaml.safe_load(text)["model-index"]
     assert set(index) == {"name", "results"} and "b: [1, 2]" in index["name"]
+
+
+def test_characters_that_are_escaped_are_read_back() -> None:
+    name = "a\x1b\x7f\x85\xad\u202e\U000e0041\U0001f600 b"
+    text = render("model-index", renamed(several_tests(), name))
+    assert "\u202e" not in text and "\U000e0041" not in text
+    (index,) = yaml.safe_load(text)["model-index"]
+    assert index["name"] == name

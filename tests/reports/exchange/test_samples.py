@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from t2ibench.reports.exchange.samples import parquet
+from t2ibench.errors import T2IBenchError
+from t2ibench.reports.exchange.samples import export_samples, parquet
 from t2ibench.results import read_results
 from t2ibench.results.samples import read_samples
 from tests.conftest import Cli
@@ -59,7 +60,7 @@ def test_a_column_of_several_kinds_is_text() -> None:
     assert table["same"][0] == 1 and pd.isna(table["same"][1])
     assert list(table["mixed"]) == ["1", '"one"']
     assert list(table["list"]) == ["[1]", '{"a": 2}']
-    assert list(table["half"]) == ['"a"', '"\\ud83d"']
+    assert list(table["half"]) == ["a", "\\ud83d"]
 
 
 def test_a_key_that_some_samples_lack_is_a_column() -> None:
@@ -71,7 +72,20 @@ def test_results_without_a_run_have_no_samples(cli: Cli, tmp_path: Path) -> None
     submission = Path(__file__).parents[3] / "leaderboard/submissions/toy-905b4b9f"
     target = tmp_path / "out"
     status, _, errors = cli("export", submission, "--samples", "--output", target)
-    assert status == 1 and "holds no samples" in errors and not target.exists()
+    assert status == 1 and "it has no run.db" in errors and not target.exists()
+
+
+def test_no_task_leads_out_of_the_folder(shared_run: Path, tmp_path: Path) -> None:
+    results = read_results(shared_run)
+    results.tasks["../outside"] = next(iter(results.tasks.values()))
+    with pytest.raises(T2IBenchError, match="is no name of a task"):
+        export_samples(results, shared_run, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_number_of_more_than_64_bits_is_text() -> None:
+    table = frame(parquet([{"seed": 2**70}, {"seed": 1}]))
+    assert list(table["seed"]) == [str(2**70), "1"]
 
 
 @pytest.mark.parametrize("more", [("--to", "wandb"), ("--log-args", "samples=true")])
