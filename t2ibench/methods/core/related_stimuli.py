@@ -98,7 +98,8 @@ def related_stimuli(leans: Leans, at: IntArray) -> BoolArray:
     """Return which of some stimuli have images of nearly the same thing, shape (n, n).
 
     The squared distance of the means of their images without an attribute, without its noise and
-    across the direction of leans, is below a quarter of that of other pairs.
+    across the direction of leans, is below a quarter of that of other pairs. Where those are no
+    farther apart than noise alone would put them, it cannot be seen which are related: none is.
     """
     count = len(at)
     if count < _FEWEST:
@@ -108,8 +109,12 @@ def related_stimuli(leans: Leans, at: IntArray) -> BoolArray:
     means = np.array([mean for mean, _ in parts])
     noise = np.array([variance for _, variance in parts])
     differences = means[:, None] - means
-    squares = (differences**2).sum(axis=-1) - noise[:, None] - noise
-    others = float(np.quantile(squares[np.triu_indices(count, 1)], _OTHERS))
+    noise_of_pairs = noise[:, None] + noise
+    squares = (differences**2).sum(axis=-1) - noise_of_pairs
+    pairs = np.triu_indices(count, 1)
+    others = float(np.quantile(squares[pairs], _OTHERS))
+    if others < float(noise_of_pairs[pairs].mean()):
+        return np.eye(count, dtype=bool)
     related: BoolArray = squares < _NEAR * others
     np.fill_diagonal(related, val=True)
     return related

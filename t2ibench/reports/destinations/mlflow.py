@@ -67,7 +67,7 @@ def _log(client: Any, run_id: str, sent: Payload) -> None:
     entities = import_module("mlflow.entities")
     parameters = [
         entities.Param(name, text[:_LONGEST_PARAMETER])
-        for name, text in named_apart(flat(sent.config))
+        for name, text in distinct_names(flat(sent.config))
         if text
     ]
     for start in range(0, len(parameters), _PARAMETERS_AT_ONCE):
@@ -105,11 +105,11 @@ def flat(config: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]
             yield name, "" if value is None else str(value)
 
 
-def named_apart(values: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def distinct_names(values: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield values with names as short as MLflow takes them, a number after names in use.
 
     Examples:
-        >>> list(named_apart([("a-b", "1"), ("a-b", "2")]))
+        >>> list(distinct_names([("a-b", "1"), ("a-b", "2")]))
         [('a-b', '1'), ('a-b.2', '2')]
     """
     used: set[str] = set()
