@@ -47,6 +47,24 @@ def test_stimuli_of_one_scene_are_related() -> None:
     assert np.array_equal(few, np.eye(3, dtype=bool))
 
 
+def test_of_stimuli_that_do_not_differ_beyond_noise_none_are_related() -> None:
+    """Their means are .1 apart, and images of one stimulus 8: noise alone would put them there."""
+
+    def noisy(at: float, shift: float, name: str) -> PromptImages:
+        rows = [[at, shift + 4.0], [at, shift - 4.0]]
+        return PromptImages(np.array(rows), np.zeros(2, np.int64), [name], np.arange(2))
+
+    wordings = []
+    for number in range(8):
+        shift = 0.1 * (number % 2)
+        sides = [noisy(at, shift, f"{number} {at}") for at in (0.5, 1.0, -1.0)]
+        wordings.append([WordingImages(*sides)])
+    names = [f"stimulus {number}" for number in range(8)]
+    directions = np.tile([1.0, 0.0], (8, 1))
+    leans = Leans.along(names, wordings, directions)
+    assert np.array_equal(related_stimuli(leans, ALL), np.eye(8, dtype=bool))
+
+
 def test_a_cluster_is_one_draw() -> None:
     """Leans .5 and .1 by cluster: of eight t is 3.97, of two it is .3 / (.2 √2 / √2) = 1.5.
 
