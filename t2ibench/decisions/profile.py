@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,7 +20,6 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_core import ErrorDetails
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.schema import Line, Strict, Text
@@ -350,7 +349,7 @@ def profile_of(document: Document) -> Profile:
         raise T2IBenchError(str(problem), _NEXT) from None
 
 
-def _is_consequence(item: ErrorDetails) -> bool:
+def _is_consequence(item: Mapping[str, object]) -> bool:
     """Return whether a list is called too short although the file gives it entries."""
     return item["type"] == "too_short" and bool(item["input"])
 

@@ -9,16 +9,16 @@ import pytest
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.association import (
-    Apart,
+    SetDistance,
     _shuffled,
     adherence,
-    apart_mean,
-    apart_row,
     association,
     association_draws,
     cycle_words,
     halves,
     left_out_warnings,
+    mean_distance,
+    row_distance,
     standardised,
     standardised_draws,
 )
@@ -117,12 +117,12 @@ def distances(a: Float64Array, b: Float64Array) -> tuple[float, float]:
 def test_the_distance_of_two_sets_is_a_ratio_of_means_over_wordings() -> None:
     pairs = [(unit_rows(4, 0), unit_rows(3, 1)), (unit_rows(2, 2), unit_rows(5, 3))]
     beyond, between = np.mean([distances(*pair) for pair in pairs], axis=0)
-    result = Apart.of(pairs)
+    result = SetDistance.of(pairs)
     assert result is not None
     assert (result.beyond, result.between) == pytest.approx((beyond, between))
     assert result.value == pytest.approx(beyond / between)
-    assert Apart.of([*pairs, (unit_rows(1, 4), unit_rows(5, 5))]) is None
-    assert np.isnan(Apart(beyond=0.0, between=0.0).value)
+    assert SetDistance.of([*pairs, (unit_rows(1, 4), unit_rows(5, 5))]) is None
+    assert np.isnan(SetDistance(beyond=0.0, between=0.0).value)
 
 
 def test_shuffled_labels_have_the_distances_of_all_splits() -> None:
@@ -148,11 +148,11 @@ def test_the_test_of_a_distance_is_that_of_all_splits() -> None:
         others = [row for row in range(8) if row not in chosen]
         splits.append(distances(rows[list(chosen)], rows[others])[0])
     observed, between = distances(a, b)
-    result = apart_row([(a, b)], 9999, np.random.default_rng(0))
+    result = row_distance([(a, b)], 9999, np.random.default_rng(0))
     assert result.value == pytest.approx(observed / between)
     p = np.mean(np.array(splits) >= observed - 1e-9)
     assert result.p == pytest.approx(p, abs=0.02)
-    alone = apart_row([(a, b[:1])], 99, np.random.default_rng(0))
+    alone = row_distance([(a, b[:1])], 99, np.random.default_rng(0))
     assert alone.value is None and alone.reason == "a set has a single image"
 
 
@@ -160,9 +160,9 @@ def test_the_mean_distance_over_stimuli_is_a_ratio_of_means() -> None:
     stimuli = [[(unit_rows(4, 2 * s), unit_rows(3, 2 * s + 1))] for s in range(4)]
     measured = np.array([distances(*pairs[0]) for pairs in stimuli])
     single = [(unit_rows(1, 20), unit_rows(3, 21))]
-    result = apart_mean([*stimuli, single], 0.95)
+    result = mean_distance([*stimuli, single], 0.95)
     assert result.value == pytest.approx(measured[:, 0].sum() / measured[:, 1].sum())
-    assert apart_mean([single], 0.95).value is None
+    assert mean_distance([single], 0.95).value is None
 
 
 def test_halves_are_images_with_even_and_with_odd_numbers() -> None:
