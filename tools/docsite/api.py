@@ -11,6 +11,7 @@ _SECTIONS = {
     "Measure": ("evaluate", "generate", "score", "load_tasks", "read_results"),
     "Papers": ("reproduce", "Reproduction", "Exhibit"),
     "Results of a run": ("Results", "TaskResult"),
+    "Several runs": ("compare", "RunsComparison"),
     "Settings of a run": ("RunSettings", "Settings"),
     "Models and judges": (
         *(
