@@ -9,7 +9,7 @@ import t2ibench
 
 _SECTIONS = {
     "Measure": ("evaluate", "generate", "score", "load_tasks", "read_results"),
-    "Papers": ("reproduce", "Reproduction", "Exhibit"),
+    "Reproduction of papers": ("reproduce", "Reproduction", "Exhibit"),
     "Results of a run": ("Results", "TaskResult"),
     "Several runs": ("compare", "RunsComparison"),
     "Settings of a run": ("RunSettings", "Settings"),
