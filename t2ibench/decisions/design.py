@@ -14,6 +14,7 @@ from t2ibench.decisions.quantity import ALPHA, Chances, Limits
 from t2ibench.decisions.repeat import joined
 from t2ibench.methods import needs
 from t2ibench.settings import Measurement, Settings
+from t2ibench.stats.bisection import largest_holding
 from t2ibench.stats.squares import f_square
 from t2ibench.tasks.loader import LoadedTask
 
@@ -150,20 +151,10 @@ def square_chances(design: Design, limits: Limits, truth: float) -> Chances:
         return float(chndtr(squares / scale, design.rows, truth**2 / scale))
 
     largest = limits.reject**2 + 1 + 10 * noise
-    passing = _last(lambda squares: interval(squares)[1] <= limits.accept**2, largest)
-    failing = _last(lambda squares: interval(squares)[0] < limits.reject**2, largest)
+    passing = largest_holding(
+        lambda squares: interval(squares)[1] <= limits.accept**2, largest, steps=_STEPS
+    )
+    failing = largest_holding(
+        lambda squares: interval(squares)[0] < limits.reject**2, largest, steps=_STEPS
+    )
     return Chances(below(passing) if passing > 0 else 0.0, 1 - below(failing))
-
-
-def _last(holds: Callable[[float], bool], high: float) -> float:
-    """Return the largest number up to which a condition holds; 0 where it never does."""
-    low = 0.0
-    if not holds(low):
-        return 0.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if holds(middle):
-            low = middle
-        else:
-            high = middle
-    return low

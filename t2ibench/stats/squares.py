@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +9,8 @@ import numpy.typing as npt
 from scipy.special import chdtrc, chndtr, fdtrc, fdtri, ndtr, stdtrit
 
 from t2ibench.arrays import Float64Array, as_floats
+from t2ibench.stats.bisection import largest_holding
 
-# Of bisection: more than float64 has bits.
-_STEPS = 60
 # A variance that is rounding.
 _NOTHING = 1e-18
 # The lower end of an interval whose test only just rejects 0.
@@ -317,23 +315,9 @@ def square_interval(
     high = max(squares, noise)
     while high < top and within(high):
         high *= 2
-    high = _last(within, min(high, top))
+    high = largest_holding(within, min(high, top))
     # Squares that equal the critical value but for rounding are not rejected.
     slack = 1e-11 * max(1.0, abs(critical))
     if squares <= critical + slack:
         return min(squares - noise, 0.0), high
-    return max(_last(beyond, squares), _SMALLEST), high
-
-
-def _last(holds: Callable[[float], bool], high: float) -> float:
-    """Return the largest value in [0, high] up to which a condition holds."""
-    if holds(high):
-        return high
-    low = 0.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if holds(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    return max(largest_holding(beyond, squares), _SMALLEST), high
