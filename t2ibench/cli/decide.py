@@ -70,11 +70,12 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the decision about runs, and return its exit status."""
+    from t2ibench.arguments import names_of
     from t2ibench.decisions.decision import EXIT_STATUS
     from t2ibench.reports.decisions.formats import format_named
     from t2ibench.reports.decisions.sentences import worst
 
-    names = _formats(arguments.format)
+    names = list(dict.fromkeys(names_of(arguments.format or "terminal")))
     if not names:
         raise T2IBenchError("--format names no format.", f"Give {_FORMATS}.")
     writers = [format_named(name) for name in names]
@@ -91,11 +92,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 _ENDINGS = {"terminal": "txt", "markdown": "md", "junit": "xml"}
-
-
-def _formats(given: str | None) -> list[str]:
-    names = [name.strip() for name in (given or "terminal").split(",")]
-    return [name for name in dict.fromkeys(names) if name]
 
 
 def _write(text: str, name: str, output: Path | None, *, several: bool) -> None:

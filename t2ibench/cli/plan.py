@@ -105,6 +105,7 @@ def _add_sizes(verb: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write a plan, and print its chances."""
+    from t2ibench.arguments import names_of
     from t2ibench.decisions.plan import make_plan, write_plan
     from t2ibench.decisions.profile import read_profile
 
@@ -126,8 +127,8 @@ def run(arguments: argparse.Namespace) -> int:
         profile,
         tasks,
         measurement,
-        encoders=_names(arguments.encoder),
-        judges=_names(arguments.judge),
+        encoders=names_of(arguments.encoder),
+        judges=names_of(arguments.judge),
         most_images_per_prompt=most,
         pilot=arguments.pilot,
         chances=_records(forecasts),
@@ -160,10 +161,6 @@ def _last_look(
     return planned_looks(profile, first, most, measurement).measurements[-1]
 
 
-def _names(given: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
-
-
 def _tasks(profile: Profile, include_path: list[str]) -> dict[str, LoadedTask]:
     """Return the tasks of a profile; an unknown one is an error with the nearest name."""
     from t2ibench.tasks.index import load_tasks
@@ -183,19 +180,13 @@ def _tasks(profile: Profile, include_path: list[str]) -> dict[str, LoadedTask]:
 
 
 def _measurement(arguments: argparse.Namespace) -> Measurement:
-    from t2ibench.settings import Measurement
+    """Return the numbers of images and the seed, checked as those of `run` are."""
+    from t2ibench.settings import Measurement, read_settings
 
-    times = 1.0 if arguments.times is None else arguments.times
-    if not (math.isfinite(times) and 0 < times <= 1000):
-        raise T2IBenchError(
-            f"--times {times:g}: expected a number above 0, up to 1000."
-        )
-    return Measurement(
-        images_per_prompt=arguments.images_per_prompt,
-        guided_images_per_prompt=arguments.guided_images_per_prompt,
-        times=times,
-        seed=arguments.seed or 0,
-    )
+    names = ("images_per_prompt", "guided_images_per_prompt", "times", "seed")
+    given = {name: getattr(arguments, name) for name in names}
+    settings = {name: value for name, value in given.items() if value is not None}
+    return Measurement.of(read_settings(settings))
 
 
 def _forecasts(

@@ -80,12 +80,11 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print how many images and prompts a run needs, and return the exit status."""
+    from t2ibench.arguments import names_of
     from t2ibench.power.designs import Goal, plan
     from t2ibench.power.pilots import run_pilots
 
-    names = [
-        name.strip() for name in (arguments.tasks or "").split(",") if name.strip()
-    ]
+    names = names_of(arguments.tasks)
     pilots = run_pilots(Path(arguments.run), names, arguments.corrected_for)
     goal = Goal(arguments.effect, arguments.width, arguments.power)
     shown = 0

@@ -111,6 +111,17 @@ def test_a_plan_of_looks_forecasts_the_last(tmp_path: Path, cli: Cli) -> None:
     assert status == 1 and "below the first look, 50 images" in error
 
 
+def test_a_plan_reads_readers_and_sizes_as_a_run_does(tmp_path: Path, cli: Cli) -> None:
+    measurement = {"task": "core_occupations_gender", "statistic": "headline"}
+    words = ("plan", "--accept", gate(tmp_path, scenario(measurement=measurement)))
+    assert cli(*words, "--judge", "answers:people.csv,by=anna,toyland")[0] == 0
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert plan["judges"] == ["answers:people.csv,by=anna", "toyland"]
+    for sizes in (("--images-per-prompt", "2000000"), ("--times", "nan")):
+        status, _, error = cli(*words, *sizes)
+        assert status == 1 and error.count("\n") == 1, error
+
+
 def test_a_plan_of_comparisons_alone_promises_nothing(tmp_path: Path, cli: Cli) -> None:
     task = "core_occupations_gender"
     compared = {"task": task, "statistic": "comparison"}
