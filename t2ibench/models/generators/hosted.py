@@ -57,7 +57,8 @@ _NAMES = {
 _SEED_BITS = (63, 32, 31)
 
 
-def _size(value: str) -> str:
+def checked_size(value: str) -> str:
+    """Return an image's size as 'WIDTHxHEIGHT' or 'auto'; raise ValueError if it is neither."""
     text = value.lower().replace("×", "x")
     if not _SIZE.fullmatch(text):
         raise ValueError(
@@ -79,7 +80,7 @@ class HostedArguments(ServerArguments):
     largest_reply: ClassVar[int] = 100_000_000
 
     timeout: PositiveInt = 300
-    size: Annotated[str, AfterValidator(_size)] | None = None
+    size: Annotated[str, AfterValidator(checked_size)] | None = None
     steps: PositiveInt | None = None
     guidance: float | None = None
     negative_prompt: str | None = None
