@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import weakref
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +11,13 @@ from urllib.parse import quote
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.comfyui.arguments import ComfyArguments
 from t2ibench.models.generators.comfyui.workflow import Graph
-from t2ibench.models.proxies import ask_loopback_directly
+from t2ibench.models.http_server import HttpServer
 from t2ibench.models.server_errors import (
     BadReplyError,
     Reply,
     UnusableServerError,
     one_line,
 )
-from t2ibench.models.servers import Server, checked_address, submit
 
 ADDRESS = "http://127.0.0.1:8188"
 _SECONDS = 60  # of one request, none of which waits for an image
@@ -45,21 +43,17 @@ class RejectedGraphError(UnusableServerError):
     """Raised if a server does not accept a graph, so that no image of it can be made."""
 
 
-class ComfyServer(Server):
+class ComfyServer(HttpServer):
     """A ComfyUI server, asked over HTTP."""
 
     def __init__(self, args: ComfyArguments) -> None:
-        self.base_url = checked_address(args.base_url or ADDRESS)
-        ask_loopback_directly(self.base_url)
         key = ApiKey(args.api_key_env or "COMFYUI_API_KEY", header="X-API-Key")
         quick = args.model_copy(update={"timeout": _SECONDS})
-        super().__init__(self.base_url, key, quick, address=self.base_url)
-        self._largest = args.largest_reply
-        self._client: Any = None
+        super().__init__(args.base_url or ADDRESS, key, quick)
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
         """Return what the server replies to a GET request; raise an error if it is an error."""
-        answer = await self._send("GET", path, query=query)
+        answer = await self.send("GET", path, query=query)
         if isinstance(answer, Reply):
             raise self._unusable(answer, path)
         return answer
@@ -112,7 +106,7 @@ class ComfyServer(Server):
             attempts += 1
             if attempts > 1 and await self._has(job):
                 return b"{}"
-            return await self._request("POST", "/prompt", body=body)
+            return await self.request("POST", "/prompt", body=body)
 
         answer = await self.ask(send)
         if isinstance(answer, Reply):
@@ -131,17 +125,17 @@ class ComfyServer(Server):
 
     async def _has(self, job: str) -> bool:
         """Return whether an earlier attempt at posting a job arrived; it asks once."""
-        queue = json.loads(await self._request("GET", "/queue"))
+        queue = json.loads(await self.request("GET", "/queue"))
         if job in json.dumps(queue):
             return True
-        history = await self._request("GET", f"/history/{quote(job, safe='')}")
+        history = await self.request("GET", f"/history/{quote(job, safe='')}")
         return job in history.decode("utf-8", errors="replace")
 
     async def image(self, file: Mapping[str, Any]) -> bytes | None:
         """Return the bytes of an image file that a node's output names; None if it is gone."""
         names = ("filename", "subfolder", "type")
         query = {name: str(file[name]) for name in names if file.get(name)}
-        answer = await self._send("GET", "/view", query=query)
+        answer = await self.send("GET", "/view", query=query)
         if not isinstance(answer, Reply):
             return answer
         if answer.status == 404:
@@ -152,7 +146,7 @@ class ComfyServer(Server):
     async def metadata(self, folder: str, file: str) -> Mapping[str, Any]:
         """Return the header of a model's file; empty if the server does not show it."""
         path = f"/view_metadata/{folder}"
-        answer = await self._send("GET", path, query={"filename": file})
+        answer = await self.send("GET", path, query={"filename": file})
         try:
             header = {} if isinstance(answer, Reply) else json.loads(answer)
         except (ValueError, RecursionError):
@@ -163,49 +157,15 @@ class ComfyServer(Server):
         """Take these jobs out of the queue, and stop those of them that run; no other one."""
         if not jobs:
             return
-        await self._send("POST", "/queue", body={"delete": sorted(jobs)})
+        await self.send("POST", "/queue", body={"delete": sorted(jobs)})
         # Servers of 2025 ignore the id and stop whatever runs, so it has to be one of these.
         for job in sorted((await self.queue()).running & frozenset(jobs)):
-            await self._send("POST", "/interrupt", body={"prompt_id": job})
+            await self.send("POST", "/interrupt", body={"prompt_id": job})
 
     async def forget(self, jobs: Collection[str]) -> None:
         """Take finished jobs out of the server's history; their files stay."""
         if jobs:
-            await self._send("POST", "/history", body={"delete": sorted(jobs)})
-
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: Any = None,
-    ) -> bytes | Reply:
-        return await self.ask(
-            lambda: self._request(method, path, query=query, body=body)
-        )
-
-    async def _request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: Any = None,
-    ) -> bytes:
-        """Return the body of a good reply; raise httpx.HTTPStatusError with any other one."""
-        if self._client is None:
-            from t2ibench.models.http import BoundedClient
-
-            client = BoundedClient(self._largest, self.key)
-            self._client = client
-            weakref.finalize(self, lambda: submit(client.aclose())).atexit = False
-        response = await self._client.request(
-            method, self.base_url + path, params=query, json=body
-        )
-        response.raise_for_status()
-        content: bytes = response.content
-        return content
+            await self.send("POST", "/history", body={"delete": sorted(jobs)})
 
     def _unusable(self, reply: Reply, path: str) -> UnusableServerError:
         """Return the error for a server that does not reply as ComfyUI does."""
