@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,9 +158,11 @@ def run(arguments: argparse.Namespace) -> int:
     reporter = ConsoleReporter()
     with reporter.opening("Reading the tasks, loading the models …"):
         settings = settings_of(arguments)
+        plan_sha256 = _plan_sha256(arguments)
         destinations = chosen_by(settings)
         check_engine(settings)
         context, models = prepare(settings, call=visible(shlex.join(arguments.argv)))
+        context = replace(context, registered_plan=plan_sha256)
         announce(context, models, reporter)
         if arguments.dry_run:
             show(context, models, arguments.verbose)
@@ -305,6 +308,26 @@ def _until_decided(
         return status
     print(decision_text([looked.decision]), end="")
     return EXIT_STATUS[looked.decision.outcome]
+
+
+def _plan_sha256(arguments: argparse.Namespace) -> str | None:
+    """Return the SHA-256 of the plan of --plan; None without it.
+
+    Raises:
+        T2IBenchError: the plan has several looks, and the command would take one.
+    """
+    from t2ibench.decisions.plan import read_plan
+
+    if arguments.plan is None:
+        return None
+    plan = read_plan(Path(arguments.plan))
+    most = plan.most_images_per_prompt
+    if most is not None and arguments.until_decided is None:
+        raise T2IBenchError(
+            f"{arguments.plan} fixes several looks, at most at {most} images a prompt.",
+            f"Add --until-decided accept.yaml --max-images-per-prompt {most}, with its profile.",
+        )
+    return plan.sha256
 
 
 def _check_looks_of_plan(arguments: argparse.Namespace, profile: Profile) -> None:
