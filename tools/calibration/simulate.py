@@ -23,6 +23,7 @@ from t2ibench.stats import holm
 from t2ibench.worker_pool import each_of
 from tools.calibration.cells import Cell, Sample, ToylandWorld
 from tools.calibration.compare import compared
+from tools.calibration.kept import KeptChunks
 from tools.calibration.toyland import toyland_sample
 
 # 'power' is 'rejects' where there is bias
@@ -53,21 +54,43 @@ def simulate(
     seed: int = 0,
     workers: int | None = 1,
     advance: Callable[[int], object] = id,
+    kept: KeptChunks | None = None,
 ) -> dict[tuple[str, str], Table | str]:
-    """Simulate cells; a table a cell, or how its method failed."""
+    """Simulate cells; a table a cell, or how its method failed.
+
+    Args:
+        jobs: The cells.
+        seed: Seed of the worlds.
+        workers: Number of processes; None for one per core.
+        advance: Called with the number of data sets that were simulated.
+        kept: Holds data sets that need not be simulated again, and is given every other.
+    """
     chunks = [
         (job.cell, range(start, min(start + _CHUNK, job.sets)))
         for job in jobs
         for start in range(0, job.sets, _CHUNK)
     ]
-    parts = each_of(
-        chunks,
-        partial(run_chunk, seed),
-        workers,
-        lambda chunk, _: advance(len(chunk[1])),
-    )
+    parts: dict[tuple[tuple[str, str], int], Float64Array | str] = {}
+    missing = []
+    for cell, numbers in chunks:
+        before = None if kept is None else kept.get(seed, cell, numbers)
+        if before is None:
+            missing.append((cell, numbers))
+        else:
+            parts[cell.key, numbers.start] = before
+            advance(len(numbers))
+
+    def done(chunk: tuple[Cell, range], part: Float64Array | str) -> None:
+        cell, numbers = chunk
+        parts[cell.key, numbers.start] = part
+        advance(len(numbers))
+        if kept is not None and not isinstance(part, str):
+            kept.add(seed, cell, numbers, part)
+
+    each_of(missing, partial(run_chunk, seed), workers, done)
     by_cell: dict[tuple[str, str], list[Float64Array | str]] = {}
-    for (cell, _), part in zip(chunks, parts, strict=True):
+    for cell, numbers in chunks:
+        part = parts[cell.key, numbers.start]
         by_cell.setdefault(cell.key, []).append(part)
     return {key: _joined(found) for key, found in by_cell.items()}
 
