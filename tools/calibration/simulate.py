@@ -70,27 +70,14 @@ def simulate(
         for job in jobs
         for start in range(0, job.sets, _CHUNK)
     ]
-    parts: dict[tuple[tuple[str, str], int], Float64Array | str] = {}
-    missing = []
-    for cell, numbers in chunks:
-        before = None if kept is None else kept.get(seed, cell, numbers)
-        if before is None:
-            missing.append((cell, numbers))
-        else:
-            parts[cell.key, numbers.start] = before
-            advance(len(numbers))
-
-    def done(chunk: tuple[Cell, range], part: Float64Array | str) -> None:
-        cell, numbers = chunk
-        parts[cell.key, numbers.start] = part
-        advance(len(numbers))
-        if kept is not None and not isinstance(part, str):
-            kept.add(seed, cell, numbers, part)
-
-    each_of(missing, partial(run_chunk, seed), workers, done)
+    parts = each_of(
+        chunks,
+        partial(_kept_chunk, seed, kept),
+        workers,
+        lambda chunk, _: advance(len(chunk[1])),
+    )
     by_cell: dict[tuple[str, str], list[Float64Array | str]] = {}
-    for cell, numbers in chunks:
-        part = parts[cell.key, numbers.start]
+    for (cell, _), part in zip(chunks, parts, strict=True):
         by_cell.setdefault(cell.key, []).append(part)
     return {key: _joined(found) for key, found in by_cell.items()}
 
@@ -101,6 +88,19 @@ def _joined(parts: Sequence[Float64Array | str]) -> Table | str:
             return part
     rows = np.concatenate([part for part in parts if not isinstance(part, str)])
     return {name: rows[:, k] for k, name in enumerate(COLUMNS)}
+
+
+def _kept_chunk(
+    seed: int, kept: KeptChunks | None, chunk: tuple[Cell, range]
+) -> Float64Array | str:
+    """Simulate some data sets of a cell, or return those that were kept."""
+    before = None if kept is None else kept.get(seed, *chunk)
+    if before is not None:
+        return before
+    part = run_chunk(seed, chunk)
+    if kept is not None and not isinstance(part, str):
+        kept.add(seed, *chunk, part)
+    return part
 
 
 def run_chunk(seed: int, chunk: tuple[Cell, range]) -> Float64Array | str:
