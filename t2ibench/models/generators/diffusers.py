@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -23,6 +23,7 @@ from t2ibench.models.fingerprint import (
     fingerprint,
     folder_hash,
     hub_revision,
+    in_background,
 )
 from t2ibench.models.generators import hooks
 from t2ibench.models.generators.batches import BatchSize, CudaMemory
@@ -92,22 +93,14 @@ class DiffusersGenerator:
         self._fills_up = fixed is not None
         self.name = request.spec
         lora = self._lora_hash()  # a typo is found before the hub is asked anything
-        local = Path(source).is_dir()
-        weights = folder_hash(Path(source)) if local else None
-        self.revision: str | None = (
-            weights[:16] if weights else hub_revision(source, self._args.revision)
-        )
+        # Tasks are read while a folder's weights are hashed.
+        self._weights = in_background(lambda: self._identity_of(source))
         settings = {**self._args.given(), "dtype": self._dtype, "seed": request.seed}
         settings |= {"hook_sha256": self._hook.digest} if self._hook else {}
         for place in _PLACES:
             settings.pop(place, None)
         self.settings: Mapping[str, Any] = settings
-        self.fingerprint = fingerprint(
-            adapter=f"diffusers {_VERSION}",
-            weights=weights or [source, self.revision],
-            settings=settings,
-            lora=lora,
-        )
+        self._lora = lora
         self._prompts: EncodedPrompts | None = None
         self._reader: PromptReader | None = None
         self._unread: dict[str, Sequence[TowerReading]] = {}
@@ -120,6 +113,29 @@ class DiffusersGenerator:
         """The number of images per batch; on a GPU, as many as fit into its memory."""
         # A hook divides them into calls of their own, and calls of a fixed size should be full.
         return self._size.now * (_WITH_HOOK if self._hook and self._fills_up else 1)
+
+    def _identity_of(self, source: str) -> tuple[str, Any]:
+        """Return the revision of the weights, and what identifies them in the fingerprint."""
+        if Path(source).is_dir():
+            weights = folder_hash(Path(source))
+            return weights[:16], weights
+        revision = hub_revision(source, self._args.revision)
+        return revision, [source, revision]
+
+    @property
+    def revision(self) -> str | None:
+        """The commit of the hub's repository, or the start of a folder's hash."""
+        return self._weights()[0]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over everything that decides an image (see models.protocols.Generator)."""
+        return fingerprint(
+            adapter=f"diffusers {_VERSION}",
+            weights=self._weights()[1],
+            settings=self.settings,
+            lora=self._lora,
+        )
 
     def _lora_hash(self) -> str | None:
         lora = self._args.lora
