@@ -17,7 +17,6 @@ def add(verbs: Any) -> None:
     """Add the command `explore` and its flags to the command line."""
     verb = verbs.add_parser(
         "explore",
-        help="type a word in the browser and see which images it is nearest to",
         description="Open runs or folders of images in a local web page: type a concept, and "
         "see at once which anchor it leans to, with the images behind it. Several runs "
         "are shown side by side. Nothing leaves this machine.",

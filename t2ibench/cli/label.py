@@ -30,7 +30,6 @@ def add(verbs: Any) -> None:
     """Add the command `label` and its flags to the command line."""
     label = verbs.add_parser(
         "label",
-        help="collect human labels: export a sample, import labels, measure agreement",
         description="Judges err. Export a random sample of images, let people label it without "
         "seeing the prompts or the judge, and import their labels: every share is then also "
         "reported corrected.",

@@ -318,6 +318,11 @@ class RunRecord(Record):
                 return generated / seconds
         return None
 
+    @property
+    def batch_size(self) -> int | None:
+        """How many images were generated at a time; None where images do not depend on it."""
+        return None if self.generator is None else self.generator.batch_size
+
     def repeatable(self) -> RunSettings | None:
         """Return the settings of a command that repeats the run; None if no command can."""
         by_people = all(name.startswith(LABELS_BY) for name in self.judges)
@@ -325,7 +330,7 @@ class RunRecord(Record):
         if self.from_objects or (self.judges and by_people) or lacks_parts:
             return None
         # Adapters as the user named them; what nothing needed is no part of the command.
-        update: dict[str, object] = {}
+        update: dict[str, object] = {"batch_size": self.batch_size}
         if not self.encoders:
             update["encoder"] = ()
         if not self.judges:
