@@ -33,6 +33,7 @@ GENERATORS: Registry[Adapter[Generator]] = Registry(
         "diffusers": "t2ibench.models.generators.diffusers:ADAPTER",
         "folder": "t2ibench.models.generators.folder:ADAPTER",
         "openai": "t2ibench.models.generators.served:ADAPTER",
+        "comfyui": "t2ibench.models.generators.comfyui.generator:ADAPTER",
         "hf": "t2ibench.models.generators.served:HUB",
         "litellm": "t2ibench.models.generators.served:LITELLM",
     },

@@ -130,7 +130,8 @@ def _of_base64(encoded: str) -> bytes:
     return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
 
 
-def _decoded(data: bytes) -> GeneratedImage:
+def decoded_image(data: bytes) -> GeneratedImage:
+    """Return the image in a file of a server; failed if it cannot be read."""
     from t2ibench.store.pixels import UnreadableImageError, read_image
 
     try:
@@ -148,7 +149,9 @@ async def image_of(
     try:
         data = await fetch(image) if isinstance(image, str) else image
         image_result = (
-            await asyncio.to_thread(_decoded, data) if isinstance(data, bytes) else data
+            await asyncio.to_thread(decoded_image, data)
+            if isinstance(data, bytes)
+            else data
         )
     except BadReplyError as error:
         image_result = GeneratedImage("failed", reason=str(error))
