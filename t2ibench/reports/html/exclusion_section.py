@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from t2ibench.reports.coverage import coverage
 from t2ibench.reports.exclusions import (
     GroupExclusions,
     TaskExclusions,
@@ -81,9 +82,11 @@ def exclusions_section(run: RunView) -> Markup:
             name = f"{family.title}, {task.name}"
             share = 100.0 * (1 - count / total) if total else 100.0
             rows.append(LeftOutRow(task.id, name, count, total, share))
+    covered = coverage(run)
     without_loss = sum(not row.count for row in rows)
     return fragment(
         "left_out.html",
+        unanswered="" if covered is None else covered.unanswered,
         rows=sorted(
             (row for row in rows if row.count), key=lambda row: (row.share, row.name)
         ),
