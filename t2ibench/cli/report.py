@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, nearest, shown
 
 if TYPE_CHECKING:
     from t2ibench.results.schema import Results
@@ -142,6 +142,13 @@ def _check(arguments: argparse.Namespace) -> None:
     """Raise an error for flags that do not go together, before anything is read."""
     from t2ibench.reports.chosen_tables import FORMATS
 
+    from t2ibench.reports.writers import WRITERS
+
+    is_meant = nearest(arguments.format or "", [*WRITERS.names(), PDF]) == PDF
+    if is_meant and arguments.format != PDF:
+        raise T2IBenchError(
+            f"Unknown format '{shown(arguments.format)}'. Did you mean '{PDF}'?"
+        )
     chosen = _chosen(arguments)
     others = [*(["--format"] if arguments.format else []), *chosen]
     if arguments.reference and others:

@@ -29,6 +29,7 @@ def test_without_chromium_a_pdf_is_refused_in_one_line(
     assert status == 1 and errors.count("\n") == 1
     assert "--format pdf needs Chromium or Chrome, and none is on PATH" in errors
     assert VARIABLE in errors and not (run / "report.pdf").exists()
+    assert "Did you mean 'pdf'?" in cli("report", run, "--format", "pdff")[2]
     monkeypatch.setenv(VARIABLE, "no-such-browser")
     status, _, errors = cli("report", run, "--format", "pdf")
     assert status == 1 and f"{VARIABLE}: 'no-such-browser' is no program" in errors
