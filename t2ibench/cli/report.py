@@ -141,7 +141,6 @@ def _chosen(arguments: argparse.Namespace) -> list[str]:
 def _check(arguments: argparse.Namespace) -> None:
     """Raise an error for flags that do not go together, before anything is read."""
     from t2ibench.reports.chosen_tables import FORMATS
-
     from t2ibench.reports.writers import WRITERS
 
     is_meant = nearest(arguments.format or "", [*WRITERS.names(), PDF]) == PDF
