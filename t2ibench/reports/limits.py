@@ -105,7 +105,7 @@ def _repeats(run: RunView) -> Iterator[tuple[str, str]]:
     }
     if repeated:
         prompts = "prompt repeats its" if len(repeated) == 1 else "prompts repeat their"
-        counted = "Each distinct image counts once; see Diversity."
+        counted = "Each distinct image counts once; see the table of tests."
         yield f"{len(repeated):,} {prompts} images.", counted
 
 
