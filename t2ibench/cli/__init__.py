@@ -22,7 +22,7 @@ COMMANDS = {
         "reproduce": "reproduce a paper's tables and figures, its numbers beside yours",
     },
     "look at a run": {
-        "report": "write report.html; with --format, the results as csv, md, latex, card, …",
+        "report": "write report.html; with --format, the results as pdf, csv, md, latex, card, …",
         "compare": "compare two runs: how much more the second leans; or up to twenty",
         "explore": "type a word in the browser and see which images it is nearest to",
     },

@@ -224,6 +224,7 @@ def finish(
 
     results = outcome.results
     if results is not None:
+        results = results.in_folder(outcome.folder)
         write_reports(results, outcome.folder)
     _tell(outcome, context, models, reporter, rounds)
     if results is None:

@@ -91,7 +91,7 @@ def observe_images(
         cosines = alikeness.cosines
     lines = [
         unread_line(unread, len(counts)),
-        revised_line(outcomes),
+        revised_line(outcomes, stores.request),
         repeats_line(repeated, counts),
     ]
     return ObservedImages(findings, [line for line in lines if line], cosines)

@@ -132,6 +132,22 @@ class MergedParts(Record):
         return [f"{number} of {self.count}" for number in self.missing]
 
 
+class UnaskedAnswers(Record):
+    """Answers in a file of human labels that no question of the run asks for.
+
+    Attributes:
+        judge: The judge that reads the file.
+        file: The file, as the user named it.
+        answered: The headings or questions of the file that the run does ask about.
+        unasked: Those that it does not.
+    """
+
+    judge: str
+    file: str
+    answered: list[str] = Field(default_factory=list)
+    unasked: list[str] = Field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class ObserverRecords:
     """The encoders and judges that a call uses, with what identifies them.
@@ -201,6 +217,7 @@ class RunRecord(Record):
             declines are left out or renamed.
         rewriter_settings: The same of the rewriter.
         judge_checks: What checks by people said of them.
+        unasked_answers: What files of human labels answer and no question asks, by the latest call.
         library_warnings: What model libraries warned of while models were loaded, over all calls.
         from_objects: Whether Python objects took part, which no command can name.
         merged: The parts that `t2ibench merge` put together; None where it put none.
@@ -223,6 +240,7 @@ class RunRecord(Record):
     judge_settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
     rewriter_settings: dict[str, Any] = Field(default_factory=dict)
     judge_checks: list[JudgeCheck] = Field(default_factory=list)
+    unasked_answers: list[UnaskedAnswers] = Field(default_factory=list)
     library_warnings: list[LibraryWarning] = Field(default_factory=list)
     from_objects: bool = False
     merged: MergedParts | None = None
