@@ -65,8 +65,13 @@ class Watch:
         )
 
     def open(self, fragment: str = "") -> Any:
+        """The page about words."""
+        return self.visit(f"words#{fragment}" if fragment else "words")
+
+    def visit(self, path: str) -> Any:
+        """A page of the explorer, once it is ready."""
         self.page.goto("about:blank")
-        self.page.goto(f"{self.address}#{fragment}" if fragment else self.address)
+        self.page.goto(f"{self.address}{path}")
         self.page.wait_for_selector("body[data-ready=yes]")
         return self.page
 
