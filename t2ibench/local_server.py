@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -65,9 +66,18 @@ def local_listener(port: int) -> socket.socket:
     return listener
 
 
-def serve(app: Starlette, listener: socket.socket) -> None:
-    """Answer requests until Ctrl-C."""
+def serve(
+    app: Starlette, listener: socket.socket, until: threading.Event | None = None
+) -> None:
+    """Answer requests until Ctrl-C, or until an event is set."""
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+
+    def wait(event: threading.Event) -> None:
+        event.wait()
+        server.should_exit = True
+
+    if until is not None:
+        threading.Thread(target=wait, args=[until], daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listener])
 

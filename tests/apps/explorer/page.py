@@ -72,7 +72,8 @@ class Watch:
         """A page of the explorer, once it is ready."""
         self.page.goto("about:blank")
         self.page.goto(f"{self.address}{path}")
-        self.page.wait_for_selector("body[data-ready=yes]")
+        # Where the images are embedded first, that takes a while on a busy machine.
+        self.page.wait_for_selector("body[data-ready=yes]", timeout=300_000)
         return self.page
 
     def close(self) -> None:
