@@ -56,7 +56,7 @@ async function begin(given) {
 
 function who() {
   by("start").hidden = false;
-  by("work").hidden = by("end").hidden = true;
+  by("work").hidden = true;
   document.querySelector("footer").hidden = true;
   by("who").replaceChildren();
   by("name").value = "";
@@ -148,6 +148,8 @@ function send(id, option) {
 function zoom() {
   const is = document.body.classList.toggle("zoomed");
   by("zoom").setAttribute("aria-pressed", String(is));
+  const figure = document.querySelector("figure"); // the middle first: there the subject mostly is
+  figure.scrollTo((figure.scrollWidth - figure.clientWidth) / 2, (figure.scrollHeight - figure.clientHeight) / 2);
 }
 
 function open() {
@@ -159,7 +161,7 @@ async function finish() {
   try {
     await ask("/api/finish", {});
     by("progress").textContent = "Finished: the terminal shows the scores, and the run's report has them.";
-    document.querySelector("footer").hidden = by("work").hidden = by("end").hidden = true;
+    document.querySelector("footer").hidden = by("work").hidden = true;
   } catch (error) { by("progress").textContent = `Not finished: ${error.message}`; }
 }
 
