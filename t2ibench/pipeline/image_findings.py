@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from t2ibench.methods.core.contradictions import contradictions
 from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity
 from t2ibench.methods.core.evidence import UNKNOWN, Needs
 from t2ibench.methods.core.prompt_values import PromptValues
 from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
-from t2ibench.pipeline.contradictions import contradictions_by_judge
 from t2ibench.pipeline.people import asked_questions, people_agreement
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
+from t2ibench.pipeline.task_evidence import first_judge
 from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.builder import ImageFindings, ScoredTask
 from t2ibench.results.diversity import Diversity
@@ -104,8 +105,20 @@ def observe_images(
         [line for line in lines if line],
         cosines=alikeness.cosines,
         diversity=alikeness.diversity_values,
-        contradictions=contradictions_by_judge(needs, stores),
+        contradictions=_contradictions(needs, stores),
     )
+
+
+def _contradictions(
+    needs: Needs, stores: Stores
+) -> dict[str, tuple[PromptValues, ...]]:
+    """Return which guided images show another group, by the judge that tasks take."""
+    judge = first_judge(needs, stores)
+    if judge is None:
+        return {}
+    evidence = StoredEvidence(stores.images, None, judge, awaits_answers=False)
+    values = contradictions(needs, evidence)
+    return {judge.name: values} if values else {}
 
 
 def _answers_of(judges: Collection[str], stores: Stores) -> dict[str, AnswerStore]:
