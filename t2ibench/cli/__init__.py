@@ -24,7 +24,8 @@ COMMANDS = {
     "look at a run": {
         "report": "write report.html; with --format, the results as pdf, csv, md, latex, card, …",
         "compare": "compare two runs: how much more the second leans; or up to twenty",
-        "explore": "look at every image of a run, its tests and answers, and type words, in the browser",
+        "explore": "look at every image of a run, its tests and answers, and type words, in "
+        "the browser",
     },
     "decide about a run": {
         "plan": "fix limits, tasks and sizes before a run, and print the chances of a decision",
