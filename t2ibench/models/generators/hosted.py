@@ -36,6 +36,7 @@ from t2ibench.models.server_errors import (
     one_line,
 )
 from t2ibench.models.servers import OpenAiServer, Server, ServerArguments
+from t2ibench.store.refusals import with_moderation
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -110,11 +111,18 @@ class Fields:
     A field that the server rejects is left out from then on, with a message to the user; one that
     the user gave is an error instead, because the images would not be as requested. Once a request
     has given an image (`known`), its fields are accepted ones. `wishes` are further fields, which
-    change only the form in which an image is returned.
+    change only the form in which an image is returned. `switches` are fields that switch off what
+    a server does to prompts by default; if the server rejects one, the user is told.
     """
 
     def __init__(
-        self, where: str, model: str, args: HostedArguments, wishes: Mapping[str, Any]
+        self,
+        where: str,
+        model: str,
+        args: HostedArguments,
+        wishes: Mapping[str, Any],
+        switches: Mapping[str, Any],
+        seed_bits: int = 63,
     ) -> None:
         self.tell: Callable[[str], None] = lambda _: None
         self._where = where
@@ -125,9 +133,15 @@ class Fields:
         }
         self._asked |= args.body
         self._wishes = {
-            name: v for name, v in wishes.items() if name not in self._asked
+            name: value
+            for name, value in {**wishes, **switches}.items()
+            if name not in self._asked
         }
-        self._seed_bits = [*(_SEED_BITS if args.seed else ()), 0]
+        self._switches = {name for name in switches if name in self._wishes}
+        self._rewrites = False
+        bits = [width for width in _SEED_BITS if width <= seed_bits]
+        self._seed_bits = [*(bits if args.seed else ()), 0]
+        self._became: dict[str, list[Any]] = {}
         self.known = False
 
     def of(self, request: ImageRequest) -> dict[str, Any]:
@@ -148,7 +162,24 @@ class Fields:
         )
         if not bits:
             seed = "none: whether the same images would come again is unknown"
-        return {**self._asked, "seed": seed}
+        settings = {**self._asked, "seed": seed}
+        if self._switches:
+            words = ", ".join(f"{name}={self._wishes[name]}" for name in self._switches)
+            settings["prompt_rewriting"] = f"switched off ({words})"
+        if self._rewrites:
+            settings["prompt_rewriting"] = "could not be switched off"
+        if self._became:
+            settings["became"] = {
+                name: sorted(map(str, values)) for name, values in self._became.items()
+            }
+        return settings
+
+    def note(self, became: Mapping[str, Any]) -> None:
+        """Write down which size and quality a server says that an image really got."""
+        for name, value in became.items():
+            noted = self._became.setdefault(name, [])
+            if value not in noted:
+                noted.append(value)
 
     def left_out(self, reply: Reply, fields: Mapping[str, Any], prompt: str) -> bool:
         """Leave out the field that a reply rejects; return whether to send the request again."""
@@ -172,6 +203,13 @@ class Fields:
             )
         if field != "seed":
             self._wishes.pop(field, None)
+            if field in self._switches:
+                self._switches.discard(field)
+                self._rewrites = True
+                self.tell(
+                    f"The server {self._where} does not let its rewriting of prompts be switched "
+                    f"off ({words}): the result is about its rewriting too."
+                )
             return True
         self._seed_bits.pop(0)
         if not self._seed_bits[0]:
@@ -204,6 +242,9 @@ class HostedGenerator(RemoteGenerator):
             images as in OpenAI's API, or an image; it may raise any exception of its library.
         settings: What decides an image besides the arguments.
         wishes: Fields that change only the form of a reply, left out if the server rejects them.
+        switches: Fields that switch the rewriting of prompts off; if the server rejects one, the
+            user is told.
+        seed_bits: How many bits of a seed the server takes, as far as is known.
         price: The price of an image according to the library; None if unknown.
 
     Raises:
@@ -218,11 +259,15 @@ class HostedGenerator(RemoteGenerator):
         settings: Mapping[str, Any],
         *,
         wishes: Mapping[str, Any] | None = None,
+        switches: Mapping[str, Any] | None = None,
+        seed_bits: int = 63,
         price: float | None = None,
     ) -> None:
         refuse_recorded(request)
         args: HostedArguments = request.args
         all_settings = {"seed": request.seed, **settings, **args.deciding()}
+        if switches:
+            all_settings["switched_off"] = sorted(switches)
         super().__init__(
             request.spec,
             server,
@@ -234,7 +279,9 @@ class HostedGenerator(RemoteGenerator):
         self._call = call
         self._args = args
         self._model = str(settings.get("model") or request.source)
-        self._fields = Fields(server.where, self._model, args, wishes or {})
+        self._fields = Fields(
+            server.where, self._model, args, wishes or {}, switches or {}, seed_bits
+        )
         self._nonce = secrets.token_hex(8)
 
     def effective_settings(self) -> Mapping[str, Any]:
@@ -278,6 +325,7 @@ class HostedGenerator(RemoteGenerator):
                     raise
                 continue
             self._fields.known = self._fields.known or not item.empty
+            self._fields.note(item.became)
             image_result = await image_of(item, self._fetch, self._server.key)
             cost = self._usual(item.made) if item.cost is None else item.cost
             return Received(image_result, cost, item.empty)
@@ -293,6 +341,9 @@ class HostedGenerator(RemoteGenerator):
         if status is None:
             check_usable(reply, self._server.where, names)
         words = f"the server replied {reply.words()}"
+        if status is not None:
+            message = reply.message()
+            words = with_moderation(words, message.stage, message.categories)
         image = GeneratedImage(status or "failed", reason=words)
         return Received(image, self._usual(made=False))
 
