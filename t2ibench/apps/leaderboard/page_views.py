@@ -62,6 +62,7 @@ class ModelView:
         id: The submission.
         name: The model's name, with nothing hidden in it.
         level: How far it was checked.
+        choice: Who chose what was measured.
         made_again: What was made again, of how many; empty where nothing was.
         is_toy: Whether it draws simple pictures with biases that were put in.
         weights: Whether its weights are open.
@@ -76,6 +77,7 @@ class ModelView:
     id: str
     name: str
     level: str
+    choice: str
     made_again: str
     is_toy: bool
     weights: str
@@ -96,6 +98,7 @@ def model_view(model: Model) -> ModelView:
         id=entry.id,
         name=model.name,
         level=entry.verdict.level,
+        choice=card.choice,
         made_again="; ".join(entry.verdict.made_again()),
         is_toy=entry.toy,
         weights=card.weights or "weights: not stated",
