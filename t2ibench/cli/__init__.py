@@ -74,6 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Every error is one line on standard error; T2IBENCH_TRACEBACK=1 also prints its traceback.
     """
+    from t2ibench.cli import termination
+
+    termination.listen()
     from t2ibench.cli import failure
 
     failure.usable_streams()

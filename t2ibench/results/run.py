@@ -231,8 +231,8 @@ def _lost_provenance(folder: RunFolder) -> Iterator[str]:
     for fingerprint, count in generators:
         yield (
             f"With its record and results.json, {folder.path} has lost the settings and versions "
-            f"of libraries that made {count} images. Their own records give the model's "
-            f"fingerprint, {fingerprint[:12]}, and the prompt, seed and outcome of each."
+            f"of libraries that made {count} images. Their records give the model's fingerprint, "
+            f"{fingerprint[:12]}, and the prompt, seed and outcome of each."
         )
 
 
