@@ -125,7 +125,9 @@ def change_of_shares(
         >>> change.value, round(change.low, 3), round(change.high, 3), change.p < 0.01
         (0.2, 0.063, 0.348, True)
     """
-    changes = [value for prompt in changes_of(first, second) for value in prompt.values]
+    changes: list[float] = []
+    for prompt in changes_of(first, second):
+        changes += prompt.values.tolist()
     n = len(changes)
     if not n:
         return None
