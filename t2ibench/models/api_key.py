@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.redaction import Redaction
+from t2ibench.redaction import Redaction, remember
 
 _BEARER = "Authorization"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -51,6 +51,7 @@ class ApiKey:
                 "ASCII; it cannot be sent.",
                 "Set it again, the key alone.",
             )
+        remember(self.value)
         self._secrets = Redaction((self.value, *also))
 
     def __repr__(self) -> str:

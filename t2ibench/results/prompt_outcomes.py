@@ -144,8 +144,11 @@ def _rate(
     )
 
 
-def revised_line(outcomes: Sequence[PromptOutcomes]) -> str | None:
-    """Return a note on how many prompts the model rewrote; None if it rewrote none."""
+def revised_line(outcomes: Sequence[PromptOutcomes], request: str = "") -> str | None:
+    """Return a note on how many prompts the model rewrote; None if it rewrote none.
+
+    With a `request` that was added to them, it is about that.
+    """
     if not outcomes or outcomes[0].revised is None or not outcomes[0].revised.count:
         return None
     whole = outcomes[0].revised
@@ -156,6 +159,11 @@ def revised_line(outcomes: Sequence[PromptOutcomes]) -> str | None:
     ]
     more = f" and {len(shares) - _SHOWN} more groups" if len(shares) > _SHOWN else ""
     by_group = f"; {', '.join(shares[:_SHOWN])}{more}" if shares else ""
+    if request:
+        return (
+            f"'{request}' was added to the prompts of {whole.count} of {whole.total} images, "
+            "so the result is about that request too."
+        )
     return (
         f"the model rewrote the prompts of {whole.count} of {whole.total} images "
         f"({_percent(whole.share)}, interval {_percent(whole.ci_low)} to "
