@@ -22,9 +22,10 @@ COMMANDS = {
         "reproduce": "reproduce a paper's tables and figures, its numbers beside yours",
     },
     "look at a run": {
-        "report": "write report.html; with --format, the results as csv, md, latex, card, …",
+        "report": "write report.html; with --format, the results as pdf, csv, md, latex, card, …",
         "compare": "compare two runs: how much more the second leans; or up to twenty",
-        "explore": "type a word in the browser and see which images it is nearest to",
+        "explore": "look at every image of a run, its tests and answers, and type words, in "
+        "the browser",
     },
     "decide about a run": {
         "plan": "fix limits, tasks and sizes before a run, and print the chances of a decision",
@@ -36,7 +37,7 @@ COMMANDS = {
         "propose": "have a language model propose biases, and write a task file",
     },
     "people, judges and adapters": {
-        "label": "collect human labels: export a sample, import labels, measure agreement",
+        "label": "collect human labels in the browser or in sheets, and measure agreement",
         "check": "test an adapter of your own, how often a judge is right, or whether "
         "methods agree",
     },
@@ -73,6 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Every error is one line on standard error; T2IBENCH_TRACEBACK=1 also prints its traceback.
     """
+    from t2ibench.cli import termination
+
+    termination.listen()
     from t2ibench.cli import failure
 
     failure.usable_streams()

@@ -73,6 +73,11 @@ def add(verbs: Any) -> None:
     )
     add_flag(card, "--submitter NAME", "name the submitter (default: none)")
     add_flag(
+        card,
+        "--plan SHA256",
+        "name the plan that was published before the run (default: none)",
+    )
+    add_flag(
         card, "--submitted DATE", "state the date of the submission (default: none)"
     )
     add_flag(card, "--url URL", "link a page about the model (default: none)")

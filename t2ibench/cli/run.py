@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,9 +160,11 @@ def run(arguments: argparse.Namespace) -> int:
         from t2ibench.reports.destinations import chosen_by
 
         settings = settings_of(arguments)
+        plan_sha256 = _plan_sha256(arguments)
         destinations = chosen_by(settings)
         check_engine(settings)
         context, models = prepare(settings, call=visible(shlex.join(arguments.argv)))
+        context = replace(context, registered_plan=plan_sha256)
         announce(context, models, reporter)
         if arguments.dry_run:
             show(context, models, arguments.verbose)
@@ -217,6 +220,7 @@ def finish(
 
     results = outcome.results
     if results is not None:
+        results = results.in_folder(outcome.folder)
         write_reports(results, outcome.folder)
     _tell(outcome, context, models, reporter, rounds)
     if results is None:
@@ -307,6 +311,26 @@ def _until_decided(
         return status
     print(decision_text([looked.decision]), end="")
     return EXIT_STATUS[looked.decision.outcome]
+
+
+def _plan_sha256(arguments: argparse.Namespace) -> str | None:
+    """Return the SHA-256 of the plan of --plan; None without it.
+
+    Raises:
+        T2IBenchError: the plan has several looks, and the command would take one.
+    """
+    from t2ibench.decisions.plan import read_plan
+
+    if arguments.plan is None:
+        return None
+    plan = read_plan(Path(arguments.plan))
+    most = plan.most_images_per_prompt
+    if most is not None and arguments.until_decided is None:
+        raise T2IBenchError(
+            f"{arguments.plan} fixes several looks, at most at {most} images a prompt.",
+            f"Add --until-decided accept.yaml --max-images-per-prompt {most}, with its profile.",
+        )
+    return plan.sha256
 
 
 def _check_looks_of_plan(arguments: argparse.Namespace, profile: Profile) -> None:

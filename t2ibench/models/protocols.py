@@ -405,6 +405,38 @@ class LooksUp(Protocol):
 
 
 @runtime_checkable
+class HasFurtherAnswers(Protocol):
+    """A judge that looks answers up and may have more of them than a run asks for (optional)."""
+
+    def further_answers(
+        self, questions: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> FurtherAnswers:
+        """Return what it could answer besides the questions of a run.
+
+        Args:
+            questions: Every question of the run, with its classes.
+
+        Returns:
+            The file that the answers are in, and what they are about.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherAnswers:
+    """Answers that a judge has and no question of a run asks for.
+
+    Attributes:
+        file: The file that they are in, as the user named it.
+        answered: The headings or questions that the run does ask about.
+        unasked: Those that it does not.
+    """
+
+    file: str
+    answered: tuple[str, ...] = ()
+    unasked: tuple[str, ...] = ()
+
+
+@runtime_checkable
 class HasNotes(Protocol):
     """A generator that reads the user's files, with notes on how it read them (optional).
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from t2ibench.apps.explorer.source import Collection
+from t2ibench.apps.explorer.collection import Collection
 from t2ibench.apps.explorer.start import explored_tasks
 from t2ibench.apps.explorer.tree import exploration
 from t2ibench.methods.core.prompting_tree import ExploredReference
@@ -26,7 +26,7 @@ class Reference:
         self.lists = read_library([bundled_tasks()]).lists
         self._words = self.lists[_WORDS]
         self._of_tasks: dict[frozenset[str], ExploredReference] = {}
-        for exploration_of_task, task in explored_tasks(collection):
+        for exploration_of_task, task in explored_tasks(collection.sources):
             self._of_tasks.setdefault(
                 frozenset(exploration_of_task.anchors(task)),
                 exploration_of_task.reference(task),
