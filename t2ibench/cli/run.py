@@ -25,7 +25,6 @@ from t2ibench.worker_pool import busy_line
 
 if TYPE_CHECKING:
     from t2ibench.decisions.profile import Profile
-    from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.rounds import Precision
     from t2ibench.pipeline.run import Outcome
     from t2ibench.pipeline.run_context import Models, RunContext
@@ -152,61 +151,58 @@ def run(arguments: argparse.Namespace) -> int:
 
     reporter = ConsoleReporter()
     with reporter.opening("Reading the tasks, loading the models …", _SILENCE):
-        return _run(arguments, reporter)
+        # They take a second or more, in which the terminal shows that work has begun.
+        from t2ibench.cli.dry_run import show
+        from t2ibench.pipeline.engines import check_engine
+        from t2ibench.pipeline.preparation import prepare
+        from t2ibench.pipeline.run import execute
+        from t2ibench.pipeline.stop_request import on_sigterm
+        from t2ibench.reports.destinations import chosen_by
 
-
-def _run(arguments: argparse.Namespace, reporter: ConsoleReporter) -> int:
-    """Run tasks on a model, and return the exit status.
-
-    Its imports take a second or more, in which the terminal already shows that work has begun.
-    """
-    from t2ibench.cli.dry_run import show
-    from t2ibench.pipeline.engines import check_engine
-    from t2ibench.pipeline.preparation import prepare
-    from t2ibench.pipeline.run import execute
-    from t2ibench.pipeline.stop_request import on_sigterm
-    from t2ibench.reports.destinations import chosen_by
-
-    settings = settings_of(arguments)
-    plan_sha256 = _plan_sha256(arguments)
-    destinations = chosen_by(settings)
-    check_engine(settings)
-    context, models = prepare(settings, call=visible(shlex.join(arguments.argv)))
-    context = replace(context, registered_plan=plan_sha256)
-    announce(context, models, reporter)
-    if arguments.dry_run:
-        show(context, models, arguments.verbose)
-        return 0
-    if (busy := busy_line()) is not None:
-        reporter.say(busy)
-    with on_sigterm():
-        if arguments.until_decided is not None:
-            return _until_decided(arguments, context, models, reporter, destinations)
-        rounds = _until_precise(arguments, context, models, reporter)
-        outcome = (
-            execute(context, models, reporter) if rounds is None else rounds.outcome
-        )
-        status = finish(
-            outcome,
-            context,
-            models,
-            reporter,
-            rounds,
-            verbose=arguments.verbose,
-        )
-        results = outcome.results
-        if results is None:
+        settings = settings_of(arguments)
+        plan_sha256 = _plan_sha256(arguments)
+        destinations = chosen_by(settings)
+        check_engine(settings)
+        context, models = prepare(settings, call=visible(shlex.join(arguments.argv)))
+        context = replace(context, registered_plan=plan_sha256)
+        announce(context, models, reporter)
+        if arguments.dry_run:
+            show(context, models, arguments.verbose)
+            return 0
+        if (busy := busy_line()) is not None:
+            reporter.say(busy)
+        with on_sigterm():
+            if arguments.until_decided is not None:
+                return _until_decided(
+                    arguments, context, models, reporter, destinations
+                )
+            rounds = _until_precise(arguments, context, models, reporter)
+            outcome = (
+                execute(context, models, reporter) if rounds is None else rounds.outcome
+            )
+            status = finish(
+                outcome,
+                context,
+                models,
+                reporter,
+                rounds,
+                verbose=arguments.verbose,
+            )
+            results = outcome.results
+            if results is None:
+                return status
+            if rounds is not None:
+                saved = 1 - rounds.images / rounds.fixed if rounds.fixed else 0.0
+                fewer = (
+                    f"{saved:.0%} fewer than the {rounds.fixed} of the largest design."
+                )
+                for line in (*rounds.lines, f"{rounds.images} images, {fewer}"):
+                    reporter.say(line)
+                if not rounds.precise:
+                    narrow = "not every interval is as narrow as you want"
+                    reporter.warn(f"{narrow}; `t2ibench power` says why.")
+            send_results(destinations, results, outcome.folder, reporter)
             return status
-        if rounds is not None:
-            saved = 1 - rounds.images / rounds.fixed if rounds.fixed else 0.0
-            fewer = f"{saved:.0%} fewer than the {rounds.fixed} of the largest design."
-            for line in (*rounds.lines, f"{rounds.images} images, {fewer}"):
-                reporter.say(line)
-            if not rounds.precise:
-                narrow = "not every interval is as narrow as you want"
-                reporter.warn(f"{narrow}; `t2ibench power` says why.")
-        send_results(destinations, results, outcome.folder, reporter)
-        return status
 
 
 def finish(

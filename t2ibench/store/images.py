@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
 import re
@@ -270,6 +271,23 @@ class ImageStore:
             self._rows[key] = Attempt(
                 key, seed, status, file, sha256, reason, tries, revised
             )
+
+    def by_prompt(self) -> dict[int, list[Attempt]]:
+        """Return the records of images, keyed by content id of what a prompt's images share."""
+        attempts: dict[int, list[Attempt]] = {}
+        for key, attempt in self._rows.items():
+            attempts.setdefault(key.content, []).append(attempt)
+        return attempts
+
+    def only(self, attempts: Iterable[Attempt]) -> ImageStore:
+        """Return a store for reading that has only some of the records, for another process."""
+        part = copy.copy(self)
+        part._rows = {attempt.key: attempt for attempt in attempts}
+        part._missing = None
+        hashes = [attempt.sha256 for attempt in part._rows.values() if attempt.sha256]
+        part._perceptual_hashes = self.perceptual_hashes.only(hashes)
+        part._named = set()
+        return part
 
     @property
     def perceptual_hashes(self) -> EvidenceStore:
