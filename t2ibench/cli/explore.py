@@ -20,7 +20,6 @@ def add(verbs: Any) -> None:
     """Add the command `explore` and its flags to the command line."""
     verb = verbs.add_parser(
         "explore",
-        help="look at every image of a run, its tests and answers, and type words, in the browser",
         description="Open runs or folders of images in local web pages: every test with its "
         "images, every image with the answers about it, and, once all images are embedded, which "
         "anchor a word that you type leans to. Several runs are shown side by side. Nothing leaves "

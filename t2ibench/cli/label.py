@@ -35,7 +35,6 @@ def add(verbs: Any) -> None:
     """Add the command `label` and its flags to the command line."""
     label = verbs.add_parser(
         "label",
-        help="collect human labels in the browser or in sheets, and measure agreement",
         description="Judges err. Let people label a random sample of images without seeing the "
         "prompts or the judge, in the browser of this machine or in a sheet that is exported and "
         "imported: every share is then also reported corrected.",

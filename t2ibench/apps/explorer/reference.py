@@ -11,7 +11,8 @@ from t2ibench.apps.explorer.start import explored_tasks
 from t2ibench.apps.explorer.tree import exploration
 from t2ibench.methods.core.prompting_tree import ExploredReference
 from t2ibench.methods.core.prompts import fill
-from t2ibench.tasks.loader import bundled_tasks, read_library
+from t2ibench.tasks.folders import bundled_tasks
+from t2ibench.tasks.loader import read_library
 
 _WORDS = "everyday_words"
 _LEADING = re.compile(r"^(?:an?|the)\s+", re.IGNORECASE)
