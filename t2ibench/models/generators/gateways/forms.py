@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 from typing import Any
 
@@ -83,9 +83,11 @@ def mappings_of(value: Any) -> list[Mapping[str, Any]]:
     return [item for item in items if isinstance(item, Mapping)]
 
 
-def images_reply(rows: list[Mapping[str, Any]], key: ApiKey, **further: Any) -> Reply:
+def images_reply(
+    rows: Sequence[Mapping[str, Any]], key: ApiKey, **further: Any
+) -> Reply:
     """Return a reply with images in the form of OpenAI's images API."""
-    return Reply(200, json.dumps({"data": rows, **further}).encode(), key)
+    return Reply(200, json.dumps({"data": list(rows), **further}).encode(), key)
 
 
 def error_reply(
