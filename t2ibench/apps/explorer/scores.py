@@ -14,6 +14,7 @@ from t2ibench.apps.explorer.row_images import RowImages
 from t2ibench.errors import T2IBenchError
 from t2ibench.identity import ImageKey
 from t2ibench.methods import method_named
+from t2ibench.methods.core.answer_counts import class_colours
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import task_files
 from t2ibench.reports.view import (
@@ -131,6 +132,9 @@ class Scores:
             "poles": _poles(axis),
             "noun": noun,
             "said": answer,
+            "colours": class_colours(
+                sorted({value for value in values if isinstance(value, str)})
+            ),
         }
 
     def rows(self, run: int, name: str) -> dict[str, Any] | None:

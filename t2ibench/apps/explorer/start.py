@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Container
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle, takewhile
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.methods.core.prompting_tree import PROPERTY, Exploration, Node, Tree
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import method_of
+from t2ibench.models.judges.class_words import class_named
 from t2ibench.registry import load_target
 
 # Okabe and Ito's colours, which people with any colour vision tell apart.
@@ -49,7 +50,7 @@ def first_state(album: Album, anchors: Sequence[str] | None = None) -> State:
         names = _of_tasks(album.sources, album.prompts) or {
             prompt: "" for prompt, _ in album.prompts.most_common(2)
         }
-    prompts = list(names)
+    prompts = _as_reports_have_them(list(names), names)
     root, relation, labels = split(prompts)
     page = [
         PageAnchor(
@@ -58,6 +59,23 @@ def first_state(album: Album, anchors: Sequence[str] | None = None) -> State:
         for prompt, label, colour in zip(prompts, labels, cycle(_COLOURS), strict=False)
     ]
     return State(tree=_tree(root, relation, labels), anchors=page)
+
+
+def _as_reports_have_them(
+    prompts: Sequence[str], names: Mapping[str, str]
+) -> list[str]:
+    """Return two anchors with men first, which is on the right, as in reports; others unchanged."""
+    genders = [_gender(names[prompt] or prompt) for prompt in prompts]
+    return list(reversed(prompts)) if genders == ["female", "male"] else list(prompts)
+
+
+def _gender(text: str) -> str | None:
+    """Return the gender that the words of a text name; None if none or both."""
+    named = {
+        class_named(word, ["female", "male"]) for word in text.split() if len(word) > 1
+    }
+    genders = named - {None}
+    return genders.pop() if len(genders) == 1 else None
 
 
 def _tree(root: str, relation: str, labels: Sequence[str]) -> Tree:

@@ -18,7 +18,7 @@ from t2ibench.apps.leaderboard.views import (
     Model,
     item_tables,
 )
-from t2ibench.methods.core.answer_counts import ShownRow, class_colours
+from t2ibench.methods.core.answer_counts import COLOURS, ShownRow, class_colours
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.cards import ClassKey, StackPart, stack_parts
@@ -29,7 +29,6 @@ from t2ibench.reports.view import RowView, TaskView
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.judge_checks import judges_said
 
-_COLOURS = 6  # of classes; further ones begin again
 _BARS = 6  # prompts whose answers a row of the first page shows, at most
 _QUESTIONS = 2  # questions of which it does
 _FEW_FAMILIES = 4  # below which a table is narrow
@@ -319,7 +318,7 @@ def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
 def class_key(table: ItemTable) -> tuple[ClassKey, ...]:
     """Return the colour and name of each class that a question's answers can have."""
     return tuple(
-        ClassKey(f"key{colour % _COLOURS}", people(name, table.noun))
+        ClassKey(f"key{colour % COLOURS}", people(name, table.noun))
         for name, colour in class_colours(table.classes).items()
     )
 

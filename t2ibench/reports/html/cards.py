@@ -10,6 +10,7 @@ from markupsafe import Markup
 from t2ibench.decimals import decimal
 from t2ibench.methods import method_named
 from t2ibench.methods.core.answer_counts import (
+    COLOURS,
     ShownAttribute,
     ShownRow,
     class_colours,
@@ -40,7 +41,6 @@ from t2ibench.results.judge_checks import judges_said
 from t2ibench.results.states import STATES
 from t2ibench.settings import Settings
 
-_COLOURS = 6  # of classes; further ones begin again
 _OPEN_ROWS = 30  # rows of a card that may be open
 _MANY_EXCLUDED = 0.2  # of the images of a test, from which on its card says so
 _PROMPTS = 5  # named
@@ -342,7 +342,7 @@ def class_key(
 ) -> tuple[ClassKey, ...]:
     """Return the names and colours of the classes of a question, missing answers last."""
     key = [
-        ClassKey(f"key{colour % _COLOURS}", people(name, attribute))
+        ClassKey(f"key{colour % COLOURS}", people(name, attribute))
         for name, colour in class_colours(classes).items()
     ]
     if unanswered:
@@ -366,7 +366,7 @@ def _answers(row: ShownRow, shown: ShownAttribute, tiles: TilesByRow) -> Answers
 def stack_parts(row: ShownRow, classes: Sequence[str]) -> tuple[StackPart, ...]:
     """Return the answers about a prompt as segments of one bar, unanswered images last."""
     parts = [
-        StackPart(f"k{colour % _COLOURS}", row.counted.counts[name])
+        StackPart(f"k{colour % COLOURS}", row.counted.counts[name])
         for name, colour in class_colours(classes).items()
         if row.counted.counts.get(name)
     ]
