@@ -20,7 +20,6 @@ def add(verbs: Any) -> None:
     """Add the command `report` and its flags to the command line."""
     verb = verbs.add_parser(
         "report",
-        help="write report.html; with --format, the results as pdf, csv, md, latex, card, …",
         description="Write report.html, a page of one file: what leans which way, how sure that "
         "is, and the images behind it. With --format, print the results in that format.",
     )

@@ -46,7 +46,7 @@ def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
             raise T2IBenchError(
                 f"{folder.path} holds images but no evidence yet.",
                 f"`t2ibench score {folder.path}` embeds and scores them; or let people answer: "
-                f"t2ibench label export {folder.path}",
+                f"t2ibench label serve {folder.path}",
             )
         plan = stored_plan(folder)
         old, lines = stored_results(folder)

@@ -62,6 +62,8 @@ class ModelView:
         id: The submission.
         name: The model's name, with nothing hidden in it.
         level: How far it was checked.
+        choice: Who chose what was measured.
+        made_again: What was made again, of how many; empty where nothing was.
         is_toy: Whether it draws simple pictures with biases that were put in.
         weights: Whether its weights are open.
         readers: The encoder or judge that read its images.
@@ -75,6 +77,8 @@ class ModelView:
     id: str
     name: str
     level: str
+    choice: str
+    made_again: str
     is_toy: bool
     weights: str
     readers: str
@@ -94,6 +98,8 @@ def model_view(model: Model) -> ModelView:
         id=entry.id,
         name=model.name,
         level=entry.verdict.level,
+        choice=card.choice,
+        made_again="; ".join(entry.verdict.made_again()),
         is_toy=entry.toy,
         weights=card.weights or "weights: not stated",
         readers=model.stratum.readers,
