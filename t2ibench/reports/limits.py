@@ -13,6 +13,8 @@ from t2ibench.results.schema import Results
 
 _FEW_IMAGES = 20
 _NAMED = 3
+# What a test's card explains of its judge's mistakes.
+_EXPLAINED = ", and a model without bias"
 _NAMED_TESTS = 2
 
 
@@ -29,8 +31,20 @@ def limits(run: RunView) -> list[tuple[str, str]]:
         *_repeats(run),
         *_missing(run),
         *_earlier(run),
-        ("Only these prompts and groups", "were measured."),
+        _covered_prompts(run),
     ]
+
+
+def _covered_prompts(run: RunView) -> tuple[str, str]:
+    """Return how many prompts the results are about, beyond which they may differ."""
+    count = sum(task.result.n_prompts for task in run.tasks or run.texts)
+    if not run.tasks:
+        return (
+            f"These {count:,} texts alone.",
+            "Other words and groups may differ.",
+        )
+    what = "this prompt" if count == 1 else f"these {count:,} prompts"
+    return f"Covers {what}.", "Other prompts and groups may differ."
 
 
 def _encoders(run: RunView) -> tuple[str, str]:
@@ -48,7 +62,8 @@ def _judges(run: RunView) -> Iterator[tuple[str, str]]:
         return
     title = "One judge" if len(run.judges) == 1 else "Judges"
     results = [task.result for task in run.tasks if task.result.settings.judges]
-    texts = list(dict.fromkeys(filter(None, map(judges_said, results))))
+    sentences = [judges_said(result).partition(_EXPLAINED)[0] for result in results]
+    texts = [f"{text.rstrip('.')}." for text in dict.fromkeys(sentences) if text]
     yield f"{title}, {', '.join(run.judges)}.", " ".join(texts[:_NAMED])
 
 

@@ -40,9 +40,9 @@ def write_pdf(run: RunView, folder: Path, target: Path | None = None) -> Path:
     """
     browser = chromium()
     place = target or folder / NAME
-    with tempfile.TemporaryDirectory(prefix="t2ibench-pdf-") as directory:
-        page = write_page(run, folder, Path(directory) / "report.html")
-        printed = Path(directory) / NAME
+    with tempfile.TemporaryDirectory(prefix="t2ibench-pdf-") as temporary:
+        page = write_page(run, folder, Path(temporary) / "report.html")
+        printed = Path(temporary) / NAME
         _print(browser, page, printed)
         with disk_errors(place):
             write_bytes(place, printed.read_bytes())

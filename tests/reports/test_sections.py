@@ -122,9 +122,9 @@ def test_a_page_has_the_sentence_and_every_wording() -> None:
     html = wording_of(worded(REPORT))
     assert html is not None and wording_of(worded()) is None
     assert (
-        "<script>" not in html and "ein Foto | {stimulus}" in html and "+0.250" in html
+        "<script>" not in html and "ein Foto | {stimulus}" in html and "+0.25" in html
     )
-    assert "30% of it &lt;script&gt;" in html and "[0.100, 0.400]" in html
+    assert "30% of it &lt;script&gt;" in html and "+0.10 to +0.40" in html
     assert "a &lt;b&gt;photo" in html and "nothing | to tell" in html
 
 
@@ -135,7 +135,7 @@ def test_a_mean_square_is_shown_as_its_root() -> None:
     )  # fmt: skip
     html = wording_of(worded(square))
     assert html is not None and "(a-b)" in html
-    assert ">0.500<" in html and ">[0.000, 0.600]<" in html and "Language" not in html
+    assert ">0.50<" in html and ">0.00 to 0.60<" in html and "Language" not in html
 
 
 @pytest.mark.parametrize("hostile", ["text", [1], [{"pair": None}], {"a": 1}])

@@ -11,10 +11,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.wording_report import PartScore, WordingReport
 from t2ibench.power.designs import Reach, reach
 from t2ibench.power.pilots import pilot_of
-from t2ibench.reports.cells import ends, number, signed
 from t2ibench.reports.html.data_links import csv_link
-from t2ibench.reports.html.numbers import plain
-from t2ibench.reports.html.numbers import signed as html_signed
+from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.score_rows import ScoreTableView, score_table_views
 from t2ibench.reports.view import RunView, TaskView
@@ -115,7 +113,7 @@ def _range(report: WordingReport, is_square: bool) -> str:
     ]
     if not values:
         return _NO_LANGUAGE
-    shown = plain if is_square else html_signed
+    shown = plain if is_square else signed
     return f"{shown(min(values))} to {shown(max(values))}"
 
 
@@ -127,13 +125,14 @@ def _wording_row(part: PartScore, is_square: bool) -> WordingRow:
         low = root(low)
         value = root(value)
         high = root(high)
+    shown = plain if is_square else signed
     several = f" ({part.wordings} wordings)" if part.wordings > 1 else ""
     has_interval = value is not None and low is not None
     return WordingRow(
         name=f"{part.name}{several}",
         language=part.language or _NO_LANGUAGE,
-        value=number(value) if is_square else signed(value),
-        interval=ends(low, high),
+        value=shown(value),
+        interval=f"{shown(low)} to {shown(high)}" if low is not None else "–",
         reason="" if has_interval else part.reason or "",
     )
 
