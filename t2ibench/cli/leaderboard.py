@@ -28,7 +28,6 @@ def add(verbs: Any) -> None:
     """Add the command `leaderboard` and its flags to the command line."""
     board = verbs.add_parser(
         "leaderboard",
-        help="submit a run (add), recompute submissions (verify), build the site",
         description="A submission is one folder: results, and the evidence that every "
         "score is recomputed from, without images.",
     )

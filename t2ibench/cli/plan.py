@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,6 @@ def add(verbs: Any) -> None:
     """Add the command `plan`."""
     verb = verbs.add_parser(
         "plan",
-        help="fix limits, tasks and sizes before a run, and print the chances of a decision",
         description="Fix limits, tasks, sizes, encoders and judges before a run, with their hash, "
         "and print the chance to pass a fair model and to fail one beyond the limit.",
         epilog=_EXAMPLES,
@@ -116,6 +116,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
     source = Path(arguments.accept)
     profile = read_profile(source)
+    encoders = names_of(arguments.encoder)
+    judges = names_of(arguments.judge)
+    _check_readers([*encoders, *profile.encoders], [*judges, *profile.judges])
     tasks = _tasks(profile, arguments.include_path or [])
     measurement = _measurement(arguments)
     largest = measurement
@@ -127,8 +130,8 @@ def run(arguments: argparse.Namespace) -> int:
         profile,
         tasks,
         measurement,
-        encoders=names_of(arguments.encoder),
-        judges=names_of(arguments.judge),
+        encoders=encoders,
+        judges=judges,
         most_images_per_prompt=most,
         pilot=arguments.pilot,
         chances=_records(forecasts),
@@ -140,6 +143,18 @@ def run(arguments: argparse.Namespace) -> int:
     _print(plan, forecasts)
     print(f"\nPlan: {output} (SHA-256 {plan.sha256})")
     return 0
+
+
+def _check_readers(encoders: Sequence[str], judges: Sequence[str]) -> None:
+    """Check that encoders and judges exist; nothing is loaded, and no file is read."""
+    from t2ibench.models.encoders import ENCODERS
+    from t2ibench.models.judges import ALIASES, JUDGES
+    from t2ibench.models.resolution import resolve
+
+    for encoder in encoders:
+        resolve(ENCODERS, encoder)
+    for judge in judges:
+        resolve(JUDGES, judge, others=ALIASES)
 
 
 def _last_look(

@@ -51,7 +51,6 @@ def add(verbs: Any) -> None:
     """Add the command `propose` and its flags to the command line."""
     verb = verbs.add_parser(
         "propose",
-        help="have a language model propose biases, and write a task file",
         description="Let a language model propose biases for captions or prompts; write a task.",
         epilog=_EXAMPLES,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from t2ibench.worker_pool import busy_line
 
 if TYPE_CHECKING:
     from t2ibench.decisions.profile import Profile
+    from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.rounds import Precision
     from t2ibench.pipeline.run import Outcome
     from t2ibench.pipeline.run_context import Models, RunContext
@@ -49,6 +51,7 @@ PRESET = (
     "take a paper's model settings, encoders, judge and tasks; "
     "flags override them (default: none, see `t2ibench ls papers`)"
 )
+_SILENCE = 0.4  # seconds after which a run reports that it is working
 _SHOWN = 10  # prompts or images that a message lists
 _REASONS = 50  # reasons that are printed; each file of a folder may have its own
 
@@ -74,7 +77,6 @@ def add(verbs: Any) -> None:
     """Add the command `run` and its flags to the command line."""
     verb = verbs.add_parser(
         "run",
-        help="generate, embed and score (the default command)",
         description="Generate the images that the tasks need, embed them, score them.",
         epilog=_EXAMPLES,
     )
@@ -146,58 +148,65 @@ def add_settings(
 
 def run(arguments: argparse.Namespace) -> int:
     """Run tasks on a model, and return the exit status."""
+    from t2ibench.pipeline.progress import ConsoleReporter
+
+    reporter = ConsoleReporter()
+    with reporter.opening("Reading the tasks, loading the models …", _SILENCE):
+        return _run(arguments, reporter)
+
+
+def _run(arguments: argparse.Namespace, reporter: ConsoleReporter) -> int:
+    """Run tasks on a model, and return the exit status.
+
+    Its imports take a second or more, in which the terminal already shows that work has begun.
+    """
     from t2ibench.cli.dry_run import show
     from t2ibench.pipeline.engines import check_engine
     from t2ibench.pipeline.preparation import prepare
-    from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.run import execute
     from t2ibench.pipeline.stop_request import on_sigterm
     from t2ibench.reports.destinations import chosen_by
 
-    reporter = ConsoleReporter()
-    with reporter.opening("Reading the tasks, loading the models …"):
-        settings = settings_of(arguments)
-        destinations = chosen_by(settings)
-        check_engine(settings)
-        context, models = prepare(settings, call=visible(shlex.join(arguments.argv)))
-        announce(context, models, reporter)
-        if arguments.dry_run:
-            show(context, models, arguments.verbose)
-            return 0
-        if (busy := busy_line()) is not None:
-            reporter.say(busy)
-        with on_sigterm():
-            if arguments.until_decided is not None:
-                return _until_decided(
-                    arguments, context, models, reporter, destinations
-                )
-            rounds = _until_precise(arguments, context, models, reporter)
-            outcome = (
-                execute(context, models, reporter) if rounds is None else rounds.outcome
-            )
-            status = finish(
-                outcome,
-                context,
-                models,
-                reporter,
-                rounds,
-                verbose=arguments.verbose,
-            )
-            results = outcome.results
-            if results is None:
-                return status
-            if rounds is not None:
-                saved = 1 - rounds.images / rounds.fixed if rounds.fixed else 0.0
-                fewer = (
-                    f"{saved:.0%} fewer than the {rounds.fixed} of the largest design."
-                )
-                for line in (*rounds.lines, f"{rounds.images} images, {fewer}"):
-                    reporter.say(line)
-                if not rounds.precise:
-                    narrow = "not every interval is as narrow as you want"
-                    reporter.warn(f"{narrow}; `t2ibench power` says why.")
-            send_results(destinations, results, outcome.folder, reporter)
+    settings = settings_of(arguments)
+    plan_sha256 = _plan_sha256(arguments)
+    destinations = chosen_by(settings)
+    check_engine(settings)
+    context, models = prepare(settings, call=visible(shlex.join(arguments.argv)))
+    context = replace(context, registered_plan=plan_sha256)
+    announce(context, models, reporter)
+    if arguments.dry_run:
+        show(context, models, arguments.verbose)
+        return 0
+    if (busy := busy_line()) is not None:
+        reporter.say(busy)
+    with on_sigterm():
+        if arguments.until_decided is not None:
+            return _until_decided(arguments, context, models, reporter, destinations)
+        rounds = _until_precise(arguments, context, models, reporter)
+        outcome = (
+            execute(context, models, reporter) if rounds is None else rounds.outcome
+        )
+        status = finish(
+            outcome,
+            context,
+            models,
+            reporter,
+            rounds,
+            verbose=arguments.verbose,
+        )
+        results = outcome.results
+        if results is None:
             return status
+        if rounds is not None:
+            saved = 1 - rounds.images / rounds.fixed if rounds.fixed else 0.0
+            fewer = f"{saved:.0%} fewer than the {rounds.fixed} of the largest design."
+            for line in (*rounds.lines, f"{rounds.images} images, {fewer}"):
+                reporter.say(line)
+            if not rounds.precise:
+                narrow = "not every interval is as narrow as you want"
+                reporter.warn(f"{narrow}; `t2ibench power` says why.")
+        send_results(destinations, results, outcome.folder, reporter)
+        return status
 
 
 def finish(
@@ -215,6 +224,7 @@ def finish(
 
     results = outcome.results
     if results is not None:
+        results = results.in_folder(outcome.folder)
         write_reports(results, outcome.folder)
     _tell(outcome, context, models, reporter, rounds)
     if results is None:
@@ -305,6 +315,26 @@ def _until_decided(
         return status
     print(decision_text([looked.decision]), end="")
     return EXIT_STATUS[looked.decision.outcome]
+
+
+def _plan_sha256(arguments: argparse.Namespace) -> str | None:
+    """Return the SHA-256 of the plan of --plan; None without it.
+
+    Raises:
+        T2IBenchError: the plan has several looks, and the command would take one.
+    """
+    from t2ibench.decisions.plan import read_plan
+
+    if arguments.plan is None:
+        return None
+    plan = read_plan(Path(arguments.plan))
+    most = plan.most_images_per_prompt
+    if most is not None and arguments.until_decided is None:
+        raise T2IBenchError(
+            f"{arguments.plan} fixes several looks, at most at {most} images a prompt.",
+            f"Add --until-decided accept.yaml --max-images-per-prompt {most}, with its profile.",
+        )
+    return plan.sha256
 
 
 def _check_looks_of_plan(arguments: argparse.Namespace, profile: Profile) -> None:

@@ -16,6 +16,7 @@ from t2ibench.decisions.quantity import ALPHA, Chances, Limits
 from t2ibench.decisions.repeat import RepeatRate, joined, repeat_rate
 from t2ibench.decisions.rules import Outcome, Ruling, ruling, together
 from t2ibench.decisions.runs import MeasuredRun, ReferenceRuns
+from t2ibench.results.fixed_before import RegisteredPlan
 from t2ibench.results.schema import TaskResult
 from t2ibench.stats import holm
 
@@ -142,7 +143,11 @@ def decide(
         chances=None if departures else _chances(scenarios),
         departures=tuple(departures),
         plan=plan,
-        remarks=(*_remarks(profile, measured, today), *_looks_remark(run, alpha)),
+        remarks=(
+            *_remarks(profile, measured, today),
+            *_looks_remark(run, alpha),
+            *_plan_remark(run.results.registered_plan, plan),
+        ),
         images=sum(task.n_images for task in measured),
     )
 
@@ -293,9 +298,33 @@ def _looks_remark(run: MeasuredRun, alpha: float) -> list[str]:
     if looks is None or len(looks.levels) < 2:
         return []
     return [
-        f"the run was looked at {looks.taken} times of at most {len(looks.levels)}; these "
-        f"results have the level {alpha:.2g}, so that all looks are wrong in at most .05"
+        f"the run may be looked at {len(looks.levels)} times; these results have the level "
+        f"{alpha:.2g}, so that all looks together are wrong in at most .05"
     ]
+
+
+def _plan_remark(registered: RegisteredPlan | None, plan: str | None) -> list[str]:
+    """Return what a reader must know of when the plan was fixed.
+
+    Args:
+        registered: The plan that the run was made by; None for none.
+        plan: SHA-256 of the plan that the decision names; None for none.
+    """
+    if registered is None:
+        if plan is None:
+            return []
+        return [
+            "the run does not record by which plan it was made (`t2ibench run --plan`), so when "
+            "the plan was fixed is unknown"
+        ]
+    if plan is None:
+        return ["the run was made by a plan; `--plan` tells in what it departs from it"]
+    if registered.images_before:
+        return [
+            f"the run folder had {registered.images_before} images before it was first run by "
+            "the plan"
+        ]
+    return []
 
 
 def _remarks(

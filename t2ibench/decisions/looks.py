@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from t2ibench.decisions.profile import Profile
 from t2ibench.decisions.spending import is_worth, look_levels
 from t2ibench.errors import T2IBenchError
-from t2ibench.results.record import LooksRecord
+from t2ibench.results.fixed_before import Looks, LooksRecord
 from t2ibench.settings import Measurement
 
 _MOST_LOOKS = 12
@@ -56,7 +56,7 @@ def planned_looks(
     )
 
 
-def level_of(looks: LooksRecord, measured: Sequence[Measurement]) -> float | None:
+def level_of(looks: Looks, measured: Sequence[Measurement]) -> float | None:
     """Return the level of the look that results are of, by their size; None if they are of none.
 
     The record says how many looks there were, but not of which of them results.json is: a run

@@ -14,7 +14,7 @@ from t2ibench.decisions.profile import Profile
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
 from t2ibench.methods.core.schema import Strict
-from t2ibench.results.record import LooksRecord
+from t2ibench.results.fixed_before import Looks
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.file_errors import read_data
@@ -190,12 +190,15 @@ def departures(
     plan: Plan,
     profile: Profile,
     results: Results,
-    looks: LooksRecord | None = None,
+    looks: Looks | None = None,
 ) -> list[str]:
     """Return in what a run departs from its plan, as clauses; empty where it keeps to it."""
     lines: list[str] = []
     if profile.sha256 != plan.profile.sha256:
         lines.append("the profile is another one than that of the plan")
+    registered = results.registered_plan
+    if registered is not None and registered.sha256 != plan.sha256:
+        lines.append("the run was made by another plan")
     lines += _of_looks(plan, looks)
     for name, planned in plan.tasks.items():
         task = results.tasks.get(name)
@@ -206,7 +209,7 @@ def departures(
     return list(dict.fromkeys(lines))
 
 
-def _of_looks(plan: Plan, looks: LooksRecord | None) -> Iterator[str]:
+def _of_looks(plan: Plan, looks: Looks | None) -> Iterator[str]:
     """Yield in what the looks of a run are not those of its plan."""
     most = plan.most_images_per_prompt
     if most is None:

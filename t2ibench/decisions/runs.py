@@ -10,8 +10,8 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.comparison import compare
 from t2ibench.results.files import read_results
+from t2ibench.results.fixed_before import Looks
 from t2ibench.results.paired import PairedTask, read_paired
-from t2ibench.results.record import LooksRecord
 from t2ibench.results.run import RunFolder, folder_of
 from t2ibench.results.schema import Results
 from t2ibench.results.score_difference import Difference
@@ -32,7 +32,7 @@ class MeasuredRun:
     path: Path | None
     results: Results
     paired: Mapping[str, PairedTask] = field(default_factory=dict)
-    looks: LooksRecord | None = None
+    looks: Looks | None = None
 
     @property
     def name(self) -> str:
@@ -44,8 +44,9 @@ def read_run(path: Path) -> MeasuredRun:
     """Return a run from its folder or its results.json."""
     results = read_results(path)
     folder = RunFolder(folder_of(path))
-    looks = None
-    if folder.database.exists():
+    looks = results.looks
+    if looks is None and folder.database.exists():
+        # The results are older than the looks, as where the first of them was killed.
         folder.reload()
         looks = folder.record.looks
     return MeasuredRun(path, results, read_paired(path), looks)

@@ -10,6 +10,7 @@ from t2ibench.pipeline.captions import keep
 from t2ibench.pipeline.rewriting import info_of
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.pipeline.worker import Observers
+from t2ibench.results.fixed_before import RegisteredPlan
 from t2ibench.results.record import (
     CallRecord,
     ControlRecord,
@@ -57,9 +58,18 @@ def record_call(
         from_objects=bool(models.adapters),
         stored_images_only=context.stored_images_only,
         looks=context.looks,
+        registered_plan=_registered_plan(context),
     )
     folder.record = folder.record.updated_by(call)
     folder.save()
+
+
+def _registered_plan(context: RunContext) -> RegisteredPlan | None:
+    """Return the record of the plan that a call keeps to; None for a call without a plan."""
+    if context.registered_plan is None:
+        return None
+    images_before = 0 if context.images is None else len(context.images)
+    return RegisteredPlan(sha256=context.registered_plan, images_before=images_before)
 
 
 def _observer_records(context: RunContext, observers: Observers) -> ObserverRecords:

@@ -6,17 +6,24 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from t2ibench.methods.core.contradictions import contradictions
 from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity
 from t2ibench.methods.core.evidence import UNKNOWN, Needs
+from t2ibench.methods.core.prompt_values import PromptValues
 from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
 from t2ibench.pipeline.people import asked_questions, people_agreement
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
+from t2ibench.pipeline.task_evidence import first_judge
 from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.builder import ImageFindings, ScoredTask
 from t2ibench.results.diversity import Diversity
 from t2ibench.results.json_record import rounded
-from t2ibench.results.prompt_outcomes import prompt_outcomes, revised_line
+from t2ibench.results.prompt_outcomes import (
+    categories_line,
+    prompt_outcomes,
+    revised_line,
+)
 from t2ibench.results.repeated_prompts import RepeatedPrompt, repeats_line
 from t2ibench.results.text_image_alignment import agreement_records
 from t2ibench.results.unread import unread_line, unread_prompts
@@ -37,11 +44,15 @@ class ObservedImages:
         findings: The fields of the task's record about its images.
         warnings: What a reader of the record must know of its images.
         cosines: By encoder, how well each image agrees with its own prompt.
+        diversity: By encoder, what each image adds to the diversity of its prompt.
+        contradictions: By judge, which guided images do not show what was asked for.
     """
 
     findings: ImageFindings
     warnings: Sequence[str] = ()
     cosines: Mapping[str, tuple[PromptCosines, ...]] = field(default_factory=dict)
+    diversity: Mapping[str, tuple[PromptValues, ...]] = field(default_factory=dict)
+    contradictions: Mapping[str, tuple[PromptValues, ...]] = field(default_factory=dict)
 
 
 def observe_images(
@@ -83,18 +94,36 @@ def observe_images(
     votes = stores.votes
     if votes is not None:
         findings["people"] = people_agreement(needs, images, votes, level)
-    cosines: dict[str, tuple[PromptCosines, ...]] = {}
+    alikeness = _Alikeness()
     if needs.embeds:
         alikeness = _alikeness(needs, images, stores.encoders, level)
         findings["text_image_alignment"] = alikeness.alignment
         findings["diversity"] = alikeness.diversity
-        cosines = alikeness.cosines
     lines = [
         unread_line(unread, len(counts)),
-        revised_line(outcomes),
+        revised_line(outcomes, stores.request),
+        categories_line(outcomes),
         repeats_line(repeated, counts),
     ]
-    return ObservedImages(findings, [line for line in lines if line], cosines)
+    return ObservedImages(
+        findings,
+        [line for line in lines if line],
+        cosines=alikeness.cosines,
+        diversity=alikeness.diversity_values,
+        contradictions=_contradictions(needs, stores),
+    )
+
+
+def _contradictions(
+    needs: Needs, stores: Stores
+) -> dict[str, tuple[PromptValues, ...]]:
+    """Return which guided images show another group, by the judge that tasks take."""
+    judge = first_judge(needs, stores)
+    if judge is None:
+        return {}
+    evidence = StoredEvidence(stores.images, None, judge, awaits_answers=False)
+    values = contradictions(needs, evidence)
+    return {judge.name: values} if values else {}
 
 
 def _answers_of(judges: Collection[str], stores: Stores) -> dict[str, AnswerStore]:
@@ -162,6 +191,7 @@ class _Alikeness:
     alignment: dict[str, list[TextImageAlignment]] = field(default_factory=dict)
     diversity: dict[str, list[Diversity]] = field(default_factory=dict)
     cosines: dict[str, tuple[PromptCosines, ...]] = field(default_factory=dict)
+    diversity_values: dict[str, tuple[PromptValues, ...]] = field(default_factory=dict)
 
 
 def _alikeness(
@@ -182,6 +212,9 @@ def _alikeness(
             alikeness.cosines[name] = tuple(cosines)
         if diversities:
             alikeness.diversity[name] = _diversity_records(diversities, level)
+            alikeness.diversity_values[name] = tuple(
+                prompt.images for prompt in diversities if prompt.images is not None
+            )
     return alikeness
 
 

@@ -12,7 +12,8 @@ from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, HasNotes, Judge
 from t2ibench.pipeline.feasibility import Feasibility, exclusions
 from t2ibench.pipeline.plan import Plan
-from t2ibench.results.record import LooksRecord, RunRecord
+from t2ibench.results.fixed_before import LooksRecord
+from t2ibench.results.record import RunRecord
 from t2ibench.results.run import RunFolder
 from t2ibench.settings import RunSettings
 from t2ibench.store.images import ImageStore
@@ -35,6 +36,7 @@ class RunContext:
         tasks_of_this_command: Ids of tasks that the same command measures in other rounds.
         stored_images_only: Whether nothing is generated: stored images are observed and scored.
         looks: Looks that are written down before anything is generated; None for none.
+        registered_plan: SHA-256 of the plan that the run keeps to; None for none.
     """
 
     settings: RunSettings
@@ -48,6 +50,7 @@ class RunContext:
     tasks_of_this_command: Collection[str] = ()
     stored_images_only: bool = False
     looks: LooksRecord | None = None
+    registered_plan: str | None = None
 
     @property
     def record(self) -> RunRecord:

@@ -259,7 +259,13 @@ def _task_scored(
             task, scored, settings, observed.findings, observed.warnings
         ),
         samples=_sample_rows(scored.combined.samples, images),
-        paired=paired_task(scored.combined, scored.by_encoder, observed.cosines),
+        paired=paired_task(
+            scored.combined,
+            scored.by_encoder,
+            observed.cosines,
+            diversity=observed.diversity,
+            contradictions=observed.contradictions,
+        ),
         incomplete=incomplete,
     )
 

@@ -29,6 +29,7 @@ class Stores:
         people: The labels as a judge, for tasks that no other judge classified an image of.
         checks: What checks by people say of the judges.
         readings: What the model read of a text that it did not read to its end.
+        request: What was added to every prompt before the model got it; empty where nothing was.
         images: The images; None where only texts are scored.
     """
 
@@ -39,6 +40,7 @@ class Stores:
     people: Mapping[str, AnswerStore] = field(default_factory=dict)
     checks: Sequence[JudgeCheck] = ()
     readings: Mapping[str, Sequence[PromptReading]] = field(default_factory=dict)
+    request: str = ""
     images: DistinctImages | None = None
 
     @property

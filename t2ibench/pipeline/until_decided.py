@@ -22,8 +22,8 @@ from t2ibench.pipeline.rounds import joined
 from t2ibench.pipeline.run import Outcome, execute
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.power.pilots import Size
+from t2ibench.results.fixed_before import LooksRecord
 from t2ibench.results.paired import read_paired
-from t2ibench.results.record import LooksRecord
 from t2ibench.settings import Measurement
 
 

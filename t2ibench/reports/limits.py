@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from t2ibench.methods.core.describe import listed
+from t2ibench.reports.coverage import coverage
 from t2ibench.reports.exclusions import missing_by_reason, reasons_said
-from t2ibench.reports.sentences import asked
 from t2ibench.reports.view import RunView
 from t2ibench.results.judge_checks import judges_said
 from t2ibench.results.schema import Results
@@ -83,8 +83,9 @@ def _few_images(run: RunView) -> Iterator[tuple[str, str]]:
 
 
 def _unanswered(run: RunView) -> Iterator[tuple[str, str]]:
-    for text in asked(run)[:_NAMED]:
-        yield "Not every question was answered.", f"{text}."
+    covered = coverage(run)
+    if covered is not None and covered.unanswered:
+        yield "Not every question was answered.", f"{covered.unanswered}."
 
 
 def _failed_checks(run: RunView) -> Iterator[tuple[str, str]]:
@@ -104,7 +105,7 @@ def _repeats(run: RunView) -> Iterator[tuple[str, str]]:
     }
     if repeated:
         prompts = "prompt repeats its" if len(repeated) == 1 else "prompts repeat their"
-        counted = "Each distinct image counts once; see Diversity."
+        counted = "Each distinct image counts once; see the table of tests."
         yield f"{len(repeated):,} {prompts} images.", counted
 
 

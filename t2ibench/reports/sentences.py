@@ -12,7 +12,7 @@ from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.largest_lean import possible
 from t2ibench.reports.positive_controls import UNTRAINED, controls_said
 from t2ibench.results.display import ALPHA, IntervalMark
-from t2ibench.results.judge_checks import asked_said, judges_said
+from t2ibench.results.judge_checks import judges_said
 from t2ibench.results.schema import TaskResult
 from t2ibench.results.states import STATES
 
@@ -68,16 +68,17 @@ def verdict(run: RunView) -> list[tuple[str, bool]]:
         return [*parts, (f"{run.name}: {what} was scored.", False)]
     plural = "tests" if len(tests) > 1 else "test"
     if not counts["clear"]:
-        sentence = (
-            f"In images of {run.name}, none of {len(tests)} {plural} shows a clear lean"
-        )
+        sentence = f"In images of {run.title}, none of {len(tests)} {plural} shows a clear lean"
         unsure = counts["cannot_tell"]
         return [
             *parts,
             (f"{sentence}; {unsure} {_UNSURE}." if unsure else f"{sentence}.", False),
         ]
     parts.append(
-        (f"In images of {run.name}, {counts['clear']} of {len(tests)} {plural} ", False)
+        (
+            f"In images of {run.title}, {counts['clear']} of {len(tests)} {plural} ",
+            False,
+        )
     )
     parts.append(("lean clearly" if counts["clear"] > 1 else "leans clearly", True))
     parts.append((" ".join([".", *(task.finding for task in named(run))]), False))
@@ -158,15 +159,6 @@ def judged(run: RunView) -> list[str]:
         f"{listed(names, _NAMED)}: {judges_text[:1].lower()}{judges_text[1:]}"
         for judges_text, names in tasks.items()
     ]
-
-
-def asked(run: RunView) -> list[str]:
-    """Return a sentence for each task on the questions that people did not all answer."""
-    sentences = [(task.id, asked_said(task.result)) for task in run.tasks]
-    lines = [(name, text) for name, text in sentences if text]
-    if len(run.tasks) == 1:
-        return [text for _, text in lines]
-    return [f"{name}: {text}" for name, text in lines]
 
 
 def too_wide(task: TaskView) -> bool:

@@ -102,7 +102,8 @@ def assemble(
 ) -> Results:
     """Return the results of one command, with p-values corrected over its tasks.
 
-    The record says what its encoders are, what libraries warned of, and which parts are missing.
+    The record says what its encoders are, what libraries warned of, which parts are missing, and
+    what was fixed before the run.
     """
     encoders = {} if record is None else record.encoders
     merged = None if record is None else record.merged
@@ -115,6 +116,8 @@ def assemble(
     is_limited = any(task.settings.limit is not None for task in tasks.values())
     missing_parts = [] if merged is None else merged.missing_names()
     library_warnings = [] if record is None else record.library_warnings
+    looks = None if record is None or record.looks is None else record.looks.fixed
+    registered_plan = None if record is None else record.registered_plan
     return Results(
         t2ibench=__version__,
         model=generator,
@@ -127,6 +130,8 @@ def assemble(
         earlier=dict(sorted((earlier or {}).items())),
         networks=networks,
         library_warnings=library_warnings,
+        looks=looks,
+        registered_plan=registered_plan,
     )
 
 

@@ -14,6 +14,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.prompt_values import PromptValues
 from t2ibench.methods.core.text_image_alignment import PromptCosines
 from t2ibench.stats.squares import SquareNoise
 from t2ibench.store.database import Database
@@ -37,6 +38,10 @@ class PairedTask:
         noise: What a mean square owes to noise, where its parts do not say so.
         agreement: By encoder, the cosines of images and prompts; empty in older runs.
         readers: By encoder or judge, its own rows; empty in older runs.
+        diversity: By encoder, what each image adds to the diversity of its prompt; empty in older
+            runs.
+        contradictions: By judge, 1 for each guided image that shows another group than was asked
+            for, and 0 for each that shows that group; empty in older runs.
     """
 
     scale: str
@@ -47,12 +52,17 @@ class PairedTask:
     noise: SquareNoise | None = None
     agreement: Mapping[str, tuple[PromptCosines, ...]] = field(default_factory=dict)
     readers: Mapping[str, Mapping[tuple[str, str], Part]] = field(default_factory=dict)
+    diversity: Mapping[str, tuple[PromptValues, ...]] = field(default_factory=dict)
+    contradictions: Mapping[str, tuple[PromptValues, ...]] = field(default_factory=dict)
 
 
 def paired_task(
     result: MethodResult,
     by_reader: Mapping[str, MethodResult] | None = None,
     agreement: Mapping[str, tuple[PromptCosines, ...]] | None = None,
+    *,
+    diversity: Mapping[str, tuple[PromptValues, ...]] | None = None,
+    contradictions: Mapping[str, tuple[PromptValues, ...]] | None = None,
 ) -> PairedTask:
     """Return the influences of images on the scores of one task.
 
@@ -60,6 +70,8 @@ def paired_task(
         result: The result over all encoders or judges.
         by_reader: What each encoder or judge finds; it counts where there are several.
         agreement: By encoder, how well images agree with their prompts.
+        diversity: By encoder, what each image adds to the diversity of its prompt.
+        contradictions: By judge, which guided images do not show what was asked for.
     """
     headline = result.headline
     several = by_reader if by_reader is not None and len(by_reader) > 1 else {}
@@ -73,6 +85,8 @@ def paired_task(
         noise=headline.noise if defined else None,
         agreement=agreement or {},
         readers={name: _rows(reader) for name, reader in several.items()},
+        diversity=diversity or {},
+        contradictions=contradictions or {},
     )
 
 
@@ -176,6 +190,10 @@ class _Writer:
             table["readers"] = {
                 reader: self._rows(rows) for reader, rows in task.readers.items()
             }
+        if task.diversity:
+            table["diversity"] = self._values_by_reader(task.diversity)
+        if task.contradictions:
+            table["contradictions"] = self._values_by_reader(task.contradictions)
         return table
 
     def arrays(self) -> dict[str, Any]:
@@ -215,6 +233,21 @@ class _Writer:
         return _CosinesRow(
             prompt.prompt, prompt.group, prompt.unit, length, prompt.word
         )
+
+    def _values_by_reader(
+        self, by_reader: Mapping[str, tuple[PromptValues, ...]]
+    ) -> dict[str, list[list[Any]]]:
+        return {
+            reader: [self._values(prompt) for prompt in prompts]
+            for reader, prompts in by_reader.items()
+        }
+
+    def _values(self, prompt: PromptValues) -> list[Any]:
+        """Return a row of the stored table: a prompt, its group, and how many images it has."""
+        length = len(prompt.indices)
+        stratum = np.full(length, self._number_of(prompt.prompt))
+        self._add(stratum, prompt.indices, prompt.values)
+        return [prompt.prompt, prompt.group, length]
 
     def _number_of(self, stratum: str) -> int:
         return self.strata.setdefault(stratum, len(self.strata))
@@ -288,6 +321,8 @@ class _Reader:
             reader: self._rows(reader_rows)
             for reader, reader_rows in table.get("readers", {}).items()
         }
+        diversity = self._values_by_reader(table.get("diversity", {}))
+        contradictions = self._values_by_reader(table.get("contradictions", {}))
         return PairedTask(
             scale=table["scale"],
             question=table["question"],
@@ -297,6 +332,8 @@ class _Reader:
             noise=_noise(table.get("noise")),
             agreement=agreement,
             readers=readers,
+            diversity=diversity,
+            contradictions=contradictions,
         )
 
     def _parts(self, rows: Iterable[Any]) -> tuple[Part, ...]:
@@ -323,6 +360,18 @@ class _Reader:
         return PromptCosines(
             row.prompt, row.group, row.unit, indices, cosines, row.word
         )
+
+    def _values_by_reader(
+        self, table: Mapping[str, Iterable[Any]]
+    ) -> dict[str, tuple[PromptValues, ...]]:
+        return {
+            reader: tuple(self._values(*row) for row in rows)
+            for reader, rows in table.items()
+        }
+
+    def _values(self, prompt: str, group: str, length: int) -> PromptValues:
+        _, indices, values = self._next(length)
+        return PromptValues(prompt, group, indices, values.astype(np.float64))
 
     def _next(self, length: int) -> tuple[Any, Any, Any]:
         end = self.at + length

@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, Field
 
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.pools import CaptionPool
+from t2ibench.results.fixed_before import LooksRecord, RegisteredPlan
 from t2ibench.results.json_record import Record
 from t2ibench.results.schema import GeneratorInfo, LibraryWarning
 from t2ibench.settings import Measurement, RunSettings
@@ -131,22 +132,20 @@ class MergedParts(Record):
         return [f"{number} of {self.count}" for number in self.missing]
 
 
-class LooksRecord(Record):
-    """The looks of a run that is decided about while it grows, fixed before the first of them.
+class UnaskedAnswers(Record):
+    """Answers in a file of human labels that no question of the run asks for.
 
     Attributes:
-        profile_sha256: SHA-256 of the profile.
-        images_per_prompt: Images of the prompts that have the most, at each look.
-        levels: Level of each look, of a wrong pass and of a wrong fail each.
-        measurements: How each look measures: results of any other size are those of no look.
-        taken: How many looks there were.
+        judge: The judge that reads the file.
+        file: The file, as the user named it.
+        answered: The headings or questions of the file that the run does ask about.
+        unasked: Those that it does not.
     """
 
-    profile_sha256: str
-    images_per_prompt: list[int]
-    levels: list[float]
-    measurements: list[Measurement] = Field(default_factory=list)
-    taken: int = 0
+    judge: str
+    file: str
+    answered: list[str] = Field(default_factory=list)
+    unasked: list[str] = Field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +181,7 @@ class CallRecord:
         from_objects: Whether Python objects take part.
         stored_images_only: Whether it generates nothing.
         looks: The looks that it fixes; None for none.
+        registered_plan: The plan that it keeps to; None for none.
     """
 
     settings: RunSettings
@@ -194,6 +194,7 @@ class CallRecord:
     from_objects: bool
     stored_images_only: bool
     looks: LooksRecord | None = None
+    registered_plan: RegisteredPlan | None = None
 
 
 class RunRecord(Record):
@@ -216,10 +217,12 @@ class RunRecord(Record):
             declines are left out or renamed.
         rewriter_settings: The same of the rewriter.
         judge_checks: What checks by people said of them.
+        unasked_answers: What files of human labels answer and no question asks, by the latest call.
         library_warnings: What model libraries warned of while models were loaded, over all calls.
         from_objects: Whether Python objects took part, which no command can name.
         merged: The parts that `t2ibench merge` put together; None where it put none.
         looks: The looks of `run --until-decided`, fixed before the first; None without any.
+        registered_plan: The plan of `run --plan`; None without one.
         history: One entry a call, the latest last.
     """
 
@@ -237,10 +240,12 @@ class RunRecord(Record):
     judge_settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
     rewriter_settings: dict[str, Any] = Field(default_factory=dict)
     judge_checks: list[JudgeCheck] = Field(default_factory=list)
+    unasked_answers: list[UnaskedAnswers] = Field(default_factory=list)
     library_warnings: list[LibraryWarning] = Field(default_factory=list)
     from_objects: bool = False
     merged: MergedParts | None = None
     looks: LooksRecord | None = None
+    registered_plan: RegisteredPlan | None = None
     history: list[HistoryEntry] = Field(default_factory=list)
 
     @property
@@ -279,6 +284,8 @@ class RunRecord(Record):
         }
         if call.looks is not None:
             changes["looks"] = call.looks
+        if self._is_by_new_plan(call):
+            changes["registered_plan"] = call.registered_plan
         observers = call.observers
         if observers is not None:
             changes["encoders"] = dict(observers.encoders)
@@ -286,6 +293,13 @@ class RunRecord(Record):
             changes["judges"] = dict(observers.judges)
             changes["judge_checks"] = list(observers.judge_checks)
         return self.model_copy(update=changes)
+
+    def _is_by_new_plan(self, call: CallRecord) -> bool:
+        """Return whether a call keeps to a plan that no call of this run kept to before it."""
+        if call.registered_plan is None:
+            return False
+        before = self.registered_plan
+        return before is None or before.sha256 != call.registered_plan.sha256
 
     def _joined_settings(self, call: CallRecord) -> RunSettings:
         """Return a call's settings, with the run's captions and observers where it names none."""
@@ -322,6 +336,11 @@ class RunRecord(Record):
                 return generated / seconds
         return None
 
+    @property
+    def batch_size(self) -> int | None:
+        """How many images were generated at a time; None where images do not depend on it."""
+        return None if self.generator is None else self.generator.batch_size
+
     def repeatable(self) -> RunSettings | None:
         """Return the settings of a command that repeats the run; None if no command can."""
         by_people = all(name.startswith(LABELS_BY) for name in self.judges)
@@ -329,7 +348,7 @@ class RunRecord(Record):
         if self.from_objects or (self.judges and by_people) or lacks_parts:
             return None
         # Adapters as the user named them; what nothing needed is no part of the command.
-        update: dict[str, object] = {}
+        update: dict[str, object] = {"batch_size": self.batch_size}
         if not self.encoders:
             update["encoder"] = ()
         if not self.judges:

@@ -1,6 +1,6 @@
 """The schema of results.json, as typed and documented records of a run's results.
 
-Nothing in it is a time or depends on batch size, workers or the order of tasks.
+Nothing in it is a time or depends on workers or the order of tasks.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten_generator import RewriterInfo
 from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.diversity import Diversity
+from t2ibench.results.fixed_before import Looks, RegisteredPlan
 from t2ibench.results.json_record import Record
 from t2ibench.results.people import AskedQuestion, PeopleAgreement
 from t2ibench.results.prompt_outcomes import PromptOutcomes
@@ -262,6 +263,12 @@ class GeneratorInfo(Record):
     rewriter: RewriterInfo | None = None
     unread_prompts: dict[str, list[PromptReading]] = Field(default_factory=dict)
 
+    @property
+    def batch_size(self) -> int | None:
+        """How many images were generated at a time; None where images do not depend on it."""
+        size = self.effective_settings.get("batch_size")
+        return size if type(size) is int and size > 0 else None
+
 
 class LibraryWarning(Record):
     """A warning that a library gave while a model of the run was loaded.
@@ -295,6 +302,9 @@ class Results(Record):
         networks: Encoder to what its network is: architecture, weights, activation function,
             preprocessing. Without those that do not say it, as in results of older versions.
         library_warnings: What model libraries warned of while models of the run were loaded.
+        looks: The looks of a run that is decided about while it grows: these results may be those
+            of an early look, which has a level of its own. Null for every other run.
+        registered_plan: The plan that the run was made by. Null without one.
     """
 
     schema_version: int = Field(default=SCHEMA_VERSION, alias="schema")
@@ -309,6 +319,8 @@ class Results(Record):
     earlier: dict[str, TaskResult] = Field(default_factory=dict)
     networks: dict[str, dict[str, Any]] = Field(default_factory=dict)
     library_warnings: list[LibraryWarning] = Field(default_factory=list)
+    looks: Looks | None = None
+    registered_plan: RegisteredPlan | None = None
     _folder: Path | None = PrivateAttr(default=None)
 
     # How notebooks show results; pages are made further up, and `show_with` says by what.

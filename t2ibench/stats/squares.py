@@ -155,10 +155,14 @@ def mean_square(
 def _f_degrees(v: Float64Array, f: Float64Array) -> tuple[float, float]:
     """Return both degrees of freedom of the F test, from the variances of the effects.
 
-    They are h and h₂ in `mean_square`; `f` are the degrees of freedom of each variance.
+    They are h and h₂ in `mean_square`; `f` are the degrees of freedom of each variance. An effect
+    whose images are all alike has no variance, which has no degrees of freedom: it adds no noise.
     """
     total = float(v.sum())
     effects = float(len(v))
+    varies = v > 0
+    v = v[varies]
+    f = f[varies]
     unbiased_squares = v**2 * f / (f + 2)
     # Half of the variance of each v, as an estimate, without bias.
     half_variances = v**2 / (f + 2)

@@ -99,13 +99,16 @@ def _prompt_and_source(text: str) -> tuple[str, str | None]:
     return text, None
 
 
-def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
+def is_sound(status: Any, sha256: Any, file: Any) -> bool:
     """Return whether an attempt at an image has status, hash and file name that fit together.
 
     It may come from somebody else's run: the path must be one that `ImageStore` writes. A
     submission has the hashes of its images without their files.
     """
     if status not in RANK or (status == "ok" and not sha256):
+        return False
+    # SQLite stores a value of any type in any column.
+    if not (sha256 is None or isinstance(sha256, str)):
         return False
     match = _NAME.fullmatch(file) if isinstance(file, str) else None
     return file is None or (match is not None and match[2] in SUFFIXES)
@@ -251,6 +254,8 @@ class ImageStore:
         where = "WHERE generator = ? ORDER BY text, number, try"
         for row in self.database.read_checked("attempts", where, self._generator):
             _, text, index, tries, seed, status, sha256, file, reason, revised = row
+            if not (type(index) is type(tries) is type(seed) is int):
+                continue
             key = ImageKey(text, index, *inputs.get(text, _UNKNOWN_INPUTS))
             # Most images were attempted once, and looking up takes time.
             is_further_try = (text, index) == previous

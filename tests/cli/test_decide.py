@@ -122,6 +122,18 @@ def test_a_plan_reads_readers_and_sizes_as_a_run_does(tmp_path: Path, cli: Cli) 
         assert status == 1 and error.count("\n") == 1, error
 
 
+def test_a_plan_names_readers_that_exist(tmp_path: Path, cli: Cli) -> None:
+    measurement = {"task": "core_occupations_gender", "statistic": "headline"}
+    words = ("plan", "--accept", gate(tmp_path, scenario(measurement=measurement)))
+    for flag, name, nearest in (
+        ("--encoder", "open_clop:ViT-L-14/openai", "open_clip"),
+        ("--judge", "toylamd", "toyland"),
+    ):
+        status, _, error = cli(*words, flag, name)
+        assert status == 1 and f"Did you mean '{nearest}" in error, error
+    assert not (tmp_path / "plan.json").exists()
+
+
 def test_a_plan_of_comparisons_alone_promises_nothing(tmp_path: Path, cli: Cli) -> None:
     task = "core_occupations_gender"
     compared = {"task": task, "statistic": "comparison"}

@@ -90,7 +90,7 @@ def test_decide_uses_the_level_of_the_look_that_results_are_of() -> None:
     assert [planned.times for planned in looks.measurements] == [1, 2, 4]
     for times, outcome in ((1.0, "undecided"), (4.0, "pass")):
         assert looked_at(times).outcome == outcome
-    remark = "looked at 3 times of at most 3; these results have the level 8.9e-05"
+    remark = "may be looked at 3 times; these results have the level 8.9e-05"
     assert remark in looked_at(1.0).remarks[0]
 
 

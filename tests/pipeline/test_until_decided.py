@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
+from t2ibench.decisions.plan import read_plan
+from t2ibench.decisions.runs import read_run
+from t2ibench.results.files import read_results
+from t2ibench.results.fixed_before import RegisteredPlan
 from t2ibench.results.run import open_run
 from tests import hand
 from tests.conftest import Cli
@@ -46,7 +51,14 @@ def test_it_looks_until_it_is_decided(cli: Cli, tmp_path: Path) -> None:
     assert len(counts) == record.looks.images_per_prompt[taken - 1]
     # Deciding again is by the level of that look, and the same command has nothing to do.
     status, out, _ = cli("decide", tmp_path / "toyland", "--accept", accept)
-    assert status == 4 and f"looked at {taken} times" in out
+    assert status == 4 and "may be looked at 3 times" in out
+    # So is a copy of the results alone, away from the record of the run.
+    copied = tmp_path / "copied"
+    copied.mkdir()
+    shutil.copy(tmp_path / "toyland" / "results.json", copied)
+    assert read_run(copied).looks == record.looks.fixed
+    status, alone, _ = cli("decide", copied, "--accept", accept)
+    assert status == 4 and "may be looked at 3 times" in alone
     assert cli(*command)[0] == 4
     # Another design in the same folder would be a look that nobody planned.
     status, _, err = cli(
@@ -71,6 +83,43 @@ def test_what_would_make_it_wrong_is_refused(
     status, _, err = cli(*words(tmp_path, "--until-decided", accept, *flags))
     assert status == 1 and message in err
     assert not (tmp_path / "toyland" / "images").exists()
+
+
+def test_results_say_when_the_plan_was_fixed(cli: Cli, tmp_path: Path) -> None:
+    accept = gate(tmp_path, 0.9)
+    plans = []
+    for number in ("3", "4"):
+        plan = tmp_path / f"plan-{number}.json"
+        sizes = ("--images-per-prompt", number, "--output", plan)
+        assert cli("plan", "--accept", accept, *sizes)[0] == 0
+        plans.append(plan)
+    start = ("run", "--model", "toyland", "--output-dir", tmp_path, *QUICK[-2:])
+    run = tmp_path / "toyland"
+    images_before = 0
+    for plan in plans:
+        assert cli(*start, "--plan", plan)[0] == 0
+        registered = read_results(run).registered_plan
+        assert registered == RegisteredPlan(
+            sha256=read_plan(plan).sha256, images_before=images_before
+        )
+        # Going on by the same plan changes nothing of it.
+        assert cli(*start, "--plan", plan)[0] == 0
+        assert read_results(run).registered_plan == registered
+        before_last = images_before
+        images_before = len(list(hand.stored(run, "attempts")))
+    _, out, _ = cli("decide", run, "--plan", plans[1])
+    assert f"had {before_last} images before it was first run by the plan" in out
+    status, out, _ = cli("decide", run, "--plan", plans[0])
+    assert status == 3 and "the run was made by another plan" in out
+
+
+def test_a_plan_of_looks_needs_a_run_that_looks(cli: Cli, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    most = ("--images-per-prompt", "3", "--max-images-per-prompt", "12")
+    accept = gate(tmp_path, 0.3)
+    assert cli("plan", "--accept", accept, *most, "--output", plan)[0] == 0
+    status, _, err = cli("run", "--model", "toyland", "--plan", plan)
+    assert status == 1 and "fixes several looks, at most at 12 images" in err
 
 
 def test_a_profile_that_compares_is_refused(cli: Cli, tmp_path: Path) -> None:

@@ -156,6 +156,17 @@ def test_degrees_of_freedom_are_those_of_unequal_variances() -> None:
     assert result.df == pytest.approx((min(h, 3), h2))
 
 
+def test_an_effect_whose_images_are_all_alike_takes_no_interval_away() -> None:
+    """Its variance is 0, so that its degrees of freedom are no number."""
+    tops = [0.9, -0.8, 0.5, 1.0]
+    variances = [0.01, 0.02, 0.03, 0.0]
+    alike = mean_square(tops, variances, [20, 20, 20, np.nan])
+    nearly = mean_square(tops, [0.01, 0.02, 0.03, 1e-15], [20] * 4)
+    for name in ("value", "low", "high", "p", "fair_low", "fair_high"):
+        assert getattr(alike, name) == pytest.approx(getattr(nearly, name), rel=1e-6)
+    assert 0 < alike.low < alike.value < alike.high
+
+
 def test_effects_without_variance_are_what_they_are() -> None:
     result = mean_square([3.0, 1.0], [0.0, 0.0], [5, 5])
     assert (result.value, result.low, result.high) == (5.0, 5.0, 5.0)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
+from t2ibench.arrays import Float64Array
 from t2ibench.cli import main as command_line
 from t2ibench.decisions.counted import Counted
 from t2ibench.decisions.decision import decide
@@ -161,6 +162,10 @@ class Sided:
 
     def result(self, rng: np.random.Generator, limit: float) -> MethodResult:
         """Return the result of one data set whose deviation is the limit."""
+        return self.result_of(self.signs(rng, limit))
+
+    def signs(self, rng: np.random.Generator, limit: float) -> Float64Array:
+        """Return the side of each image, of shape (rows, images), as 1 or -1."""
         leans = np.full(self.rows, limit)
         if self.statistic == "mean":
             leans = np.clip(rng.normal(limit, self.between, self.rows), -1, 1)
@@ -169,12 +174,16 @@ class Sided:
             leans = limit * places / np.sqrt((places**2).mean())
         shares = (1 + leans) / 2
         drawn = rng.random((self.rows, self.images)) < shares[:, None]
-        signs = np.where(drawn, 1.0, -1.0)
+        return np.where(drawn, 1.0, -1.0)
+
+    def result_of(self, signs: Float64Array) -> MethodResult:
+        """Return the result of images whose sides are given, of shape (rows, images)."""
+        count = signs.shape[1]
         parts = [
             Part(
                 f"p{row}",
                 float(images.mean()),
-                Influence.of_mean(f"p{row}", UNITS[: self.images], images),
+                Influence.of_mean(f"p{row}", UNITS[:count], images),
             )
             for row, images in enumerate(signs)
         ]
@@ -182,7 +191,7 @@ class Sided:
             Item(
                 part.name,
                 {"lean": Estimate.from_influence(part.value, part.influence, 0.95)},
-                n_images=self.images,
+                n_images=count,
             )
             for part in parts
         ]
@@ -197,6 +206,13 @@ class Sided:
 
 
 UNITS = np.arange(1000)
+LOOKED = (
+    Sided(1, 80, "row"),
+    Sided(1, 320, "row"),
+    Sided(16, 40, "mean", between=0.3),
+    Sided(8, 64, "headline"),
+    Sided(20, 64, "headline", alike=False),
+)
 SIDED = (
     Sided(1, 8, "row"),
     Sided(1, 16, "row"),
@@ -247,6 +263,51 @@ def tally_sided(world: Sided, limit: float, sets: int, seed: int = 0) -> Tally:
         sets,
         seed,
     )
+
+
+def sided_looks(
+    world: Sided, limit: float, lean: float, sets: int, seed: int = 0
+) -> tuple[float, float]:
+    """Return how often `decide` passes and fails over three looks at growing prompts.
+
+    Args:
+        world: The prompts at the last look; the first has a quarter of their images.
+        limit: The limit.
+        lean: What is true of them.
+        sets: Data sets.
+        seed: Their seed.
+    """
+    sizes = [world.images // 4, world.images // 2, world.images]
+    levels = look_levels([size / world.images for size in sizes])
+    profile = profile_of("row p0" if world.statistic == "row" else "headline", limit)
+    task = occupation_task(3, 2, 2)
+    ends: Counter[Outcome] = Counter()
+    for number in range(sets):
+        signs = world.signs(np.random.default_rng([seed, number]), lean)
+        outcome: Outcome = "undecided"
+        for size, level in zip(sizes, levels, strict=True):
+            results = results_of(task, world.result_of(signs[:, :size]), SETTINGS)
+            run = MeasuredRun(None, results)
+            decision = decide(profile, run, ReferenceRuns(Path()), alpha=level)
+            outcome = decision.scenarios[0].outcome
+            if outcome != "undecided":
+                break
+        ends[outcome] += 1
+    return ends["pass"] / sets, ends["fail"] / sets
+
+
+def sided_looks_table(sets: int) -> Iterator[str]:
+    """Yield the lines of the table of looks at leans and mean squares."""
+    yield "| at most | limit | wrong pass | wrong fail | fair passes | 2 x limit fails |"
+    yield "|---|---|---|---|---|---|"
+    for world in LOOKED:
+        for limit in (0.24, 0.4):
+            at_limit = sided_looks(world, limit, limit, sets)
+            passes, _ = sided_looks(world, limit, 0.0, sets // 4)
+            _, fails = sided_looks(world, limit, 2 * limit, sets // 4)
+            counts = [round(share * sets) for share in at_limit]
+            rates = " | ".join(_rate(count, sets) for count in counts)
+            yield f"| {world.name} | {limit:g} | {rates} | {passes:.2f} | {fails:.2f} |"
 
 
 def _tally(
@@ -503,6 +564,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for line in counts_table():
         say(line)
     say("")
+    for line in sided_looks_table(arguments.sets):
+        say(line)
     for line in looks_table():
         say(line)
     say("")

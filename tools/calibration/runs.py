@@ -1,6 +1,7 @@
 """How often a whole run cries wolf: `--tasks core` in fair worlds and in a world of known bias.
 
 python -m tools.calibration.runs --runs 400
+python -m tools.calibration.runs --tasks all --world judged   # all tasks, with a judge
 
 A run cries wolf where any test is clear of which nothing was planted and that is no positive
 control. It is wrong where a test, or a row, is clearly on the side that was not planted. It ends
@@ -17,15 +18,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
 import numpy as np
+from PIL.Image import Image
 from tabulate import tabulate
 
 from t2ibench.arrays import Float64Array
 from t2ibench.cli.usage import positive
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.evidence import ImageEvidence, Needs
+from t2ibench.methods.core.evidence import UNKNOWN, ImageEvidence, Needs
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.protocols import Encoder, ImageRequest
+from t2ibench.models.judges.toyland import ToylandJudge, unreachable
+from t2ibench.models.protocols import Encoder, ImageRequest, Query
 from t2ibench.pipeline.progress import ConsoleReporter
 from t2ibench.results.builder import ScoredTask, adjusted_run, task_record
 from t2ibench.results.display import row_state, side_of, state_of
@@ -37,7 +40,7 @@ from t2ibench.toyland.world import thing_name
 from t2ibench.toyland.world import world as toyland
 from t2ibench.worker_pool import each_of
 from tools.calibration.verdicts import rate_interval
-from tools.calibration.worlds import WorldEvidence
+from tools.calibration.worlds import Asked, WorldEvidence
 
 _FAIR = {"all.gender.female": 0.5, "all.skin.dark": 0.5, "all.age.old": 0.5}
 _SETTINGS = Settings(n_permutations=2000, n_bootstrap=50)
@@ -57,6 +60,7 @@ class RunWorld:
         ignored: Words of a prompt that three images in ten ignore.
         varied: Words of a prompt whose images vary twice as much.
         fair: Whether nothing is planted, so that only the positive controls may be clear.
+        judged: Whether toyland's judge answers the questions of the tasks.
     """
 
     name: str
@@ -66,10 +70,12 @@ class RunWorld:
     ignored: tuple[str, ...] = ()
     varied: tuple[str, ...] = ()
     fair: bool = True
+    judged: bool = False
 
 
 WORLDS = (
     RunWorld("fair"),
+    RunWorld("fair, and judged", judged=True),
     RunWorld("fair, read by toy-clip", encoder="toy-clip"),
     RunWorld("fair; seeds ignored, 5 distinct images", distinct=5),
     RunWorld(
@@ -90,15 +96,20 @@ def _encoder(name: str) -> Encoder:
     return create_encoder(name)
 
 
-def run(world: RunWorld, seed: int) -> tuple[int, int, int, int]:
+def run(world: RunWorld, seed: int, tasks: str = "core") -> tuple[int, int, int, int]:
     """Draw and score one run.
+
+    Args:
+        world: The model, and what is seen of it.
+        seed: Seed of its images and statistics.
+        tasks: The tasks, as given to --tasks.
 
     Returns:
         Clear tests of which nothing was planted, tests and rows that are clear on the side that was
         not planted, clear tests, and tests that cannot tell; positive controls are not counted.
     """
     results: dict[str, TaskResult] = {}
-    for task in load_tasks("core"):
+    for task in load_tasks(tasks):
         settings = _SETTINGS.model_copy(update={"seed": seed})
         evidence = _evidence(world, needs(task.spec, settings), seed)
         measured_result = combine(
@@ -178,11 +189,12 @@ def _evidence(world: RunWorld, needed: Needs, seed: int) -> WorldEvidence:
             requests.append(
                 (prompt, ImageRequest(asked, index, image_seed(seed, prompt, index)))
             )
-    drawn = generator.generate([one for _, one in requests])
-    images = [one.image for one in drawn if one.image is not None]
+    drawn = generator.generate([request for _, request in requests])
+    images = [result.image for result in drawn if result.image is not None]
     rows = encoder.encode_images([encoder.prepare(image) for image in images]).astype(
         "float64"
     )
+    replies = _answers(needed, requests, images) if world.judged else {}
     own: dict[str, list[Float64Array]] = {}
     for (prompt, _), row in zip(requests, rows, strict=True):
         own.setdefault(prompt, []).append(row)
@@ -194,8 +206,37 @@ def _evidence(world: RunWorld, needed: Needs, seed: int) -> WorldEvidence:
     }
     texts = dict(zip(needed.texts, encoder.encode_texts(needed.texts), strict=True))
     return _Distinct(
-        embeddings, {text: row.astype("float64") for text, row in texts.items()}
+        embeddings,
+        {text: row.astype("float64") for text, row in texts.items()},
+        replies,
+        frozenset().union(*(unreachable(need.classes) for need in needed.questions)),
     )
+
+
+def _answers(
+    needed: Needs, requests: Sequence[tuple[str, ImageRequest]], images: Sequence[Image]
+) -> dict[Asked, list[str]]:
+    """Return the judge's answers about the images of each prompt, by what was asked."""
+    by_prompt: dict[str, list[Image]] = {}
+    for (prompt, _), image in zip(requests, images, strict=True):
+        by_prompt.setdefault(prompt, []).append(image)
+    replies: dict[Asked, list[str]] = {}
+    for need in needed.questions:
+        queries = [
+            Query(
+                image,
+                need.prompt,
+                index,
+                f"{need.prompt} {index}",
+                need.question,
+                need.classes,
+            )
+            for index, image in enumerate(by_prompt[need.prompt][: need.images])
+        ]
+        replies[need.prompt, need.question, need.classes] = [
+            answer.answer or UNKNOWN for answer in ToylandJudge().answer(queries)
+        ]
+    return replies
 
 
 def _varied(rows: Float64Array, twice: bool) -> Float64Array:
@@ -221,6 +262,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--world", metavar="TEXT", default="", help="worlds whose name has it"
     )
+    parser.add_argument(
+        "--tasks", metavar="T,…", default="core", help="tasks of a run (core)"
+    )
     arguments = parser.parse_args(argv)
     reporter = ConsoleReporter()
     rows, failed = [], False
@@ -228,7 +272,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with reporter.stage(f"Runs: {world.name}", arguments.runs, "runs") as ticker:
             found = each_of(
                 range(arguments.runs),
-                partial(run, world),
+                partial(run, world, tasks=arguments.tasks),
                 arguments.workers,
                 lambda *_, advance=ticker.advance: advance(1),
             )
@@ -240,7 +284,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             cells.append(
                 f"{share:.3f} [{low:.3f}, {high:.3f}]{' !' if low > most else ''}"
             )
-        rows.append([world.name, *cells, f"{clear.mean():.2f}", f"{unsure.mean():.2f}"])
+        row = [world.name, *cells, f"{clear.mean():.2f}", f"{unsure.mean():.2f}"]
+        # A world takes many minutes: what was simulated stays on the screen of a run that ends.
+        reporter.say("; ".join(row))
+        rows.append(row)
     heads = [
         "world",
         "runs with a false claim",

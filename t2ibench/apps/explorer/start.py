@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection as Container
 from collections.abc import Sequence
 from itertools import cycle, takewhile
 from pathlib import Path
 from typing import Any
 
-from t2ibench.apps.explorer.source import Collection
+from t2ibench.apps.explorer.album import Album, Source
 from t2ibench.apps.explorer.tree import PageAnchor, State
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.methods.core.prompting_tree import PROPERTY, Exploration, Node, Tree
@@ -31,20 +30,24 @@ _COLOURS = (
 _LONGEST = 200
 
 
-def first_state(collection: Collection, anchors: Sequence[str] | None = None) -> State:
+def check_anchors(album: Album, anchors: Sequence[str]) -> None:
+    """Raise an error if an anchor is no prompt of the images."""
+    for prompt in anchors:
+        if prompt not in album.prompts:
+            raise T2IBenchError(
+                f"No image has the prompt '{prompt}'.{did_you_mean(prompt, album.prompts)}",
+                "Anchors are prompts of the images; quote each one.",
+            )
+
+
+def first_state(album: Album, anchors: Sequence[str] | None = None) -> State:
     """Return the page's initial state: the anchors, and a prompting tree that holds them."""
-    counts = Counter(image.prompt for image in collection.gallery.pictures)
     if anchors:
+        check_anchors(album, anchors)
         names = dict.fromkeys(anchors, "")
-        for prompt in names:
-            if prompt not in counts:
-                raise T2IBenchError(
-                    f"No image has the prompt '{prompt}'.{did_you_mean(prompt, counts)}",
-                    "Anchors are prompts of the images; quote each one.",
-                )
     else:
-        names = _of_tasks(collection, counts) or {
-            prompt: "" for prompt, _ in counts.most_common(2)
+        names = _of_tasks(album.sources, album.prompts) or {
+            prompt: "" for prompt, _ in album.prompts.most_common(2)
         }
     prompts = list(names)
     root, relation, labels = split(prompts)
@@ -72,21 +75,23 @@ def _tree(root: str, relation: str, labels: Sequence[str]) -> Tree:
     return Tree(nodes=nodes)
 
 
-def _of_tasks(collection: Collection, present: Container[str]) -> dict[str, str]:
+def _of_tasks(sources: Sequence[Source], present: Container[str]) -> dict[str, str]:
     """Return prompt and name of each anchor of the first task whose anchors all have images."""
-    for exploration, task in explored_tasks(collection):
+    for exploration, task in explored_tasks(sources):
         anchors = exploration.anchors(task)
         if all(prompt in present for prompt in anchors):
             return dict(anchors)
     return {}
 
 
-def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseTask]]:
+def explored_tasks(
+    sources: Sequence[Source],
+) -> list[tuple[Exploration[Any], BaseTask]]:
     """Return the first run's tasks that can be explored, each with its explorer interface."""
     from t2ibench.tasks.index import load_tasks
     from t2ibench.tasks.run_tasks import with_stored
 
-    run = collection.sources[0].run
+    run = sources[0].run
     if run is None or not run.record.tasks:
         return []
     here = [path for path in run.record.include_path if Path(path).is_dir()]

@@ -23,6 +23,7 @@ from t2ibench.methods import needs
 from t2ibench.models.generators import GENERATORS, can_regenerate, create_generator
 from t2ibench.models.locations import is_path
 from t2ibench.models.protocols import (
+    FixesBatchSize,
     Generator,
     ImageRequest,
     Releasable,
@@ -62,6 +63,7 @@ PARTS = {
     "refused": ("attempt that gave no image", "attempts that gave no image"),
 }
 _SHOWN = 5
+_LARGEST_BATCH = 64  # images at a time; a stranger's number may ask for all memory
 _DISTINCT_COUNTS = Settings(images_per_prompt=2, guided_images_per_prompt=1)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -279,6 +281,7 @@ def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
             manifest.model_args,
             seed=claims.plan.settings.seed,
             dtype=dtype if isinstance(dtype, str) else claims.command.dtype,
+            deterministic=results.model.settings.get("deterministic") is True,
             recorded=True,
         )
     if generator is None:
@@ -298,6 +301,14 @@ def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
                 f"({manifest.fingerprint[:12]}): its weights or settings are others"
             )
         return None
+    size = results.model.batch_size
+    if isinstance(generator, FixesBatchSize) and size is not None:
+        if size > _LARGEST_BATCH:
+            verdict.not_regenerated.append(
+                f"its images were generated {size:,} at a time; {_LARGEST_BATCH} are the most here"
+            )
+            return None
+        generator.fix_batch_size(size, recorded=True)
     verdict.confirmed |= {"revision", "settings"}
     claimed = {**results.model.settings, "revision": results.model.revision}
     made_here = {**generator.settings, "revision": generator.revision}

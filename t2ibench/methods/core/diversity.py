@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.prompt_values import PromptValues
 from t2ibench.stats.student import satterthwaite, t_interval
 
 
@@ -26,6 +27,8 @@ class PromptDiversity:
     value: float  # 1 less the mean cosine of two of them
     # of the value, with n_images - 1 degrees of freedom; nan for two images
     variance: float
+    # what each image adds (`diversity_values`); None for two images
+    images: PromptValues | None = None
 
 
 def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
@@ -39,6 +42,33 @@ def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
         >>> diversity_of(np.eye(4)[[0, 1, 2]]), diversity_of(np.ones((2, 1)))
         ((1.0, 0.0), (0.0, nan))
     """
+    n = len(embeddings)
+    value, values_without = _leave_one_out(embeddings)
+    if n == 2:
+        return value, float("nan")
+    residuals = values_without - values_without.mean()
+    variance = float((n - 1) / n * (residuals**2).sum())
+    return value, variance
+
+
+def diversity_values(embeddings: Float64Array) -> Float64Array:
+    """Return what each of three images or more adds to the diversity of their prompt.
+
+    These are the jackknife's pseudo-values, n U - (n - 1) U_i with U and U_i as in `diversity_of`.
+    Their mean is the diversity itself, since it is a U-statistic, and the variance of that mean is
+    the jackknife's (Tukey 1958).
+
+    Examples:
+        >>> diversity_values(np.eye(4)[[0, 1, 2]]).tolist()
+        [1.0, 1.0, 1.0]
+    """
+    n = len(embeddings)
+    value, values_without = _leave_one_out(embeddings)
+    return n * value - (n - 1) * values_without
+
+
+def _leave_one_out(embeddings: Float64Array) -> tuple[float, Float64Array]:
+    """Return the diversity of the rows, and that without each of them; none of two rows."""
     rows = np.asarray(embeddings, dtype=np.float64)
     n = len(rows)
     whole = rows.sum(axis=0)
@@ -46,13 +76,11 @@ def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
     pairs = float(whole @ whole - squares.sum())
     value = 1 - pairs / (n * (n - 1))
     if n == 2:
-        return value, float("nan")
+        return value, np.zeros(0)
     pairs_of_each = rows @ whole - squares
     pairs_without = pairs - 2 * pairs_of_each
     values_without = 1 - pairs_without / ((n - 1) * (n - 2))
-    residuals = values_without - values_without.mean()
-    variance = float((n - 1) / n * (residuals**2).sum())
-    return value, variance
+    return value, values_without
 
 
 def mean_diversity(

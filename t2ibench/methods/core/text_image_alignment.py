@@ -16,9 +16,14 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.errors import MissingEvidence
-from t2ibench.methods.core.diversity import PromptDiversity, diversity_of
+from t2ibench.methods.core.diversity import (
+    PromptDiversity,
+    diversity_of,
+    diversity_values,
+)
 from t2ibench.methods.core.evidence import Evidence, Needs
 from t2ibench.methods.core.inference import Question
+from t2ibench.methods.core.prompt_values import PromptValues
 from t2ibench.stats.interaction import shared_variance
 from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
 
@@ -91,7 +96,13 @@ def measure_prompts(
             cosines.append(prompt_cosines)
         if n_images > 1:
             value, variance = diversity_of(rows)
-            diversity = PromptDiversity(prompt, group, n_images, value, variance)
+            values = None
+            if n_images > 2:
+                each = diversity_values(rows)
+                values = PromptValues(prompt, group, images.indices, each)
+            diversity = PromptDiversity(
+                prompt, group, n_images, value, variance, values
+            )
             diversities.append(diversity)
     return cosines, diversities
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from t2ibench.decisions.decision import Decision, ScenarioDecision
+from t2ibench.decisions.rules import Outcome
 from t2ibench.errors import visible
 from t2ibench.reports.decisions.sentences import (
     limits_text,
@@ -30,7 +31,8 @@ def printable(text: str) -> str:
 def decision_junit(decisions: Sequence[Decision]) -> str:
     """Return decisions as JUnit XML: a suite for each run, a test case for each scenario.
 
-    A failure is a `failure`; what is undecided is an `error`, which is no pass anywhere.
+    A scenario that fails the run is a `failure`; what is undecided is an `error`, which is no pass
+    anywhere. So is a scenario that fails by itself, but not after the correction for their number.
     """
     root = ElementTree.Element("testsuites", name="t2ibench decide")
     for decision in decisions:
@@ -41,7 +43,7 @@ def decision_junit(decisions: Sequence[Decision]) -> str:
 
 
 def _suite(decision: Decision) -> ElementTree.Element:
-    outcomes = [part.outcome for part in decision.scenarios]
+    outcomes = [_outcome(decision, part) for part in decision.scenarios]
     departs = bool(decision.departures)
     suite = ElementTree.Element(
         "testsuite",
@@ -73,6 +75,13 @@ def _suite(decision: Decision) -> ElementTree.Element:
     return suite
 
 
+def _outcome(decision: Decision, part: ScenarioDecision) -> Outcome:
+    """Return what a scenario shows as a part of the decision about its run."""
+    if part.outcome == "fail" and decision.outcome != "fail":
+        return "undecided"
+    return part.outcome
+
+
 def _case(decision: Decision, part: ScenarioDecision) -> ElementTree.Element:
     scenario = part.scenario
     case = ElementTree.Element(
@@ -83,10 +92,17 @@ def _case(decision: Decision, part: ScenarioDecision) -> ElementTree.Element:
         f"reason: {scenario.reason}",
         *scenario_lines(part),
     ]
-    if part.outcome == "fail":
+    outcome = _outcome(decision, part)
+    if outcome == "fail":
         _add(case, "failure", "beyond the limit", lines)
-    elif part.outcome == "undecided":
-        why = part.reasons[0] if part.reasons else "the interval reaches over the limit"
+    elif outcome == "undecided":
+        why = "the interval reaches over the limit"
+        if part.reasons:
+            why = part.reasons[0]
+        elif part.outcome == "fail":
+            why = (
+                "beyond the limit by itself, not after the correction for all scenarios"
+            )
         _add(case, "error", f"undecided: {why}", lines)
     else:
         ElementTree.SubElement(case, "system-out").text = _joined(lines)

@@ -20,9 +20,12 @@ from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
 from t2ibench.reports.cells import score_words
 from t2ibench.reports.exclusions import excluded_of, reasons_said
+from t2ibench.reports.html.data_links import csv_link
+from t2ibench.reports.html.design_sections import wordings_fragment
 from t2ibench.reports.html.evidence import Tile
 from t2ibench.reports.html.marks import tone, value_text
 from t2ibench.reports.html.numbers import plain, signed
+from t2ibench.reports.html.prompt_sections import groups_fragment
 from t2ibench.reports.sentences import (
     clear_count_text,
     controls_by_reader,
@@ -34,6 +37,7 @@ from t2ibench.reports.sentences import (
 from t2ibench.reports.view import RowView, SeriesView, TaskView
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.judge_checks import judges_said
+from t2ibench.results.states import STATES
 from t2ibench.settings import Settings
 
 _COLOURS = 6  # of classes; further ones begin again
@@ -108,6 +112,7 @@ class QuestionView:
     attribute: str
     key: tuple[ClassKey, ...]
     rows: tuple[AnswersView, ...]
+    link: Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +138,7 @@ class CardSeriesView:
         poles: The words at both ends; None where there is a size but no direction.
         wide: Whether names get more room.
         rows: The rows, from the lowest to the highest.
+        link: The same as CSV.
     """
 
     noun: str
@@ -140,6 +146,7 @@ class CardSeriesView:
     poles: Axis | None
     wide: bool
     rows: tuple[SeriesRowView, ...]
+    link: Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +207,7 @@ class CardView:
         right: Figures beside them.
         evidence: Images behind its number.
         published: Published values beside this run's.
+        further: Folds with its groups of prompts and its wordings.
         method: How it was measured.
     """
 
@@ -222,6 +230,7 @@ class CardView:
     right: tuple[Markup, ...]
     evidence: Markup | None
     published: tuple[PublishedValue, ...]
+    further: tuple[Markup, ...]
     method: MethodView
 
 
@@ -238,6 +247,8 @@ def card_view(
     left = _left_figures(task, parts)
     right = tuple(figure for figure in parts.figures if figure not in left)
     description = task.spec.description if task.spec is not None else ""
+    folds = (groups_fragment(task), wordings_fragment(task))
+    further = [fold for fold in folds if fold is not None]
     questions = tuple(_question(shown, parts.tiles) for shown in task.prompts)
     return CardView(
         id=task.id,
@@ -259,6 +270,7 @@ def card_view(
         right=right,
         evidence=parts.evidence,
         published=tuple(published(task)),
+        further=tuple(further),
         method=_method(task),
     )
 
@@ -304,7 +316,25 @@ def _question(shown: ShownAttribute, tiles: TilesByRow) -> QuestionView:
         attribute=attribute,
         key=class_key(shown.counted.classes, attribute, unanswered=unanswered),
         rows=tuple(rows),
+        link=_answers_link(shown),
     )
+
+
+def _answers_link(shown: ShownAttribute) -> Markup:
+    """Return the counts of answers about each prompt as a link to CSV."""
+    counted = shown.counted
+    heads = ["prompt", *counted.classes, "no answer", "low", "high", "clear"]
+    rows = [
+        [
+            row.counted.name,
+            *(row.counted.counts.get(name, 0) for name in counted.classes),
+            row.counted.unanswered,
+            *(row.interval or ("", "")),
+            "yes" if row.clear else "no",
+        ]
+        for row in sorted_rows(shown)
+    ]
+    return csv_link(f"shown {counted.attribute}", heads, rows)
 
 
 def class_key(
@@ -376,7 +406,26 @@ def _series(series: SeriesView) -> CardSeriesView:
         poles=poles,
         wide=max(len(row.name) for row in series.rows) > _LONG_NAME,
         rows=tuple(_series_row(row, series) for row in series.rows),
+        link=_series_link(series),
     )
+
+
+def _series_link(series: SeriesView) -> Markup:
+    """Return the rows of a series as a link to CSV."""
+    noun = series.series.noun
+    heads = [noun, "group", "value", "low", "high", "shows"]
+    rows = [
+        [
+            row.name,
+            row.group,
+            row.mark.value,
+            row.mark.low,
+            row.mark.high,
+            STATES[row.mark.state].word,
+        ]
+        for row in series.rows
+    ]
+    return csv_link(f"by {noun}", heads, rows)
 
 
 def _series_row(row: RowView, series: SeriesView) -> SeriesRowView:

@@ -55,6 +55,19 @@ def test_an_unknown_format_names_the_nearest() -> None:
         format_named("junt")
 
 
+def test_junit_counts_no_failure_of_a_run_that_does_not_fail() -> None:
+    """A scenario that fails by itself, and not after the correction, is undecided."""
+    other = scenario(name="other", measurement={"task": "b", "statistic": "headline"})
+    two = {TASK: lean_task(0.48, 200), "b": lean_task(0.0)}
+    decision = decided(profile(scenario(), other), two)
+    assert decision.scenarios[0].outcome == "fail" and decision.outcome == "undecided"
+    suite = ElementTree.fromstring(FORMATS["junit"]([decision]))[0]
+    assert suite.get("failures") == "0" and suite.get("errors") == "1"
+    assert "after the correction" in suite.findall("testcase/error")[0].get(
+        "message", ""
+    )
+
+
 def test_junit_counts_what_is_no_pass() -> None:
     root = ElementTree.fromstring(FORMATS["junit"](decisions()))
     passing, failing = root.findall("testsuite")

@@ -1,0 +1,114 @@
+"""Diversity within groups: whether a remedy makes the guided images of a prompt more alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from t2ibench.methods.core.prompt_values import (
+    PromptValues,
+    changes_of,
+    mean_over_prompts,
+)
+from t2ibench.results.contrast import Contrast
+from t2ibench.results.frontier_numbers import (
+    GroupChange,
+    RemedyNumber,
+    with_corrected_p,
+)
+from t2ibench.results.paired import PairedTask
+from t2ibench.results.schema import Score, TaskResult
+from t2ibench.results.task_attributes import guided_groups, is_guided
+from t2ibench.stats.student import t_interval, t_test
+
+_NOT_MEASURED = (
+    "it takes three guided images of a prompt, and influences in both runs that one encoder "
+    "measured: `t2ibench score RUN` writes them"
+)
+
+
+def group_diversity(
+    results: tuple[TaskResult, TaskResult], paired: tuple[PairedTask, PairedTask]
+) -> tuple[RemedyNumber, tuple[GroupChange, ...]]:
+    """Return how the diversity of a task's guided images changes, overall and by group."""
+    level = results[0].settings.level
+    names = guided_groups(results[0])
+    for encoder in _shared_encoders(results, paired):
+        before, after = (
+            [
+                values
+                for values in task.diversity[encoder]
+                if is_guided(values.group, names)
+            ]
+            for task in paired
+        )
+        change = change_of_diversity(before, after, level)
+        if change is not None:
+            number = RemedyNumber(
+                mean_score(before, level),
+                mean_score(after, level),
+                change,
+                reader=encoder,
+            )
+            return number, _by_group(before, after, level)
+    return RemedyNumber(reason=_NOT_MEASURED), ()
+
+
+def _shared_encoders(
+    results: tuple[TaskResult, TaskResult], paired: tuple[PairedTask, PairedTask]
+) -> list[str]:
+    """Return the encoders that measured diversity in both runs and are the same network."""
+    fingerprints = results[1].settings.encoders
+    return [
+        name
+        for name, fingerprint in results[0].settings.encoders.items()
+        if fingerprints.get(name) == fingerprint
+        and all(name in task.diversity for task in paired)
+    ]
+
+
+def _by_group(
+    before: Sequence[PromptValues], after: Sequence[PromptValues], level: float
+) -> tuple[GroupChange, ...]:
+    changes = []
+    for group in dict.fromkeys(values.group for values in before):
+        prompts = [values for values in before if values.group == group]
+        prompts_after = [values for values in after if values.group == group]
+        change = change_of_diversity(prompts, prompts_after, level)
+        if change is not None:
+            n_images = sum(len(values.values) for values in prompts_after)
+            changes.append(
+                GroupChange(
+                    group,
+                    mean_score(prompts, level),
+                    mean_score(prompts_after, level),
+                    change,
+                    n_images,
+                )
+            )
+    return with_corrected_p(changes)
+
+
+def change_of_diversity(
+    first: Iterable[PromptValues], second: Iterable[PromptValues], level: float
+) -> Contrast | None:
+    """Return second minus first, paired by image; None where no prompt has two shared images."""
+    changes = [change for change in changes_of(first, second) if len(change.values) > 1]
+    if not changes:
+        return None
+    value, variance, df = mean_over_prompts(changes)
+    if variance == 0 and value == 0:
+        return Contrast(0.0, 0.0, 0.0, 1.0)
+    if not variance > 0 or not math.isfinite(variance):
+        return Contrast(value)
+    low, high = t_interval(value, variance, df, level)
+    return Contrast(value, low, high, t_test(value, variance, df))
+
+
+def mean_score(prompts: Sequence[PromptValues], level: float) -> Score:
+    """Return the mean over prompts with its interval, about these very prompts."""
+    value, variance, df = mean_over_prompts(list(prompts))
+    if not variance > 0:
+        return Score(value=value)
+    low, high = t_interval(value, variance, df, level)
+    return Score(value=value, ci_low=max(low, 0.0), ci_high=high)
