@@ -216,11 +216,11 @@ def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
     folder.reload()
     if folder.damaged:
         warnings.append(f"{folder.lacks}, which is begun anew.")
-        warnings += _lost_provenance(folder)
+        warnings += _missing_provenance(folder)
     return folder
 
 
-def _lost_provenance(folder: RunFolder) -> Iterator[str]:
+def _missing_provenance(folder: RunFolder) -> Iterator[str]:
     """Yield a line on images whose settings nothing tells any more, with what still names them."""
     if "generator" not in folder.damaged or folder.results.is_file():
         return

@@ -255,6 +255,12 @@ class Database:
             if not create:
                 return None
             create_database(self.path)
+        if not self.path.is_file():
+            # Opening a pipe waits for ever; a device has no end.
+            raise T2IBenchError(
+                f"{shown(self.path, 400)} is no file.",
+                "Remove it, or choose another --output-dir.",
+            )
         if has_impossible_format(self.path):
             # SQLite would call it read-only, which no right of access mends.
             raise sqlite3.DatabaseError("its first page names a format that is none")

@@ -126,14 +126,14 @@ class LabelStore:
         """
         copied = {_place(label): label for label in _labels_in(self._copy)}
         stored = {_place(label): label for label in self._labels}
-        lost = [label for place, label in copied.items() if place not in stored]
+        missing = [label for place, label in copied.items() if place not in stored]
         uncopied = [
             label for place, label in stored.items() if copied.get(place) != label
         ]
         append_rows(self._copy, map(_line, uncopied))
-        if lost:
-            self.add(lost)
-        return len(lost)
+        if missing:
+            self.add(missing)
+        return len(missing)
 
     def all(self) -> list[Label]:
         """Return every label that people gave, sorted."""

@@ -62,7 +62,7 @@ class ModelView:
         name: The model's name, with nothing hidden in it.
         level: How far it was checked.
         choice: Who chose what was measured.
-        made_again: What was made again, of how many; empty where nothing was.
+        regenerated_parts: What was made again, of how many; empty where nothing was.
         is_toy: Whether it draws simple pictures with biases that were put in.
         weights: Whether its weights are open.
         readers: The encoder or judge that read its images.
@@ -77,7 +77,7 @@ class ModelView:
     name: str
     level: str
     choice: str
-    made_again: str
+    regenerated_parts: str
     is_toy: bool
     weights: str
     readers: str
@@ -98,7 +98,7 @@ def model_view(model: Model) -> ModelView:
         name=model.name,
         level=entry.verdict.level,
         choice=card.choice,
-        made_again="; ".join(entry.verdict.made_again()),
+        regenerated_parts="; ".join(entry.verdict.regenerated_parts()),
         is_toy=entry.toy,
         weights=card.weights or "weights: not stated",
         readers=model.stratum.readers,

@@ -248,7 +248,9 @@ def check_answers(
         return judge
 
     for judge, evidence in _parts("judge", command.judge, make, stores, verdict):
-        _compare_answers(judge, images, questions, evidence, verdict)
+        same = _compare_answers(judge, images, questions, evidence, verdict)
+        if not same and any(True for _ in evidence):
+            verdict.not_asked.append(f"judge {judge.name}")
 
 
 def _compare_answers(
@@ -257,8 +259,11 @@ def _compare_answers(
     questions: Sequence[ImageQuestions],
     store: AnswerStore,
     verdict: Verdict,
-) -> None:
-    """Ask one judge again about images, and note on `verdict` the answers that differ."""
+) -> int:
+    """Ask one judge again about images, and return how many of its answers are the same.
+
+    Those that differ are noted on `verdict`.
+    """
     reports = list(answered(questions, judge))
     answers = {
         (answer.image, answer.question, answer.classes): answer.answer
@@ -293,8 +298,7 @@ def _compare_answers(
             f"about images that this machine draws a little differently{_stop(reports)}"
         )
     verdict.count("answers", same)
-    if not same and any(True for _ in store):
-        verdict.not_asked.append(f"judge {judge.name}")
+    return same
 
 
 def _stop(reports: Sequence[AskReport]) -> str:

@@ -137,11 +137,11 @@ class Verdict:
         except T2IBenchError as error:
             self.not_regenerated.append(f"{what}: {error}")
 
-    def made_again(self) -> list[str]:
+    def regenerated_parts(self) -> list[str]:
         """Return what was made again and is the same, each with how much of it there is."""
-        return [self._made_again(part) for part in PARTS if part in self.parts]
+        return [self._regenerated_part(part) for part in PARTS if part in self.parts]
 
-    def _made_again(self, part: str) -> str:
+    def _regenerated_part(self, part: str) -> str:
         singular, several = PARTS[part]
         number = self.parts[part]
         words = f"{number:,} {singular if number == 1 else several}"

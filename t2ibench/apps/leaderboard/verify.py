@@ -296,8 +296,12 @@ def _conclude(verdict: Verdict, seed: int) -> None:
         for statement in verdict.unconfirmed
         if statement not in verdict.confirmed
     ]
-    again = verdict.made_again()
-    notes = [f"{listed(again)} were made again and are the same"] if again else []
+    regenerated_parts = verdict.regenerated_parts()
+    notes = (
+        [f"{listed(regenerated_parts)} were made again and are the same"]
+        if regenerated_parts
+        else []
+    )
     notes += _unnoticed(verdict)
     if verdict.not_asked:
         names = listed(verdict.not_asked)

@@ -138,7 +138,7 @@ def test_an_honest_submission_says_what_was_made_again(
     verdict = verify(pack(run, tmp_path, SilentReporter()), draw=32)
     assert (verdict.level, verdict.problems) == ("reproduced", [])
     total = verdict.totals["images"]
-    assert verdict.made_again()[0] == f"32 images of {total} (32 byte for byte)"
+    assert verdict.regenerated_parts()[0] == f"32 images of {total} (32 byte for byte)"
     assert any("9 % of its images forged" in note for note in verdict.notes)
 
 
