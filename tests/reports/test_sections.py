@@ -11,9 +11,10 @@ from t2ibench.methods.core.wording_report import PartScore, WordingReport
 from t2ibench.methods.openbias.agreement import Agreement
 from t2ibench.reports.html.design_sections import (
     score_tables_section,
-    wordings_fragment,
+    wordings_section,
 )
 from t2ibench.reports.html.reader_sections import agreement_section, judges_views
+from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.markdown.document import results_markdown
 from t2ibench.reports.method_agreement import in_words
 from t2ibench.reports.results_tables import OF_ENCODERS
@@ -114,8 +115,9 @@ def worded(*reports: WordingReport) -> Results:
 
 def wording_of(results: Results) -> str | None:
     """The part on wordings in the card of a run's one test that has some, or of its last."""
-    parts = [wordings_fragment(task) for task in run_view(results).tasks]
-    return next(filter(None, parts), None)
+    sections = [wordings_section(task) for task in run_view(results).tasks]
+    section = next(filter(None, sections), None)
+    return None if section is None else fragment("wordings.html", section=section)
 
 
 def test_a_page_has_the_sentence_and_every_wording() -> None:

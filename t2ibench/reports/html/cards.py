@@ -22,11 +22,11 @@ from t2ibench.methods.registry import needs
 from t2ibench.reports.cells import score_words
 from t2ibench.reports.exclusions import excluded_of, reasons_said
 from t2ibench.reports.html.data_links import csv_link
-from t2ibench.reports.html.design_sections import wordings_fragment
+from t2ibench.reports.html.design_sections import WordingsSection, wordings_section
 from t2ibench.reports.html.evidence import Tile
 from t2ibench.reports.html.marks import tone, value_text
 from t2ibench.reports.html.numbers import plain, signed
-from t2ibench.reports.html.prompt_sections import groups_fragment
+from t2ibench.reports.html.prompt_sections import GroupsView, groups_view
 from t2ibench.reports.sentences import (
     clear_count_text,
     controls_by_reader,
@@ -198,7 +198,7 @@ class CardView:
         scale: What the headline is.
         ends: Its interval.
         sentence: Its result in words.
-        lost: What it lost of its images; empty where that is little.
+        excluded: How many of its images are excluded; empty where that is little.
         description: What it asks; empty where its file is not at hand.
         questions: Who is shown as what.
         judges: Who answered; empty where nobody was asked.
@@ -207,7 +207,8 @@ class CardView:
         right: Figures beside them.
         evidence: Images behind its number.
         published: Published values beside this run's.
-        further: Folds with its groups of prompts and its wordings.
+        groups: By groups of prompts; None if nothing is known of them.
+        wordings: By wording; None if it compares none.
         method: How it was measured.
     """
 
@@ -230,7 +231,8 @@ class CardView:
     right: tuple[Markup, ...]
     evidence: Markup | None
     published: tuple[PublishedValue, ...]
-    further: tuple[Markup, ...]
+    groups: GroupsView | None
+    wordings: WordingsSection | None
     method: MethodView
 
 
@@ -247,8 +249,6 @@ def card_view(
     left = _left_figures(task, parts)
     right = tuple(figure for figure in parts.figures if figure not in left)
     description = task.spec.description if task.spec is not None else ""
-    folds = (groups_fragment(task), wordings_fragment(task))
-    further = [fold for fold in folds if fold is not None]
     questions = tuple(_question(shown, parts.tiles) for shown in task.prompts)
     return CardView(
         id=task.id,
@@ -270,7 +270,8 @@ def card_view(
         right=right,
         evidence=parts.evidence,
         published=tuple(published(task)),
-        further=tuple(further),
+        groups=groups_view(task),
+        wordings=wordings_section(task),
         method=_method(task),
     )
 

@@ -8,9 +8,13 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from t2ibench.reports.csv import WRITER
-from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.writers import Table
 
+# It saves a file that works without the folder of the page.
+_LINK = Markup(
+    '<a class="csv noprint" download="{name}.csv" href="data:text/csv;charset=utf-8,{data}">'
+    'Save as CSV<span class="sr"> ({name})</span></a>'
+)
 # What a data URL within an attribute may hold as it is; the rest is written as %XX.
 _SAFE = " ,.;:/()[]=+-_!?*@|^~$'"
 _DIGITS = 3  # significant digits; results.json and the CSV files of figures have more
@@ -28,7 +32,7 @@ def csv_link(
     """
     cells = [[_text(cell) for cell in row] for row in rows]
     text = WRITER.table(Table(list(heads), cells))
-    return fragment("csv_link.html", name=name, data=quote(text, safe=_SAFE))
+    return _LINK.format(name=name, data=quote(text, safe=_SAFE))
 
 
 def _text(cell: object) -> str:

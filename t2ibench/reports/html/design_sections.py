@@ -66,7 +66,20 @@ def wordings_of(task: TaskView) -> list[WordingsView]:
     return [_wordings(report) for report in _wording_reports(task)]
 
 
-def wordings_fragment(task: TaskView) -> Markup | None:
+@dataclass(frozen=True, slots=True)
+class WordingsSection:
+    """A test in each of its wordings, in its card.
+
+    Attributes:
+        tests: What is compared, one table each.
+        link: Saves them as CSV.
+    """
+
+    tests: tuple[WordingsView, ...]
+    link: Markup
+
+
+def wordings_section(task: TaskView) -> WordingsSection | None:
     """Return the part of a test's card on its wordings; None if it compares none."""
     tests = wordings_of(task)
     if not tests:
@@ -78,7 +91,7 @@ def wordings_fragment(task: TaskView) -> Markup | None:
         for row in test.rows
     ]
     link = csv_link(f"{task.id} by wording", heads, rows)
-    return fragment("wordings.html", tests=tests, link=link)
+    return WordingsSection(tuple(tests), link)
 
 
 def _wording_reports(task: TaskView) -> list[WordingReport]:

@@ -11,7 +11,6 @@ from t2ibench.methods.core.text_image_alignment import mean_cosine
 from t2ibench.reports.cells import format_p, three_digits
 from t2ibench.reports.html.data_links import csv_link
 from t2ibench.reports.html.numbers import signed
-from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.display import ALPHA
@@ -215,14 +214,29 @@ def diversity_tests(task: TaskView) -> list[DiversityTest]:
     ]
 
 
-def groups_fragment(task: TaskView) -> Markup | None:
+@dataclass(frozen=True, slots=True)
+class GroupsView:
+    """A test by its groups of prompts, in its card.
+
+    Attributes:
+        alignment: How well images agree with their prompts, one table an encoder.
+        diversity: How much images of one prompt differ, one table an encoder.
+        link: Saves both as CSV.
+    """
+
+    alignment: tuple[AlignmentTest, ...]
+    diversity: tuple[DiversityTest, ...]
+    link: Markup
+
+
+def groups_view(task: TaskView) -> GroupsView | None:
     """Return the part of a test's card on its groups of prompts; None if nothing is known."""
     alignment = alignment_tests(task)
     diversity = diversity_tests(task)
     if not alignment and not diversity:
         return None
     link = csv_link(f"{task.id} by group", _GROUP_HEADS, list(_group_cells(task)))
-    return fragment("groups.html", alignment=alignment, diversity=diversity, link=link)
+    return GroupsView(tuple(alignment), tuple(diversity), link)
 
 
 def _group_cells(task: TaskView) -> Iterator[list[object]]:
