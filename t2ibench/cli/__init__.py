@@ -10,7 +10,7 @@ from pathlib import Path
 # The commands in the groups and the order of `--help`.
 GROUPS = {
     "measure a model": ("run", "prefetch", "score", "merge", "power", "reproduce"),
-    "look at a run": ("report", "compare", "explore"),
+    "look at a run": ("report", "compare", "frontier", "explore"),
     "decide about a run": ("plan", "decide"),
     "tasks": ("ls", "validate", "propose"),
     "people, judges and adapters": ("label", "check"),

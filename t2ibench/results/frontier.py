@@ -139,6 +139,9 @@ def frontier(runs: Sequence[ComparedRun], task: str | None = None) -> Frontier:
         task: The test whose lean the remedies are for; by default the largest whose guided images
             a judge has seen, of those whose rows may lean either way.
 
+    Returns:
+        The numbers of each remedy beside those of the run before.
+
     Raises:
         T2IBenchError: there is no run after, or some run lacks the test.
     """

@@ -225,12 +225,12 @@ def _evidence(
     for (image, _, question, _), answer in zip(
         asked, judge.answer(queries), strict=True
     ):
-        drawn.answers[*image, question] = answer.answer or "unknown"
+        drawn.answers[(*image, question)] = answer.answer or "unknown"
     texts = list(dict.fromkeys([*wanted.texts, *captions]))
     vectors = encoder.encode_texts(texts).astype("float64")
     replies: dict[Asked, list[str]] = {
         (prompt, *asking): [
-            drawn.answers[*image, asking[0]] for image in captions[prompt]
+            drawn.answers[(*image, asking[0])] for image in captions[prompt]
         ]
         for prompt, asking in questions.items()
     }
