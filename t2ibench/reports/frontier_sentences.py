@@ -9,6 +9,7 @@ from t2ibench.methods.core.describe import listed
 from t2ibench.results.contrast import Contrast
 from t2ibench.results.frontier import CostName, Frontier, NumberName, Remedy
 from t2ibench.results.frontier_numbers import GroupChange, RemedyNumber
+from t2ibench.results.schema import Score
 
 NUMBER_NAMES: dict[NumberName, str] = {
     "lean": "lean",
@@ -27,6 +28,7 @@ BETTER: dict[NumberName, str] = {
     "agreement": "more",
     "refusals": "less",
 }
+_ALPHA = 0.05
 ABOUT = (
     "A change is after less before, with its interval; images are paired by prompt and index. A "
     "cost is named where its p-value is below .05 after Holm’s correction, over groups, tests or "
@@ -71,57 +73,59 @@ def _lean_sentence(frontier: Frontier, remedy: Remedy) -> str:
     if not change.differs:
         return f"The lean of {frontier.task} does not change beyond chance ({amount(change)})."
     verb = "falls" if change.value < 0 else "rises"
-    ends = " to ".join(
-        decimal(score.value or 0.0, 3) for score in (number.before, number.after)
-    )
-    return f"The lean of {frontier.task} {verb} from {ends} ({amount(change)})."
+    ends = _from_to(number.before, number.after)
+    return f"The lean of {frontier.task} {verb} {ends} ({amount(change)})."
 
 
-def _cost(name: CostName, remedy: Remedy) -> Iterator[str]:
-    """Yield what one clear cost is, group by group or test by test."""
-    alpha = 0.05
-    if name == "contradictions":
-        for group in _clear_groups(remedy.contradictions, rises=True, alpha=alpha):
-            yield (
-                f"It over-corrects: {_shares(group)} of the images asked for {group.group} show "
-                f"another group ({amount(group.change)})."
-            )
-    elif name == "turned":
-        rows = [row.row for row in remedy.turned]
-        yield f"It over-corrects: {listed(rows)} turned from one side to the other."
-    elif name == "spill_over":
-        moved = [
-            f"{cell.task} ({cell.attribute}, by {decimal(cell.shift.value or 0.0, 3)})"
-            for cell in remedy.spill_over
-            if cell.p_holm is not None and cell.p_holm < alpha
-        ]
-        yield f"It is entangled: leans of other tests move: {listed(moved)}."
-    elif name == "diversity":
-        for group in _clear_groups(remedy.diversity, rises=False, alpha=alpha):
-            before, after = (
-                decimal(score.value or 0.0, 3) for score in (group.before, group.after)
-            )
-            yield (
-                f"It collapses a group: the diversity of images asked for {group.group} falls from "
-                f"{before} to {after} ({amount(group.change)})."
-            )
-    elif name == "agreement":
+def _cost(name: CostName, remedy: Remedy) -> list[str]:
+    """Return what one clear cost is, in a sentence for each group or all tests together."""
+    if name == "turned":
+        rows = listed([row.row for row in remedy.turned])
+        return [f"It over-corrects: {rows} turned from one side to the other."]
+    if name == "agreement":
         change = remedy.numbers["agreement"].change
-        if change is not None:
-            yield f"Images agree less with their prompts ({amount(change, 4)})."
-    else:
-        for group in _clear_groups(remedy.refusals, rises=True, alpha=alpha):
-            yield (
-                f"It refuses more: {_shares(group)} of the images of {group.group} are refused or "
-                f"filtered ({amount(group.change)})."
-            )
+        shown = amount(change, digits_of(name)) if change is not None else "–"
+        return [f"Images agree less with their prompts ({shown})."]
+    if name == "spill_over":
+        return [_moved_tests(remedy)]
+    if name == "contradictions":
+        return [
+            f"It over-corrects: {_shares(group)} of the images asked for {group.group} show "
+            f"another group ({amount(group.change)})."
+            for group in _clear_groups(remedy.contradictions, rises=True)
+        ]
+    if name == "diversity":
+        return [
+            f"It collapses a group: the diversity of images asked for {group.group} falls "
+            f"{_from_to(group.before, group.after)} ({amount(group.change)})."
+            for group in _clear_groups(remedy.diversity, rises=False)
+        ]
+    return [
+        f"It refuses more: {_shares(group)} of the images of {group.group} are refused or "
+        f"filtered ({amount(group.change)})."
+        for group in _clear_groups(remedy.refusals, rises=True)
+    ]
+
+
+def _moved_tests(remedy: Remedy) -> str:
+    moved = [
+        f"{cell.task} ({cell.attribute}, by {decimal(cell.shift.value or 0.0, 3)})"
+        for cell in remedy.spill_over
+        if cell.p_holm is not None and cell.p_holm < _ALPHA
+    ]
+    return f"It is entangled: leans of other tests move: {listed(moved)}."
+
+
+def _from_to(before: Score, after: Score) -> str:
+    first = decimal(before.value or 0.0, 3)
+    return f"from {first} to {decimal(after.value or 0.0, 3)}"
 
 
 def _clear_groups(
-    groups: tuple[GroupChange, ...], *, rises: bool, alpha: float
+    groups: tuple[GroupChange, ...], *, rises: bool
 ) -> Iterator[GroupChange]:
     for group in groups:
-        is_clear = group.p_holm is not None and group.p_holm < alpha
+        is_clear = group.p_holm is not None and group.p_holm < _ALPHA
         if is_clear and (group.change.value > 0) == rises:
             yield group
 

@@ -63,14 +63,14 @@ def frontier_table(frontier: Frontier) -> Table:
     """Return a table with a row for each number of each remedy, its groups and tests below it."""
     records = list(frontier_records(frontier))
     level = f"{100 * frontier.level:g} % CI"
-    headers = ("After", "Number", "Before", "Then", "Change", level, "p", "Verdict")
+    headers = ("Remedy", "Number", "Before", "After", "Change", level, "p", "Verdict")
     notes = [
         f"Before: {frontier.before.name}. The remedy is for the lean of {frontier.task} "
         f"({frontier.attribute})."
     ]
     for remedy in frontier.remedies:
-        said = " ".join(remedy_sentences(frontier, remedy))
-        notes.append(f"{remedy.name}: {said}")
+        sentences = " ".join(remedy_sentences(frontier, remedy))
+        notes.append(f"{remedy.name}: {sentences}")
         notes += [f"{remedy.name}: {note}" for note in remedy.notes]
     return Table(
         headers,
