@@ -20,8 +20,9 @@ from PIL import Image
 from scipy import stats as scipy_stats
 from timing import best, browsing
 
+from t2ibench.apps.explorer.album import Picture, Source
+from t2ibench.apps.explorer.collection import Collection
 from t2ibench.apps.explorer.queries import Question, score_texts, similarities
-from t2ibench.apps.explorer.source import Collection, Picture, Source
 from t2ibench.identity import ImageKey
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
@@ -63,7 +64,9 @@ def collection(folder: Path) -> Collection:
         )
         for number, key in enumerate(keys)
     ]
-    return Collection([Source("bench", folder, None, None, store)], Instant(), pictures)
+    return Collection(
+        [Source("bench", folder, None, None, store.database)], Instant(), pictures
+    )
 
 
 def scipy_answer(values: Any, first: Any) -> float:
@@ -91,7 +94,7 @@ def scrolling(folder: Path) -> tuple[float, float]:
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        address = server.stdout.readline().split()[2]
+        address = server.stdout.readline().split()[2] + "words"
         with browsing(viewport={"width": 1500, "height": 950}) as page:
             page.goto(address)
             page.wait_for_selector("body[data-ready=yes]", timeout=60_000)

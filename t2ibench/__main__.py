@@ -2,6 +2,10 @@
 
 import sys
 
-from t2ibench.cli import main
+from t2ibench.cli.termination import listen
+
+listen()
+
+from t2ibench.cli import main  # noqa: E402  # SIGTERM is heard while it is imported
 
 sys.exit(main())

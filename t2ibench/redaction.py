@@ -9,8 +9,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from html.entities import html5
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import unquote
 
 HIDDEN = "***"
 # Names of secrets. The word for a secret comes last: token_merging is no secret.
@@ -32,8 +33,28 @@ _SHORTEST = 6
 _LONG = 12
 # Characters of the shortest value of an environment variable that is hidden in every message.
 _IN_ENVIRONMENT = 8
+# Characters of the shortest key in use that is hidden everywhere: a shorter one, such as
+# 'lm-studio' for a server that wants none, may be a word.
+_IN_USE = 16
 # Levels of nesting that are searched for secrets.
 _DEEPEST = 100
+# Encodings of encodings that are undone.
+_DEEPEST_ENCODING = 4
+# What may stand between the characters of a long secret.
+_BETWEEN = r"[^\w%&\\]{0,3}?"
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{8,}")
+# What may be hexadecimal digits or Base64, with the marks that are common between them.
+_ENCODED = re.compile(
+    r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[\s:,.-]{0,2}){6,}"
+    r"|(?:[A-Za-z0-9+/_=-]|%2[bBfF]|%3[dD]|\\[rn]|[\r\n]){8,}"
+)
+_READABLE = re.compile(rb"(?:[\s\x20-\x7e]|[\xc2-\xf4][\x80-\xbf]{1,3}){6,}")
+# Secrets in use that the name of no variable gives away.
+_REMEMBERED: set[str] = set()
+_ENTITIES: dict[str, list[str]] = {}
+for _name, _character in html5.items():
+    if len(_character) == 1 and _character.isascii():
+        _ENTITIES.setdefault(_character, []).append(_name)
 
 
 def is_secret_name(name: str) -> bool:
@@ -95,6 +116,10 @@ def _strings(name: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
 class Redaction:
     """Hides given secrets in texts, and whatever has the form of a well-known service's key.
 
+    A secret is hidden as it is, in other capitals, with marks between its characters, backwards, as
+    URLs, HTML and JSON write it, in hexadecimal digits and in Base64, and in any of these within
+    another. What is compressed or encrypted is not looked into.
+
     Args:
         values: The secrets.
     """
@@ -105,9 +130,27 @@ class Redaction:
             tuple(sorted(secrets, key=lambda secret: (-len(secret), secret)))
         )
 
+    def __bool__(self) -> bool:
+        return self._pattern is not None
+
     def values(self, text: str) -> str:
         """Return a text with the given secrets hidden, in any encoding."""
-        return self._pattern.sub(HIDDEN, text) if self._pattern else text
+        if self._pattern is None:
+            return text
+        return _ENCODED.sub(self._run_hidden, self._pattern.sub(HIDDEN, text))
+
+    def contains(self, text: str, depth: int = 0) -> bool:
+        """Return whether a text contains one of the given secrets, in any encoding."""
+        if self._pattern is None or depth > _DEEPEST_ENCODING:
+            return False
+        if self._pattern.search(text):
+            return True
+        return any(
+            _holds_encoded(run.group(), self, depth) for run in _ENCODED.finditer(text)
+        )
+
+    def _run_hidden(self, run: re.Match[str]) -> str:
+        return HIDDEN if _holds_encoded(run.group(), self, 0) else run.group()
 
     def secrets_and_keys(self, text: str) -> str:
         """Return a text with the given secrets, and whatever has the form of a key, hidden."""
@@ -131,7 +174,18 @@ class Redaction:
 
 def redacted(text: str) -> str:
     """Return a message with the environment's secrets, and whatever looks like a key, hidden."""
-    return Redaction(_environment()).secrets_and_keys(text)
+    return Redaction(known_secrets()).secrets_and_keys(text)
+
+
+def remember(secret: str) -> None:
+    """Add a secret that this process uses, whatever the name of its variable, to the known ones."""
+    if len(secret) >= _IN_USE:
+        _REMEMBERED.add(secret)
+
+
+def known_secrets() -> list[str]:
+    """Return the secrets of the environment and those that this process uses."""
+    return [*_environment(), *sorted(_REMEMBERED)]
 
 
 def _environment() -> list[str]:
@@ -147,29 +201,74 @@ def _environment() -> list[str]:
 
 @lru_cache(maxsize=64)
 def _pattern(values: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Return what matches any of these secrets as text, with its characters in any notation."""
     forms = [form for value in values for form in _forms(value)]
     return re.compile("|".join(forms)) if forms else None
 
 
 def _forms(key: str) -> list[str]:
-    """Return regular expressions of a secret: plain, in JSON, in a URL, and in Base64."""
-    plain = {
-        key,
-        json.dumps(key)[1:-1],
-        quote(key),
-        quote(key, safe=""),
-        quote_plus(key),
-    }
-    data = key.encode("utf-8", "surrogateescape")
-    patterns = [re.escape(form) for form in sorted(plain, key=len, reverse=True)]
-    if len(key) >= _LONG:
-        patterns.append(f"(?i:{re.escape(key)})")
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        for offset in range(3):
+    """Return regular expressions of a secret, forwards and, if it is long, backwards.
+
+    Each character may be written as in a URL, in HTML, or in JSON. A long secret is matched in
+    any case and with marks between its characters.
+    """
+    characters = [_notations(character) for character in key]
+    if len(key) < _LONG:
+        return ["".join(characters)]
+    letters = [_notations(character) for character in key if character.isalnum()]
+    patterns = [_BETWEEN.join(characters)]
+    if len(letters) >= _LONG:
+        # Marks of the secret itself may have been left out.
+        patterns.append(_BETWEEN.join(letters))
+    patterns += [_BETWEEN.join(reversed(characters))]
+    return [f"(?i:{pattern})" for pattern in patterns]
+
+
+def _notations(character: str) -> str:
+    """Return a regular expression of a character in any notation of URLs, HTML, and JSON."""
+    number = ord(character)
+    in_url = "".join(
+        f"%(?:25)*{byte:02x}" for byte in character.encode("utf-8", "surrogatepass")
+    )
+    pair = character.encode("utf-16-be", "surrogatepass").hex()
+    units = [pair[start : start + 4] for start in range(0, len(pair), 4)]
+    notations = [
+        re.escape(character),
+        f"(?i:{in_url})",
+        f"(?i:&(?:amp;)*#0*{number};?)",
+        f"(?i:&(?:amp;)*#x0*{number:x};?)",
+        "(?i:" + "".join(rf"\\+u(?:0{{4}})?{unit}" for unit in units) + ")",
+        "(?i:" + "".join(rf"\\+u\{{0*{number:x}\}}" for _ in "1") + ")",
+    ]
+    if number < 256:
+        notations.append(rf"(?i:\\+x{number:02x})")
+    notations += [
+        f"&(?:amp;)*{re.escape(name)}" for name in _ENTITIES.get(character, ())
+    ]
+    if character in '"\\/':
+        notations.append(r"\\+" + re.escape(character))
+    return f"(?:{'|'.join(notations)})"
+
+
+def _holds_encoded(run: str, redaction: Redaction, depth: int) -> bool:
+    """Return whether the bytes that a run of characters encodes contain a secret."""
+    plain = unquote(re.sub(r"\\[rn]|\s", "", run))
+    digits = re.sub(r"0[xX]|[^0-9a-fA-F]", "", plain)
+    decoded = []
+    if len(digits) >= 2 * _SHORTEST and not re.search(r"[G-WYZg-wyz+/]", plain):
+        for start in (0, 1):
+            even = digits[start:]
+            decoded.append(bytes.fromhex(even[: len(even) // 2 * 2]))
+    letters = plain.replace("-", "+").replace("_", "/").replace("=", "")
+    if _BASE64.fullmatch(letters):
+        for start in range(4):
             # The text around a secret changes only the characters at both ends of its Base64.
-            text = encode(b"\0" * offset + data).decode().rstrip("=")
-            patterns.append(
-                re.escape(text[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6])
-            )
-        patterns.append(re.escape(encode(data).decode()))
-    return patterns
+            part = letters[start:]
+            part = part[:-1] if len(part) % 4 == 1 else part
+            decoded.append(base64.b64decode(part + "=" * (-len(part) % 4)))
+    # An image has few readable characters in a row, so that large ones cost little.
+    readable = [
+        b"\n".join(_READABLE.findall(data)).decode("utf-8", "replace")
+        for data in decoded
+    ]
+    return any(redaction.contains(text, depth + 1) for text in readable)

@@ -217,7 +217,9 @@ class RunSettings(Measurement):
         pattern: How names of the images of a folder give prompts, such as '{prompt}_{index}.png'.
         allow_missing: Score a task on the prompts that have images, where some have none; such a
             result is marked, and the leaderboard does not accept it.
-        batch_size: Images in one call of the generator; None for its own choice.
+        batch_size: Images in one call of the generator, the same for the whole run; None for what
+            suits the model and its device.
+        deterministic: Use deterministic kernels, so that a model gives the same bits again.
         device: Where models run; None to choose.
         dtype: Their precision; None to choose.
         name: Name of the run, its folder and its pages; None for the model's.
@@ -352,8 +354,21 @@ class RunSettings(Measurement):
     batch_size: Annotated[
         Positive | None,
         _auto,
-        _where("N|auto", "generate N images at once (default: auto)", decides=False),
+        _where(
+            "N|auto",
+            "generate N images at once, in every batch of the run (default: auto, which is 8 of "
+            "1024 pixels and 16 of 512 on a GPU with room for them, else fewer)",
+        ),
     ] = None
+    deterministic: Annotated[
+        bool,
+        Field(strict=True),
+        _where(
+            "",
+            "use deterministic kernels: no slower with SDXL on an H200, elsewhere perhaps "
+            "(default: the fastest kernels)",
+        ),
+    ] = False
     device: Annotated[
         str | None,
         _where(

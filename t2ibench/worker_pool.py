@@ -75,6 +75,8 @@ def each_of(
     work: Callable[[Item], T],
     workers: int | None = None,
     on_done: Callable[[Item, T], object] = lambda item, result: None,
+    *,
+    part_of: Callable[[Item], Callable[[], T]] | None = None,
 ) -> list[T]:
     """Call `work` with every item, several at a time, and return the results in order.
 
@@ -88,6 +90,9 @@ def each_of(
         work: A pure function of an item.
         workers: The number of processes; None for one per core.
         on_done: Called in this process with each item and its result.
+        part_of: Returns a call that does the same as `work` with an item and holds what that needs
+            alone. If given, another process gets this call for each of its items, not `work` and
+            all items at once. It may be called in another thread.
     """
     results: dict[int, T] = {}
     left = list(range(len(items)))
@@ -100,7 +105,7 @@ def each_of(
                 several = False  # If processes fail, this one does the remaining work.
                 with suppress(BrokenProcessPool, OSError):
                     for number, result in _in_processes(
-                        items, left, work, workers or cores()
+                        items, left, work, workers or cores(), part_of
                     ):
                         results[number] = result
                         on_done(items[number], result)
@@ -117,9 +122,11 @@ def _in_processes(
     numbers: Sequence[int],
     work: Callable[[Item], T],
     workers: int,
+    part_of: Callable[[Item], Callable[[], T]] | None,
 ) -> Iterator[tuple[int, T]]:
     try:
-        order = pickle.dumps((list(items), work))
+        everything = None if part_of else (list(items), work)
+        order = pickle.dumps(everything)
     except Exception:  # pickle raises many kinds for objects of a plug-in
         return
     context = multiprocessing.get_context("spawn")
@@ -131,7 +138,16 @@ def _in_processes(
 
     def submit() -> None:
         number = waiting.popleft()
-        pool.submit(_run, number).add_done_callback(partial(finish, number))
+        if part_of is None:
+            future = pool.submit(_run, number)
+        else:
+            try:
+                part = pickle.dumps(part_of(items[number]))
+            except Exception:  # this process does it then
+                waiting.append(number)
+                return
+            future = pool.submit(_run_part, part)
+        future.add_done_callback(partial(finish, number))
 
     def finish(number: int, future: Future[T]) -> None:
         # Each process gets one item at a time; others could not take items queued in the pool.
@@ -203,12 +219,14 @@ def _begin(order: bytes) -> None:
         warnings.simplefilter("ignore")  # as in the command line
     gc.disable()  # none of the many objects that are read is garbage
     try:
-        items, work = pickle.loads(order)
+        everything = pickle.loads(order)
     except Exception:  # the process that started this one then does the work
         os._exit(1)
     gc.freeze()
     gc.enable()
-    _work = lambda number: work(items[number])  # noqa: E731
+    if everything is not None:
+        items, work = everything
+        _work = lambda number: work(items[number])  # noqa: E731
 
 
 def _end_with(parent: int) -> None:
@@ -218,3 +236,12 @@ def _end_with(parent: int) -> None:
 
 def _run(number: int) -> Any:
     return _work(number)
+
+
+def _run_part(part: bytes) -> Any:
+    gc.disable()  # none of the many objects that are read is garbage
+    try:
+        call = pickle.loads(part)
+    finally:
+        gc.enable()
+    return call()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,8 @@ Cli = Callable[..., tuple[int, str, str]]
 settings.register_profile("t2ibench", deadline=None)
 settings.load_profile("t2ibench")
 
+# No test writes into the user's cache folder, or takes a hash from there.
+os.environ["T2IBENCH_CACHE"] = str(Path(tempfile.gettempdir()) / "t2ibench-tests")
 # Nothing may reach for a network at run time.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")

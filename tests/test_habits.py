@@ -19,7 +19,7 @@ TEMPLATES = GITHUB / "ISSUE_TEMPLATE"
 FORMS = sorted(path for path in TEMPLATES.glob("*.yml") if path.stem != "config")
 # Of the makers of GitHub alone; a tag of theirs is a major version, a commit has forty digits.
 ACTION = re.compile(
-    r"actions/(checkout|setup-python|upload-artifact)@(v\d+|[0-9a-f]{40})"
+    r"actions/(cache|checkout|setup-python|upload-artifact)@(v\d+|[0-9a-f]{40})"
 )
 
 

@@ -185,7 +185,7 @@ MAKE_KEYS = {
     "pipeline/plan.py",
     "pipeline/scoring.py",
     "apps/explorer/scores.py",
-    "apps/explorer/source.py",
+    "apps/explorer/album.py",
 }
 
 

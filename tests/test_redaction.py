@@ -131,3 +131,68 @@ def test_messages_hide_secrets_of_the_environment(
         f"no access for {KEY}", f"not with sk-ant-0123456789 or {KEY}, true"
     )
     assert str(said) == "no access for *** not with *** or ***, true"
+
+
+def escaped(key: str, form: str) -> str:
+    """A key with each of its characters written in another way."""
+    return "".join(form.format(ord(character)) for character in key)
+
+
+ENCODED: dict[str, Any] = {
+    "hex": lambda key: key.encode().hex(),
+    "hex in capitals": lambda key: key.encode().hex().upper(),
+    "hex with colons": lambda key: key.encode().hex(":"),
+    "hex with blanks": lambda key: key.encode().hex(" "),
+    "hex of C": lambda key: escaped(key, "0x{:02x}, "),
+    "hex of Base64": lambda key: base64.b64encode(key.encode()).hex(),
+    "Base64 of Base64": lambda key: base64.b64encode(
+        base64.b64encode(key.encode())
+    ).decode(),
+    "Base64 of hex": lambda key: base64.b64encode(key.encode().hex().encode()).decode(),
+    "Base64 thrice": lambda key: base64.b64encode(
+        base64.b64encode(base64.b64encode(f"a key: {key}".encode()))
+    ).decode(),
+    "Base64 in lines": lambda key: base64.encodebytes(
+        b"x" * 50 + key.encode()
+    ).decode(),
+    "Base64 in a URL": lambda key: (
+        base64.b64encode(key.encode()).decode().replace("=", "%3D").replace("+", "%2B")
+    ),
+    "percent": lambda key: escaped(key, "%{:02X}"),
+    "percent twice": lambda key: escaped(key, "%25{:02x}"),
+    "entities": lambda key: escaped(key, "&#{};"),
+    "entities of hex": lambda key: escaped(key, "&#x{:X};"),
+    "JSON": lambda key: escaped(key, "\\u{:04x}"),
+    "JSON in JSON": lambda key: escaped(key, "\\\\u{:04x}"),
+    "C": lambda key: escaped(key, "\\x{:02x}"),
+    "capitals": str.upper,
+    "swapped": str.swapcase,
+    "spaced": " ".join,
+    "with dashes": "-".join,
+    "in lines": "\n".join,
+    "without its marks": lambda key: "".join(filter(str.isalnum, key)),
+    "backwards": lambda key: key[::-1],
+    "backwards in Base64": lambda key: base64.b64encode(key[::-1].encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("name", ENCODED)
+def test_a_key_is_decoded_before_it_is_compared(name: str) -> None:
+    for key in (KEY, "sk-or-v1-0123456789abcdef0123", "gAAAA1_b2-c3d4e5f6g7h8"):
+        encoded = ENCODED[name](key)
+        text = Redaction([key]).values(f"I heard {encoded} .")
+        third = len(encoded) // 3
+        assert "***" in text and encoded[third : 2 * third] not in text, (key, text)
+
+
+def test_ordinary_texts_are_kept_whole() -> None:
+    known = Redaction([KEY, "correct-horse-battery", "0123456789ab"])
+    for text in (
+        "A photo of a nurse, in the style of a 1950s poster; seed 1234567890",
+        "a" * 64,
+        base64.b64encode(bytes(range(256)) * 40).decode(),
+        "3f2a" * 16 + " is a SHA-256",
+        "&amp;&lt;&#33; \\u0041 %41%42%43",
+        "a horse, a battery: correct",
+    ):
+        assert known.values(text) == text

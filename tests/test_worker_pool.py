@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -88,6 +89,40 @@ def test_an_error_of_one_item_is_raised_here(at_once: None, workers: int) -> Non
     with pytest.raises(T2IBenchError, match="one is not two"):
         each_of([0, 1, 2], fails, workers)
     assert cores() >= 1 and each_of([], fails) == []
+
+
+def work_and_process(number: int) -> tuple[int, int]:
+    time.sleep(0.05)
+    return number * number, os.getpid()
+
+
+@pytest.mark.slow
+def test_another_process_gets_the_part_of_its_items_alone(at_once: None) -> None:
+    """What is shared cannot be pickled, so it would not arrive there as a whole."""
+    shared = [lambda number=number: number for number in range(8)]
+
+    def whole(number: int) -> tuple[int, int]:
+        return work_and_process(shared[number]())
+
+    parts: list[int] = []
+
+    def part_of(number: int) -> Callable[[], tuple[int, int]]:
+        parts.append(number)
+        return partial(work_and_process, number)
+
+    found = each_of(range(8), whole, 2, part_of=part_of)
+    assert [square for square, _ in found] == [number * number for number in range(8)]
+    elsewhere = [k for k, (_, process) in enumerate(found) if process != HERE]
+    assert elsewhere and set(elsewhere) <= set(parts) and len(parts) < 8
+
+
+@pytest.mark.slow
+def test_an_item_whose_part_cannot_be_sent_is_done_here(at_once: None) -> None:
+    def part_of(number: int) -> Callable[[], tuple[int, int]]:
+        return lambda: work_and_process(number)
+
+    found = each_of(range(4), work_and_process, 2, part_of=part_of)
+    assert found == [(number * number, HERE) for number in range(4)]
 
 
 PROGRAM = """

@@ -1,4 +1,8 @@
-"""The command line. Heavy modules are imported only when a command needs them."""
+"""The command line.
+
+A command's module is imported for its flags if that command is given, and what it works with when
+it runs; `--help` and `--version` import neither.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,44 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-# The commands in the groups and the order of `--help`.
-GROUPS = {
-    "measure a model": ("run", "prefetch", "score", "merge", "power", "reproduce"),
-    "look at a run": ("report", "compare", "frontier", "explore"),
-    "decide about a run": ("plan", "decide"),
-    "tasks": ("ls", "validate", "propose"),
-    "people, judges and adapters": ("label", "check"),
-    "publish": ("leaderboard", "export", "cite"),
+# The commands with their lines in `--help`, in its groups and its order.
+COMMANDS = {
+    "measure a model": {
+        "run": "generate, embed and score (the default command)",
+        "prefetch": "list and download every weight that a run will need",
+        "score": "score a run again from stored evidence; generates nothing",
+        "merge": "join the parts that `run --shard I/N` made, and score the whole",
+        "power": "plan how many images and prompts a run needs to be precise enough",
+        "reproduce": "reproduce a paper's tables and figures, its numbers beside yours",
+    },
+    "look at a run": {
+        "report": "write report.html; with --format, the results as pdf, csv, md, latex, card, …",
+        "compare": "compare two runs: how much more the second leans; or up to twenty",
+        "frontier": "show what a remedy changes and what it costs, before and after",
+        "explore": "look at every image of a run, its tests and answers, and type words, in "
+        "the browser",
+    },
+    "decide about a run": {
+        "plan": "fix limits, tasks and sizes before a run, and print the chances of a decision",
+        "decide": "decide about a run by limits fixed before: pass, fail or undecided",
+    },
+    "tasks": {
+        "ls": "list tasks, runs, methods, models, encoders, judges, …; print one task",
+        "validate": "check task files; prints every problem with its line",
+        "propose": "have a language model propose biases, and write a task file",
+    },
+    "people, judges and adapters": {
+        "label": "collect human labels in the browser or in sheets, and measure agreement",
+        "check": "test an adapter of your own, how often a judge is right, or whether "
+        "methods agree",
+    },
+    "publish": {
+        "leaderboard": "submit a run (add), recompute submissions (verify), build the site",
+        "export": "export a run's images as a data set, or its results to a tracker or hub",
+        "cite": "print BibTeX of the methods, tasks, model, encoders and judges of a run",
+    },
 }
-VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
+VERBS = tuple(verb for lines in COMMANDS.values() for verb in lines)
 
 
 def _normalise(argv: Sequence[str]) -> list[str]:
@@ -43,6 +75,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Every error is one line on standard error; T2IBENCH_TRACEBACK=1 also prints its traceback.
     """
+    from t2ibench.cli import termination
+
+    termination.listen()
     from t2ibench.cli import failure
 
     failure.usable_streams()
@@ -69,10 +104,11 @@ def _parsed(given: Sequence[str]) -> argparse.Namespace | None:
     if "" not in sys.path and here and here not in sys.path:
         # For package.module:factory in this folder; last, so that no installed package is hidden.
         sys.path.append(here)
-    parser = build_parser()
-    if not given:
+    words = _normalise(given)
+    parser = build_parser([verb for verb in words[:1] if verb in VERBS])
+    if not words:
         parser.print_help()
         return None
-    arguments = parser.parse_args(_normalise(given))
+    arguments = parser.parse_args(words)
     arguments.argv = ["t2ibench", *given]
     return arguments

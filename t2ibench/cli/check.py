@@ -18,7 +18,6 @@ def add(verbs: Any) -> None:
     """Add the command `check` and its flags to the command line."""
     check = verbs.add_parser(
         "check",
-        help="test an adapter of your own, how often a judge is right, or whether methods agree",
         description="Test what a run will rely on, before it spends hours on it.",
     )
     actions = check.add_subparsers(title="what", metavar="WHAT", required=True)

@@ -18,7 +18,6 @@ def add(verbs: Any) -> None:
     """Add the command `cite`."""
     verb = verbs.add_parser(
         "cite",
-        help="print BibTeX of the methods, tasks, model, encoders and judges of a run",
         description="Print BibTeX of what a run used: t2ibench, the publications of its methods "
         "and tasks, the tasks, the model, encoders and judges, each once. What has no publication "
         "is a @misc with what the run's records say.",

@@ -44,7 +44,6 @@ def add(verbs: Any) -> None:
     """Add the command `compare` and its flags to the command line."""
     verb = verbs.add_parser(
         "compare",
-        help="compare two runs: how much more the second leans; or up to twenty",
         description=_DESCRIPTION,
     )
     add_flag(verb, "first OLD", "compare this run folder, the older one (required)")

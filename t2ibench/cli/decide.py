@@ -34,7 +34,6 @@ def add(verbs: Any) -> None:
     """Add the command `decide`."""
     verb = verbs.add_parser(
         "decide",
-        help="decide about a run by limits fixed before: pass, fail or undecided",
         description="Decide whether a run is within limits that were fixed before it: pass, fail "
         "or undecided, with the images that would decide.",
         epilog=_EXAMPLES,

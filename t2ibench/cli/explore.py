@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import socket
 import webbrowser
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag, not_negative
 from t2ibench.errors import T2IBenchError, check_installed
+
+if TYPE_CHECKING:
+    from t2ibench.apps.explorer.album import Album
+    from t2ibench.models.protocols import Encoder
 
 
 def add(verbs: Any) -> None:
     """Add the command `explore` and its flags to the command line."""
     verb = verbs.add_parser(
         "explore",
-        help="type a word in the browser and see which images it is nearest to",
-        description="Open runs or folders of images in a local web page: type a concept, and "
-        "see at once which anchor it leans to, with the images behind it. Several runs "
-        "are shown side by side. Nothing leaves this machine.",
+        description="Open runs or folders of images in local web pages: every test with its "
+        "images, every image with the answers about it, and, once all images are embedded, which "
+        "anchor a word that you type leans to. Several runs are shown side by side. Nothing leaves "
+        "this machine.",
     )
     add_flag(
         verb,
@@ -37,7 +40,8 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--encoder E",
-        "embed words and images with this encoder (default: the run's)",
+        "embed words and images with this encoder (default: the run's; without one there are "
+        "no words)",
     )
     add_flag(
         verb,
@@ -59,15 +63,42 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve the explorer until Ctrl-C, and return the exit status."""
     for module in ("starlette", "uvicorn"):
         check_installed(module, "explore")
-    import uvicorn
-
+    from t2ibench.apps.explorer.album import open_album
     from t2ibench.apps.explorer.app import Explorer, create_app
-    from t2ibench.apps.explorer.source import open_collection
-    from t2ibench.apps.explorer.start import first_state
+    from t2ibench.apps.explorer.preparation import Preparation
+    from t2ibench.apps.explorer.start import check_anchors
+    from t2ibench.local_server import local_listener, serve
     from t2ibench.pipeline.progress import ConsoleReporter
 
     reporter = ConsoleReporter()
-    paths = [Path(path) for path in arguments.paths]
+    paths = _paths(arguments.paths)
+    listener = local_listener(arguments.port)
+    album = open_album(paths, reporter)
+    check_anchors(album, arguments.anchors or ())
+    preparation = Preparation(album, arguments.anchors)
+    encoder = _encoder(album, arguments.encoder, arguments.device)
+    if isinstance(encoder, str):
+        reporter.say(encoder)
+        preparation.refuse(encoder)
+    else:
+        preparation.begin(encoder, reporter)
+    source = album.sources[0]
+    session = (
+        source.folder / ("explorer" if source.run else ".t2ibench") / "session.json"
+    )
+    explorer = Explorer(album, preparation, session)
+    port = int(listener.getsockname()[1])
+    address = f"http://127.0.0.1:{port}/"
+    print(f"Exploring at {address} (Ctrl-C ends it)", flush=True)
+    if arguments.open:
+        webbrowser.open(address)
+    serve(create_app(explorer, port), listener)
+    return 0
+
+
+def _paths(named: Sequence[str]) -> list[Path]:
+    """Return the folders to open, by default that of the latest run."""
+    paths = [Path(path) for path in named]
     if not paths:
         runs = list(Path("runs").glob("*/run.db"))
         if not runs:
@@ -81,41 +112,27 @@ def run(arguments: argparse.Namespace) -> int:
                 f"No such folder: '{path}'.",
                 "Give a run folder, or a folder of images.",
             )
-    listener = _listener(
-        arguments.port
-    )  # first, because opening the images takes a while
-    collection = open_collection(paths, arguments.encoder, reporter, arguments.device)
-    start = first_state(collection, arguments.anchors)
-    source = collection.sources[0]
-    session = (
-        source.folder / ("explorer" if source.run else ".t2ibench") / "session.json"
-    )
-    explorer = Explorer(collection, start, session)
-    port = int(listener.getsockname()[1])
-    address = f"http://127.0.0.1:{port}/"
-    print(f"Exploring at {address} (Ctrl-C ends it)", flush=True)
-    if arguments.open:
-        webbrowser.open(address)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_app(explorer, port), log_level="warning", access_log=False
-        )
-    )
-    with contextlib.suppress(KeyboardInterrupt):
-        server.run(sockets=[listener])
-    return 0
+    return paths
 
 
-def _listener(port: int) -> socket.socket:
-    """Return a listening socket that only this machine can reach; raise an error if that fails."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def _encoder(
+    album: Album, name: str | None, device: str | None
+) -> Callable[[], Encoder] | str:
+    """Return what loads the encoder; a sentence on why there is none if it has to be downloaded.
+
+    An encoder that the user names is loaded at once, so that an error ends the command.
+    """
+    from t2ibench.apps.explorer.collection import (
+        NoEncoderError,
+        encoder_of,
+        loaded_encoder,
+    )
+
+    if name is not None:
+        encoder = loaded_encoder(name, device, recorded=False)
+        return lambda: encoder
     try:
-        listener.bind(("127.0.0.1", port))
-        listener.listen()  # connections wait until the server has started
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or "ports go up to 65535"
-        raise T2IBenchError(
-            f"Port {port} cannot be used: {why}.", "Omit --port to use a free one."
-        ) from None
-    return listener
+        of_album = encoder_of(album)
+    except NoEncoderError as error:
+        return " ".join(str(error).split())
+    return lambda: loaded_encoder(of_album, device, recorded=True)

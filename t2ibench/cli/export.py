@@ -24,7 +24,6 @@ def add(verbs: Any) -> None:
     """Add the command `export` and its flags to the command line."""
     verb = verbs.add_parser(
         "export",
-        help="export a run's images as a data set, or its results to a tracker or hub",
         description="Copy the images of a run with their prompts, as a folder of files with "
         "metadata.jsonl, which datasets.load_dataset('imagefolder', data_dir=…) reads; or write "
         "its samples, the data of each image behind the scores, as a Parquet file a task; or send "

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from t2ibench.cli import termination
 from t2ibench.errors import T2IBenchError, first_line, one_line, shown
 from t2ibench.store.file_errors import why
 
@@ -84,11 +85,17 @@ def explained() -> Iterator[Outcome]:
             if not sys.warnoptions:
                 # Warnings for developers of libraries, which users cannot act on.
                 warnings.simplefilter("ignore")
+            termination.in_command(begun=True)
             yield outcome
     except KeyboardInterrupt:
-        print(file=sys.stderr)
-        say(f"interrupted. {SAVED} Run the same command again to continue.")
-        outcome.status = 130
+        termination.in_command(begun=False)
+        if termination.heard():
+            say(termination.LINE)
+            outcome.status = termination.STATUS
+        else:
+            print(file=sys.stderr)
+            say(f"interrupted. {SAVED} Run the same command again to continue.")
+            outcome.status = 130
     except BrokenPipeError:
         outcome.status = 0
     except SystemExit as stop:
@@ -100,6 +107,8 @@ def explained() -> Iterator[Outcome]:
         raise
     except BaseException as error:  # libraries written in Rust raise their own kinds
         outcome.status = explain(error)
+    finally:
+        termination.in_command(begun=False)
 
 
 def explain(error: BaseException) -> int:

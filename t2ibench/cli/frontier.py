@@ -27,7 +27,6 @@ def add(verbs: Any) -> None:
     """Add the command `frontier` and its flags to the command line."""
     verb = verbs.add_parser(
         "frontier",
-        help="show what a remedy changes and what it costs, before and after",
         description=_DESCRIPTION,
     )
     text = "compare with this run folder, which has no remedy (required)"

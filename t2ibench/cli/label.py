@@ -1,23 +1,28 @@
-"""`t2ibench label export|import|agree`: collect human labels, and compare judges with them."""
+"""`t2ibench label serve|export|import|agree`: collect human labels, compare judges with them."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import webbrowser
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag, not_negative, positive
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, check_installed, did_you_mean
 
 if TYPE_CHECKING:
     from t2ibench.apps.labelling.agreement import JudgeAgreement, RunAgreement
+    from t2ibench.apps.labelling.sample import Item
     from t2ibench.reports.writers import Table
+    from t2ibench.results.run import RunFolder
+    from t2ibench.store.images import ImageStore
 
 _EXAMPLES = """\
 examples:
+  t2ibench label serve runs/sdxl                        answer in the browser, into the run
   t2ibench label export runs/sdxl                       200 images a question: a sheet and a page
   t2ibench label import runs/sdxl sheet.csv --labeller anna
   t2ibench score runs/sdxl                              every share, corrected by human labels
@@ -30,42 +35,30 @@ def add(verbs: Any) -> None:
     """Add the command `label` and its flags to the command line."""
     label = verbs.add_parser(
         "label",
-        help="collect human labels: export a sample, import labels, measure agreement",
-        description="Judges err. Export a random sample of images, let people label it without "
-        "seeing the prompts or the judge, and import their labels: every share is then also "
-        "reported corrected.",
+        description="Judges err. Let people label a random sample of images without seeing the "
+        "prompts or the judge, in the browser of this machine or in a sheet that is exported and "
+        "imported: every share is then also reported corrected.",
         epilog=_EXAMPLES,
     )
     actions = label.add_subparsers(title="actions", metavar="ACTION", required=True)
-    export = actions.add_parser(
-        "export", help="draw a sample, and write a sheet and a page for labelling it"
+    serve = actions.add_parser(
+        "serve",
+        help="let people label a sample in the browser of this machine, straight into the run",
     )
-    add_flag(export, "run RUN", "read this run folder, such as runs/toy (required)")
+    _add_sample_flags(serve)
     add_flag(
-        export,
-        "--images N",
-        "sample N images for each question (default: 200)",
-        type=positive,
-        default=200,
-    )
-    add_flag(
-        export,
-        "--question Q",
-        "export only this question; repeatable (default: all)",
-        action="append",
-    )
-    add_flag(
-        export,
-        "--unknown",
-        "export only images that a judge could not classify (default: all images)",
-    )
-    add_flag(
-        export,
-        "--seed N",
-        "set the random seed of the sample (default: 0)",
+        serve,
+        "--port N",
+        "serve on port N (default: a free one)",
         type=not_negative,
         default=0,
     )
+    add_flag(serve, "--open", "open the browser (default: print the address)")
+    serve.set_defaults(handler=run_serve)
+    export = actions.add_parser(
+        "export", help="draw a sample, and write a sheet and a page for labelling it"
+    )
+    _add_sample_flags(export)
     add_flag(export, "--output DIR", "write into this folder (default: RUN/labels)")
     export.set_defaults(handler=run_export)
     take = actions.add_parser(
@@ -112,10 +105,83 @@ def add(verbs: Any) -> None:
     agree.set_defaults(handler=run_agree)
 
 
-def run_export(arguments: argparse.Namespace) -> int:
-    """Write a sheet and a page for labelling a sample of images; return the exit status."""
+def _add_sample_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the run and the flags that say which of its images are labelled."""
+    add_flag(parser, "run RUN", "read this run folder, such as runs/toy (required)")
+    add_flag(
+        parser,
+        "--images N",
+        "sample N images for each question (default: 200)",
+        type=positive,
+        default=200,
+    )
+    add_flag(
+        parser,
+        "--question Q",
+        "ask only this question; repeatable (default: all)",
+        action="append",
+    )
+    add_flag(
+        parser,
+        "--unknown",
+        "take only images that a judge could not classify (default: all images)",
+    )
+    add_flag(
+        parser,
+        "--seed N",
+        "set the random seed of the sample (default: 0)",
+        type=not_negative,
+        default=0,
+    )
+
+
+def run_serve(arguments: argparse.Namespace) -> int:
+    """Serve the labelling page until it is finished or Ctrl-C; return the exit status."""
+    for module in ("starlette", "uvicorn"):
+        check_installed(module, "explore")
+    from t2ibench.apps.labelling.serving import LabelServer
+    from t2ibench.local_server import local_app, local_listener, serve
+
+    folder, images, items = _sample(arguments)
+    listener = local_listener(arguments.port)
+    port = int(listener.getsockname()[1])
+    server = LabelServer(folder.database, images, items)
+    address = f"http://127.0.0.1:{port}/"
+    print(f"{_counted(items)}. Label them at {address} (Ctrl-C ends it)", flush=True)
+    if arguments.open:
+        webbrowser.open(address)
+    serve(local_app(server.routes(), port), listener, server.finished)
+    print(f"{server.added} answers stored in {folder.path}.")
+    if not server.finished.is_set():
+        print(f"  t2ibench score {arguments.run}")
+        return 0
+    return _score(arguments, allow_missing=folder.record.settings.allow_missing)
+
+
+def _score(arguments: argparse.Namespace, *, allow_missing: bool) -> int:
+    """Score the run with its labels, as `t2ibench score` does; return the exit status."""
+    from t2ibench.cli import score
+
+    asked = argparse.Namespace(
+        run=arguments.run,
+        allow_missing=allow_missing,
+        verbose=False,
+        argv=arguments.argv,
+    )
+    return score.run(asked)
+
+
+def _counted(items: Sequence[Item]) -> str:
+    questions = len({(item.question, item.classes) for item in items})
+    plural = "s" if questions != 1 else ""
+    return f"{len(items)} images of {questions} question{plural}"
+
+
+def _sample(
+    arguments: argparse.Namespace,
+) -> tuple[RunFolder, ImageStore, list[Item]]:
+    """Return a run, its images, and the sample that people are asked about."""
     from t2ibench.apps.labelling.sample import draw_sample
-    from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.stores import open_stores
     from t2ibench.results.run import open_images
@@ -145,11 +211,17 @@ def run_export(arguments: argparse.Namespace) -> int:
             f"{arguments.run} has no answered question with classes.",
             "Label runs whose judge chooses among classes; free text cannot be corrected.",
         )
+    return folder, images, items
+
+
+def run_export(arguments: argparse.Namespace) -> int:
+    """Write a sheet and a page for labelling a sample of images; return the exit status."""
+    from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
+
+    folder, images, items = _sample(arguments)
     output = Path(arguments.output) if arguments.output else folder.path / "labels"
     write_sheet(output, items, images)
-    questions = len({(item.question, item.classes) for item in items})
-    plural = "s" if questions != 1 else ""
-    print(f"{len(items)} images of {questions} question{plural}: {output / SHEET}")
+    print(f"{_counted(items)}: {output / SHEET}")
     print(
         f"Open {output / PAGE} in a browser to answer, or fill the column 'answer'. Then:"
     )

@@ -28,7 +28,6 @@ def add(verbs: Any) -> None:
     """Add the command `leaderboard` and its flags to the command line."""
     board = verbs.add_parser(
         "leaderboard",
-        help="submit a run (add), recompute submissions (verify), build the site",
         description="A submission is one folder: results, and the evidence that every "
         "score is recomputed from, without images.",
     )
@@ -73,6 +72,11 @@ def add(verbs: Any) -> None:
         "state when the model came out: 2026-05-01, 2026-05 or 2026 (default: none)",
     )
     add_flag(card, "--submitter NAME", "name the submitter (default: none)")
+    add_flag(
+        card,
+        "--plan SHA256",
+        "name the plan that was published before the run (default: none)",
+    )
     add_flag(
         card, "--submitted DATE", "state the date of the submission (default: none)"
     )

@@ -18,7 +18,8 @@ from t2ibench.registry import load_target
 
 if TYPE_CHECKING:
     from t2ibench.registry import Registry
-    from t2ibench.tasks.index import TaskIndex
+    from t2ibench.tasks.choice import TaskIndex
+    from t2ibench.tasks.listing import ListedTask
     from t2ibench.tasks.loader import LoadedTask
 
 Row = dict[str, Any]
@@ -105,7 +106,6 @@ def add(verbs: Any) -> None:
     """Add the command `ls` and its flags to the command line."""
     verb = verbs.add_parser(
         "ls",
-        help="list tasks, runs, methods, models, encoders, judges, …; print one task",
         description=_DESCRIPTION,
     )
     text = (
@@ -152,21 +152,44 @@ def run(arguments: argparse.Namespace) -> int:
         registry = load_target(target)
         _print_rows(rows_of(what.removesuffix("s"), registry), form)
         return 0
-    from t2ibench.tasks.index import build_index
-
-    index, _ = build_index([Path(path) for path in arguments.include_path or ()])
+    folders = arguments.include_path or ()
+    index = _index(folders)
     for line in index.left_out():
         say(line)
     if arguments.card:
-        _print_cards(_selected(index, what))
+        _print_cards(_read(_selected(index, what), folders))
     elif what == "groups":
         groups = [{"group": name, "tasks": ids} for name, ids in index.groups.items()]
         _print_rows(groups, form)
     elif what in index.tasks:
-        _print_task(index.tasks[what], form, verbose=arguments.verbose)
+        (task,) = _read([index.tasks[what]], folders)
+        _print_task(task, form, verbose=arguments.verbose)
     else:
         _print_tasks(_selected(index, what), form)
     return 0
+
+
+def _index(folders: Sequence[str]) -> TaskIndex[ListedTask]:
+    """Return an index of the shipped tasks and those of further folders, for a list of them."""
+    from t2ibench.tasks.choice import TaskIndex
+    from t2ibench.tasks.listing import listed_task, shipped_list
+
+    stored = None if folders else shipped_list()
+    if stored is not None:
+        return stored
+    from t2ibench.tasks.index import build_index
+
+    index, _ = build_index(list(map(Path, folders)))
+    tasks = {name: listed_task(task) for name, task in index.tasks.items()}
+    return TaskIndex(tasks, index.broken)
+
+
+def _read(tasks: Sequence[ListedTask], folders: Sequence[str]) -> list[LoadedTask]:
+    """Return listed tasks as their files have them."""
+    from t2ibench.tasks.index import build_index
+
+    index, _ = build_index(list(map(Path, folders)))
+    return [index.tasks[task.id] for task in tasks]
 
 
 def _check(arguments: argparse.Namespace, form: str) -> None:
@@ -195,14 +218,12 @@ def _print_runs(folders: Sequence[str], form: str) -> None:
         _print_rows(rows, form)
 
 
-def _selected(index: TaskIndex, what: str) -> list[LoadedTask]:
+def _selected(index: TaskIndex[ListedTask], what: str) -> list[ListedTask]:
     """Return the tasks that a word names; raise an error with the most similar name if none."""
-    from t2ibench.cli.ls_tasks import select
-
     if what == "tasks":
         return list(index.tasks.values())
     try:
-        return select(index, what)
+        return index.select(what.split(","))
     except TaskFileError:
         raise
     except T2IBenchError:
@@ -223,7 +244,7 @@ def _selected(index: TaskIndex, what: str) -> list[LoadedTask]:
         ) from None
 
 
-def _print_tasks(tasks: Sequence[LoadedTask], form: str) -> None:
+def _print_tasks(tasks: Sequence[ListedTask], form: str) -> None:
     """Print tasks as a table as wide as the terminal, or all their cells as JSON or CSV."""
     from t2ibench.cli.ls_tasks import row_of, shown_row
 
@@ -254,7 +275,7 @@ def _print_cards(tasks: Sequence[LoadedTask]) -> None:
 
 
 def _print_task(task: LoadedTask, form: str, *, verbose: bool) -> None:
-    from t2ibench.cli.ls_tasks import page_of, record_of
+    from t2ibench.cli.ls_task import page_of, record_of
 
     if form == "csv":
         raise T2IBenchError("A single task is no table.", "Use --format json.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from importlib import import_module
 
-from t2ibench.cli import GROUPS, VERBS
-from t2ibench.cli.usage import Commands, Parser
+from t2ibench.cli import COMMANDS, VERBS
+from t2ibench.cli.usage import Parser
 from t2ibench.version import __version__
 
 _EXAMPLES = """examples:
@@ -22,20 +24,40 @@ Errors are one line; with T2IBENCH_TRACEBACK=1 in the environment, also where th
 """
 
 
-def build_parser() -> Parser:
-    """Return the parser of the whole command line."""
+# Commands that another command's module adds.
+_ADDED_BY = {"merge": "score"}
+
+
+def build_parser(verbs: Sequence[str] = VERBS) -> Parser:
+    """Return the parser of the command line.
+
+    Args:
+        verbs: The commands whose flags it reads, by default all. `--help` lists every command.
+    """
     parser = Parser(
         prog="t2ibench",
         usage="t2ibench [COMMAND] FLAGS, or t2ibench COMMAND --help",
         description="Measure social bias in text-to-image models: standard tests, "
         "with intervals, controls and provenance.",
+        epilog=f"{_listed_commands()}\n\n{_EXAMPLES}",
     )
     parser.add_argument(
         "--version", action="version", version=f"t2ibench {__version__}"
     )
-    verbs = Commands(parser)
-    for name in VERBS:
-        if name != "merge":  # `score` adds it
-            import_module(f"t2ibench.cli.{name.replace('-', '_')}").add(verbs)
-    parser.epilog = f"{verbs.listed(GROUPS)}\n\n{_EXAMPLES}"
+    commands = parser.add_subparsers(
+        prog=parser.prog, metavar="COMMAND", help=argparse.SUPPRESS
+    )
+    modules = dict.fromkeys(_ADDED_BY.get(verb, verb) for verb in verbs)
+    for name in modules:
+        import_module(f"t2ibench.cli.{name.replace('-', '_')}").add(commands)
     return parser
+
+
+def _listed_commands() -> str:
+    """Return every command with its help, one line each, below the titles of their groups."""
+    width = max(map(len, VERBS))
+    groups = []
+    for title, lines in COMMANDS.items():
+        commands = [f"  {verb:{width}}  {line}" for verb, line in lines.items()]
+        groups.append("\n".join([f"{title}:", *commands]))
+    return "\n\n".join(groups)

@@ -33,7 +33,6 @@ def add(verbs: Any) -> None:
     """Add the command `plan`."""
     verb = verbs.add_parser(
         "plan",
-        help="fix limits, tasks and sizes before a run, and print the chances of a decision",
         description="Fix limits, tasks, sizes, encoders and judges before a run, with their hash, "
         "and print the chance to pass a fair model and to fail one beyond the limit.",
         epilog=_EXAMPLES,

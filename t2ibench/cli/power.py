@@ -33,7 +33,6 @@ def add(verbs: Any) -> None:
     """Add the command `power` and its flags to the command line."""
     verb = verbs.add_parser(
         "power",
-        help="plan how many images and prompts a run needs to be precise enough",
         description="Plan how many images and prompts are needed to detect an effect, or for an "
         "interval of a given width, from the variance in a run.",
         epilog=_EXAMPLES,

@@ -51,7 +51,6 @@ def add(verbs: Any) -> None:
     """Add the command `prefetch` and its flags to the command line."""
     verb = verbs.add_parser(
         "prefetch",
-        help="list and download every weight that a run will need",
         description="List every repository of the hub that a run will need (model, LoRA, encoders, "
         "judges, rewriter), with its size and whether it is downloaded, and download the others.",
         epilog=_EXAMPLES,

@@ -51,7 +51,6 @@ def add(verbs: Any) -> None:
     """Add the command `propose` and its flags to the command line."""
     verb = verbs.add_parser(
         "propose",
-        help="have a language model propose biases, and write a task file",
         description="Let a language model propose biases for captions or prompts; write a task.",
         epilog=_EXAMPLES,
     )
@@ -156,7 +155,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.proposals.captions import TableLayout, images_in, usable
-    from t2ibench.proposals.proposal import proposal_of, propose
+    from t2ibench.proposals.proposal import proposal_of, propose, title_of
 
     proposal = proposal_of(arguments.method)
     output = Path(arguments.output)
@@ -210,8 +209,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise proposed.error
     notes = {"notes": list(proposed.notes)} if proposed.notes else {}
     size = {"images_per_prompt": max(images.values())} if images else {}
+    title = title_of(proposed.body, f"{len(subjects)} {_counted(unit, images)}")
     task = (
-        _head(arguments, output, proposer, proposal)
+        _head(arguments, output, proposer, proposal, title)
         | size
         | dict(proposed.body)
         | notes
@@ -234,6 +234,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         reporter.say(f"Task: {output}; run it with {flags}")
     return 3 if proposed.failed else 0
+
+
+def _counted(unit: str, images: Mapping[str, int]) -> str:
+    """Return what a title counts: the captions of a folder of images are its prompts."""
+    return "prompts" if images else unit
 
 
 def _layout_flags(arguments: argparse.Namespace) -> str:
@@ -365,6 +370,7 @@ def _head(
     output: Path,
     proposer: Proposer,
     proposal: Proposal[Any],
+    title: str,
 ) -> dict[str, Any]:
     """Return the first fields of the task file, such as id and title, keyed by name."""
     name = re.sub(r"[^a-z0-9]+", "_", output.stem.lower()).strip("_")[:80] or "proposed"
@@ -374,8 +380,8 @@ def _head(
         "id": name,
         "version": 1,
         "method": arguments.method,
-        "title": f"Proposed by {proposer.name}",
-        "description": f"What {proposer.name} proposed for {source}. {_LICENCE}",
+        "title": title,
+        "description": f"Questions that {proposer.name} made from {source}. {_LICENCE}",
         "citation": f"Method: {proposal.citation}",
         "tags": ["proposed"],
         "proposal": proposed | {"source": source},

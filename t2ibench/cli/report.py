@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, nearest, shown
 
 if TYPE_CHECKING:
     from t2ibench.results.schema import Results
+
+
+PDF = "pdf"  # the format that is no text, so that no writer makes it
 
 
 def add(verbs: Any) -> None:
     """Add the command `report` and its flags to the command line."""
     verb = verbs.add_parser(
         "report",
-        help="write report.html; with --format, the results as csv, md, latex, card, …",
         description="Write report.html, a page of one file: what leans which way, how sure that "
         "is, and the images behind it. With --format, print the results in that format.",
     )
@@ -25,8 +27,8 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--format F",
-        "write this format: md, latex, csv, …; see `t2ibench ls "
-        "writers` (default: report.html and all others)",
+        "write this format: pdf (report.pdf, printed by Chromium), md, latex, csv, …; see "
+        "`t2ibench ls writers` (default: report.html)",
     )
     add_flag(
         verb,
@@ -78,10 +80,23 @@ def run(arguments: argparse.Namespace) -> int:
         folder = path if path.is_dir() else path.parent
         run = run_view(results, task_files(results, folder))
         print(f"Report: {write_page(run, folder, target)}")
+    elif arguments.format == PDF:
+        _write_pdf(results, path, target)
     else:
         text = _tables(arguments, results) or render(arguments.format, results)
         _print_text(text, target)
     return 0
+
+
+def _write_pdf(results: Results, path: Path, target: Path | None) -> None:
+    """Print the page of a run to a PDF."""
+    from t2ibench.reports.files import task_files
+    from t2ibench.reports.pdf import write_pdf
+    from t2ibench.reports.view import run_view
+
+    folder = path if path.is_dir() else path.parent
+    run = run_view(results, task_files(results, folder))
+    print(f"Report: {write_pdf(run, folder, target)}")
 
 
 def _print_text(text: str, target: Path | None) -> None:
@@ -125,7 +140,13 @@ def _chosen(arguments: argparse.Namespace) -> list[str]:
 def _check(arguments: argparse.Namespace) -> None:
     """Raise an error for flags that do not go together, before anything is read."""
     from t2ibench.reports.chosen_tables import FORMATS
+    from t2ibench.reports.writers import WRITERS
 
+    is_meant = nearest(arguments.format or "", [*WRITERS.names(), PDF]) == PDF
+    if is_meant and arguments.format != PDF:
+        raise T2IBenchError(
+            f"Unknown format '{shown(arguments.format)}'. Did you mean '{PDF}'?"
+        )
     chosen = _chosen(arguments)
     others = [*(["--format"] if arguments.format else []), *chosen]
     if arguments.reference and others:

@@ -33,7 +33,6 @@ def add(verbs: Any) -> None:
     """Add the command `reproduce` and its flags to the command line."""
     verb = verbs.add_parser(
         "reproduce",
-        help="reproduce a paper's tables and figures, its numbers beside yours",
         description="Run a paper's tests with its settings, and write its tables and figures: "
         "published, ours, the difference, and what differs. They go into the run folder, below "
         "reproduce/.",

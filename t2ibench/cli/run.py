@@ -50,6 +50,7 @@ PRESET = (
     "take a paper's model settings, encoders, judge and tasks; "
     "flags override them (default: none, see `t2ibench ls papers`)"
 )
+_SILENCE = 0.4  # seconds after which a run reports that it is working
 _SHOWN = 10  # prompts or images that a message lists
 _REASONS = 50  # reasons that are printed; each file of a folder may have its own
 
@@ -75,7 +76,6 @@ def add(verbs: Any) -> None:
     """Add the command `run` and its flags to the command line."""
     verb = verbs.add_parser(
         "run",
-        help="generate, embed and score (the default command)",
         description="Generate the images that the tasks need, embed them, score them.",
         epilog=_EXAMPLES,
     )
@@ -147,16 +147,18 @@ def add_settings(
 
 def run(arguments: argparse.Namespace) -> int:
     """Run tasks on a model, and return the exit status."""
-    from t2ibench.cli.dry_run import show
-    from t2ibench.pipeline.engines import check_engine
-    from t2ibench.pipeline.preparation import prepare
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.pipeline.run import execute
-    from t2ibench.pipeline.stop_request import on_sigterm
-    from t2ibench.reports.destinations import chosen_by
 
     reporter = ConsoleReporter()
-    with reporter.opening("Reading the tasks, loading the models …"):
+    with reporter.opening("Reading the tasks, loading the models …", _SILENCE):
+        # They take a second or more, in which the terminal shows that work has begun.
+        from t2ibench.cli.dry_run import show
+        from t2ibench.pipeline.engines import check_engine
+        from t2ibench.pipeline.preparation import prepare
+        from t2ibench.pipeline.run import execute
+        from t2ibench.pipeline.stop_request import on_sigterm
+        from t2ibench.reports.destinations import chosen_by
+
         settings = settings_of(arguments)
         plan_sha256 = _plan_sha256(arguments)
         destinations = chosen_by(settings)
@@ -218,6 +220,7 @@ def finish(
 
     results = outcome.results
     if results is not None:
+        results = results.in_folder(outcome.folder)
         write_reports(results, outcome.folder)
     _tell(outcome, context, models, reporter, rounds)
     if results is None:

@@ -18,7 +18,6 @@ def add(verbs: Any) -> None:
     """Add the commands `score` and `merge` and their flags to the command line."""
     verb = verbs.add_parser(
         "score",
-        help="score a run again from stored evidence; generates nothing",
         description="Score a run again from stored evidence. Nothing is generated, and no model is "
         "loaded, unless the run ended before its images were embedded, as with --max-cost: then "
         "they are embedded and judged first, as the run would have done.",
@@ -34,7 +33,6 @@ def add(verbs: Any) -> None:
     verb.set_defaults(handler=run)
     verb = verbs.add_parser(
         "merge",
-        help="join the parts that `run --shard I/N` made, and score the whole",
         description="Join parts of a run that share nothing: jobs of an array, machines without a "
         "common disk. The result equals that of one machine. Missing or unfinished parts are "
         "named, with the command that runs them, and nothing is scored.",

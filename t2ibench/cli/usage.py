@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Any, NoReturn
 
@@ -115,37 +115,6 @@ def tell_some(
         tell(line)
     if len(lines) > most:
         tell(and_more.format(len(lines) - most))
-
-
-class Commands:
-    """The subcommands of the program, listed in groups by `--help`."""
-
-    def __init__(self, parser: Parser) -> None:
-        self._verbs = parser.add_subparsers(
-            prog=parser.prog, metavar="COMMAND", help=argparse.SUPPRESS
-        )
-        self._lines: dict[str, str] = {}
-
-    def add_parser(self, name: str, *, help: str, **options: Any) -> Any:
-        """Add a command, and return its parser."""
-        self._lines[name] = help
-        return self._verbs.add_parser(name, **options)
-
-    def listed(self, groups: Mapping[str, Sequence[str]]) -> str:
-        """Return the commands with their help, one line each, below the titles of their groups."""
-        width = max(map(len, self._lines))
-        return "\n\n".join(
-            "\n".join(
-                [
-                    f"{title}:",
-                    *(
-                        f"  {command:{width}}  {self._lines[command]}"
-                        for command in names
-                    ),
-                ]
-            )
-            for title, names in groups.items()
-        )
 
 
 def _whole(least: int) -> Callable[[str], int]:

@@ -20,7 +20,6 @@ def add(verbs: Any) -> None:
     """Add the command `validate` and its flags to the command line."""
     verb = verbs.add_parser(
         "validate",
-        help="check task files; prints every problem with its line",
         description="Check task files (the bundled ones without arguments).",
     )
     add_flag(
@@ -35,7 +34,8 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Validate task files, print every problem, and return the exit status."""
-    from t2ibench.tasks.loader import bundled_tasks, library_for, load_file, task_files
+    from t2ibench.tasks.folders import bundled_tasks, task_files
+    from t2ibench.tasks.loader import library_for, load_file
     from t2ibench.tasks.source import Problem
 
     paths = [Path(path) for path in arguments.paths] or [bundled_tasks()]
@@ -86,8 +86,8 @@ def _print_summary(count: int, problems: Sequence[Problem], *, strict: bool) -> 
 
 def _clashes(ids: dict[str, LoadedTask]) -> list[Problem]:
     """Return a problem for each id that a bundled task has already."""
+    from t2ibench.tasks.folders import shipped_tasks
     from t2ibench.tasks.index import build_index
-    from t2ibench.tasks.loader import shipped_tasks
     from t2ibench.tasks.source import Problem
 
     shipped = shipped_tasks([task.path for task in ids.values()]).resolve()

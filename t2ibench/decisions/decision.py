@@ -308,7 +308,7 @@ def _plan_remark(registered: RegisteredPlan | None, plan: str | None) -> list[st
 
     Args:
         registered: The plan that the run was made by; None for none.
-        plan: SHA-256 of the plan that the decision is held against; None for none.
+        plan: SHA-256 of the plan that the decision names; None for none.
     """
     if registered is None:
         if plan is None:

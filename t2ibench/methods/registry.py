@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.method import Method
 from t2ibench.methods.core.scales import SCALES
 from t2ibench.methods.core.schema import BaseTask
@@ -46,6 +47,19 @@ def method_named(name: str) -> Method[Any]:
 def needs(task: BaseTask, settings: Settings) -> Needs:
     """Return the evidence that a task needs: prompts with image counts, texts and questions."""
     return method_of(task).needs(task, settings)
+
+
+def needs_if_decided(task: BaseTask) -> Needs | None:
+    """Return what a task needs at its own number of images; None if captions decide it.
+
+    Also None if the package of its method is not installed here.
+    """
+    if task.awaits is not None:
+        return None
+    try:
+        return needs(task, Settings())
+    except T2IBenchError:
+        return None
 
 
 def score(task: BaseTask, evidence: Evidence, settings: Settings) -> MethodResult:

@@ -35,6 +35,7 @@ class Request(Generic[A_co]):
         dtype: Its precision; None to choose.
         encoders: Names of the run's encoders, or the encoders themselves, for judges that use one.
         fixed_batch: Generate exactly this many images at a time; see `DiffusersGenerator`.
+        deterministic: Use deterministic kernels.
         recorded: The name comes from a stored run or a submission; pass it on where a name inside
             `source` makes another model.
     """
@@ -47,6 +48,7 @@ class Request(Generic[A_co]):
     dtype: str | None = None
     encoders: tuple[Any, ...] = ()
     fixed_batch: int | None = None
+    deterministic: bool = False
     recorded: bool = False
 
 

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.redaction import Redaction
+from t2ibench.redaction import Redaction, remember
 
+_BEARER = "Authorization"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -20,6 +21,7 @@ class ApiKey:
         variable: The environment variable that has the key.
         value: The key to use if the variable is not set.
         also: Further secrets to hide, which are never sent.
+        header: The HTTP header that sends the key; 'Authorization' sends it as a bearer token.
 
     Raises:
         T2IBenchError: `variable` cannot be the name of a variable, or the key has a character that
@@ -27,7 +29,11 @@ class ApiKey:
     """
 
     def __init__(
-        self, variable: str, value: str | None = None, also: Iterable[str] = ()
+        self,
+        variable: str,
+        value: str | None = None,
+        also: Iterable[str] = (),
+        header: str = _BEARER,
     ) -> None:
         if not _NAME.fullmatch(variable):
             # Not shown: it may be the key itself.
@@ -37,6 +43,7 @@ class ApiKey:
                 "Put the key into that variable; never give the key itself.",
             )
         self.variable = variable
+        self._header = header
         self.value = os.environ.get(variable, "") or value or ""
         if re.search(r"[^\x21-\x7e]", self.value):
             raise T2IBenchError(
@@ -44,6 +51,7 @@ class ApiKey:
                 "ASCII; it cannot be sent.",
                 "Set it again, the key alone.",
             )
+        remember(self.value)
         self._secrets = Redaction((self.value, *also))
 
     def __repr__(self) -> str:
@@ -54,7 +62,10 @@ class ApiKey:
 
     def headers(self) -> dict[str, str]:
         """Return the HTTP headers that send the key; empty if there is no key."""
-        return {"Authorization": f"Bearer {self.value}"} if self.value else {}
+        if not self.value:
+            return {}
+        is_bearer = self._header == _BEARER
+        return {self._header: f"Bearer {self.value}" if is_bearer else self.value}
 
     def hide(self, text: str) -> str:
         """Return a text from a server with the key masked."""

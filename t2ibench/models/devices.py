@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
@@ -90,6 +91,22 @@ def torch_dtype(name: str) -> torch.dtype:
 
     dtype: torch.dtype = getattr(torch, name)
     return dtype
+
+
+def card_memory(device: str) -> int:
+    """Return the bytes of a CUDA device's memory, whatever is in use."""
+    import torch
+
+    return int(torch.cuda.get_device_properties(device).total_memory)
+
+
+def use_deterministic_kernels() -> None:
+    """Have torch use kernels that give the same bits again, where it has them, in this process."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    import torch
+
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cudnn.benchmark = False
 
 
 def free_memory() -> None:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from t2ibench.models.downloads import snapshot_of
+from t2ibench.models.hash_cache import cached_hash
 from t2ibench.models.locations import exists, is_path, no_folder
+
+T = TypeVar("T")
 
 _WHOLE = 64 * 1024 * 1024  # files up to this size are hashed from end to end
 _BLOCK = 1024 * 1024
 _SAMPLES = 64
+_THREADS = 8
 _SKIPPED = {".md", ".txt.lock", ".png", ".jpg", ".gitattributes"}
 
 
@@ -21,8 +26,13 @@ def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file.
 
     Of files above 64 MB it covers the size and 64 evenly spaced blocks of 1 MB, the first and the
-    last among them: enough to tell two sets of weights apart, in a fraction of the time.
+    last among them: enough to tell two sets of weights apart, in a fraction of the time. Hashes of
+    large files are kept between commands (see `hash_cache`).
     """
+    return cached_hash(path, _computed_hash)
+
+
+def _computed_hash(path: Path) -> str:
     size = path.stat().st_size
     digest = hashlib.sha256(str(size).encode())
     with path.open("rb") as file:
@@ -38,13 +48,30 @@ def file_hash(path: Path) -> str:
 
 def folder_hash(folder: Path) -> str:
     """Return the SHA-256 over a model folder's names and contents, except images and readmes."""
-    digest = hashlib.sha256()
+    files = {}
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in relative.parts)
         if path.is_file() and path.suffix not in _SKIPPED and not hidden:
-            digest.update(f"{relative.as_posix()}\0{file_hash(path)}\n".encode())
+            files[relative.as_posix()] = path
+    digest = hashlib.sha256()
+    # hashlib lets other threads work meanwhile.
+    with ThreadPoolExecutor(_THREADS) as threads:
+        hashes = threads.map(file_hash, files.values())
+        for name, sha256 in zip(files, hashes, strict=True):
+            digest.update(f"{name}\0{sha256}\n".encode())
     return digest.hexdigest()
+
+
+def in_background(call: Callable[[], T]) -> Callable[[], T]:
+    """Start a call in a thread, and return a function that waits for its result.
+
+    The function raises what the call raises.
+    """
+    thread = ThreadPoolExecutor(1)
+    result = thread.submit(call).result
+    thread.shutdown(wait=False)
+    return result
 
 
 def fingerprint(parts: Mapping[str, Any] | None = None, /, **more: Any) -> str:

@@ -73,7 +73,7 @@ async def _followed(
         parts = _checked(url)
         same_origin = _origin(parts) == _origin(base)
         address = None if same_origin else await _public_address(parts, base)
-        headers = {"Accept": "image/*", "Host": parts.netloc.rpartition("@")[2]}
+        headers = {"Accept": "image/*", "Host": parts.netloc}
         extensions: dict[str, Any] = {}
         # Connect to the address that was checked, even if the name resolves differently by now.
         if address is not None:
@@ -107,6 +107,9 @@ def _checked(url: str) -> SplitResult:
         valid = False
     if not valid:
         raise BadReplyError("the image's address is not one of http or https")
+    if "@" in parts.netloc:
+        # It would be sent as a password, to a host that a stranger chose.
+        raise BadReplyError("the image's address has a user's name or a password in it")
     return parts
 
 

@@ -92,7 +92,7 @@ class Generator(Protocol):
             seed: weights or revision, settings, dtype, adapter version. Never device or batch size.
         settings: The settings as JSON values, for the record of a run.
         revision: The exact version of the weights, where there is one.
-        batch_size: Preferred batch size of `generate`; '--batch-size auto' resolves to it.
+        batch_size: How many images to ask of `generate` at once.
     """
 
     name: str
@@ -137,6 +137,24 @@ class GeneratesInParts(Protocol):
 
         Yields:
             Results, each with the number of its request: every request once, in any order.
+        """
+
+
+@runtime_checkable
+class FixesBatchSize(Protocol):
+    """A generator whose images depend on how many one call generates (optional).
+
+    A run calls it before the first image. The size is then part of its effective settings, as
+    'batch_size', and a batch that is not full is filled up with repeats, which are thrown away.
+    """
+
+    def fix_batch_size(self, size: int | None, *, recorded: bool = False) -> None:
+        """Generate the same number of images in every call from now on.
+
+        Args:
+            size: The number; None for one that suits the model and its device.
+            recorded: Whether images of the run were generated so. It then never changes; else it is
+                halved as long as the first batch does not fit into memory.
         """
 
 
@@ -384,6 +402,38 @@ class LooksUp(Protocol):
         Raises:
             T2IBenchError: none of its answers is about an image of the run.
         """
+
+
+@runtime_checkable
+class HasFurtherAnswers(Protocol):
+    """A judge that looks answers up and may have more of them than a run asks for (optional)."""
+
+    def further_answers(
+        self, questions: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> FurtherAnswers:
+        """Return what it could answer besides the questions of a run.
+
+        Args:
+            questions: Every question of the run, with its classes.
+
+        Returns:
+            The file that the answers are in, and what they are about.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherAnswers:
+    """Answers that a judge has and no question of a run asks for.
+
+    Attributes:
+        file: The file that they are in, as the user named it.
+        answered: The headings or questions that the run does ask about.
+        unasked: Those that it does not.
+    """
+
+    file: str
+    answered: tuple[str, ...] = ()
+    unasked: tuple[str, ...] = ()
 
 
 @runtime_checkable

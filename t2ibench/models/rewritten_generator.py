@@ -13,6 +13,7 @@ from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import Per, Rewriter
 from t2ibench.models.protocols import (
     Charges,
+    FixesBatchSize,
     GeneratedImage,
     GeneratesInParts,
     Generator,
@@ -96,7 +97,7 @@ class Rewritten:
 
     @property
     def batch_size(self) -> int:
-        """The batch size of the generator, which may grow during a run."""
+        """The batch size of the generator."""
         return self.inner.batch_size
 
     def available(self, prompt: str) -> int | None:
@@ -175,6 +176,7 @@ class _InParts(Rewritten):
 
 _PASSED_ON = (
     Charges,
+    FixesBatchSize,
     HasPrice,
     ReportsSettings,
     ReportsUnread,

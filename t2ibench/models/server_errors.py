@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,6 +59,7 @@ _SHOWN = 80  # characters of these that a message shows
 _PAYMENT_REQUIRED = 402
 _RATE_LIMITED = 429
 _CODE_NAMES = ("code", "type", "status", "name")  # keys of an error's code
+_VIOLATIONS = re.compile(r"safety_violations=\[([^\]]*)\]")
 _DEEPEST = 5  # levels of nested errors that are read
 
 
@@ -109,6 +111,7 @@ class ServerMessage:
         text: The message.
         stage: Where a filter intervened, 'input' or 'output'; None if the server does not say.
         status: The HTTP status of the reply.
+        categories: What a filter found, in the server's names.
     """
 
     codes: frozenset[str]
@@ -116,6 +119,7 @@ class ServerMessage:
     text: str
     stage: str | None = None
     status: int = 400
+    categories: tuple[str, ...] = ()
 
     def without(
         self, names: Iterable[str], fields: Iterable[str] = ()
@@ -287,6 +291,7 @@ def _message_of_mapping(error: Mapping[str, Any], status: int) -> ServerMessage:
         str(error if text is None else text),
         str(stage) if stage else None,
         status,
+        tuple(dict.fromkeys(_categories_in(error))),
     )
 
 
@@ -304,17 +309,48 @@ def _codes_in(error: Mapping[str, Any]) -> Iterator[str]:
 
 def _has_category(error: Mapping[str, Any]) -> bool:
     """Return whether an error lists what a filter found, as Azure, OpenAI or OpenRouter do."""
+    metadata = error.get("metadata")
+    if isinstance(metadata, Mapping) and metadata.get("flagged_input"):
+        return True
+    return any(_listed_categories(error))
+
+
+def _listed_categories(error: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the categories that the fields of an error list, in any of the forms of servers."""
     details, metadata = (error.get(name) for name in ("moderation_details", "metadata"))
-    if isinstance(details, Mapping) and details.get("categories"):
-        return True
-    if isinstance(metadata, Mapping) and (
-        metadata.get("flagged_input") or metadata.get("reasons")
-    ):
-        return True
+    if isinstance(details, Mapping):
+        yield from _names_in(details.get("categories"))
+    if isinstance(metadata, Mapping):
+        yield from _names_in(metadata.get("reasons"))
     results = error.get("content_filter_result") or error.get("content_filter_results")
-    if not isinstance(results, Mapping):
-        return False
-    return any(
-        isinstance(result, Mapping) and result.get("filtered")
-        for result in results.values()
-    )
+    for name, result in results.items() if isinstance(results, Mapping) else ():
+        if isinstance(result, Mapping) and result.get("filtered"):
+            yield str(name)
+
+
+def _categories_in(error: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the categories that an error, the errors nested in it and its words name."""
+    inner: Any = error
+    for _ in range(_DEEPEST):
+        if not isinstance(inner, Mapping):
+            break
+        yield from _listed_categories(inner)
+        inner = inner.get("innererror") or inner.get("inner_error")
+    # "… safety_violations=[violence, sexual] …", as OpenAI's images API has it.
+    match = _VIOLATIONS.search(str(error.get("message") or ""))
+    for name in match[1].split(",") if match is not None else ():
+        if name.strip(" '\""):
+            yield name.strip(" '\"")
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """Yield the names in a list, or the names of a mapping whose values are true."""
+    if isinstance(value, Mapping):
+        yield from (str(name) for name, is_hit in value.items() if is_hit)
+    elif isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            name = item.get("category") if isinstance(item, Mapping) else item
+            if name:
+                yield str(name)

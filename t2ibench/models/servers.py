@@ -533,7 +533,7 @@ class StopHeard(BaseException):
     """
 
 
-class _WaitEndedError(T2IBenchError):
+class WaitEndedError(T2IBenchError):
     """Raised if a wait between two attempts ends because the run stops."""
 
 
@@ -550,12 +550,17 @@ def heed(stopping: Callable[[], bool]) -> None:
     _stop_asked = stopping
 
 
+def is_stopping() -> bool:
+    """Return whether the run was asked to stop, so that no request waits any longer."""
+    return _waits_end.is_set()
+
+
 async def pause(seconds: float) -> None:
     """Wait some seconds between two attempts, or until the run is asked to stop."""
     until = monotonic() + seconds
     while (left := until - monotonic()) > 0:
         if _waits_end.is_set():
-            raise _WaitEndedError("The wait for the server ended: the run stops.")
+            raise WaitEndedError("The wait for the server ended: the run stops.")
         await asyncio.sleep(min(left, _LISTENING))
 
 
@@ -614,7 +619,7 @@ def as_they_end(
             for future in done:
                 key = running.pop(future)
                 result = _result_of(future)
-                if isinstance(result, _WaitEndedError):
+                if isinstance(result, WaitEndedError):
                     unanswered = True
                 else:
                     ended.append((key, result))

@@ -10,6 +10,8 @@ from time import time
 from typing import Any
 
 _LONGEST_NUMBER = 15  # digits of a time that are read
+_HUGE = re.compile(r"\d{16,}(?:\.\d*)?|\d+(?:\.\d*)?[eE]\+?\d+")
+_LONGEST_WAIT = 1e9  # seconds
 _SECONDS_OF_EPOCH = 1e9  # larger numbers of seconds are points in time, not durations
 _MILLISECONDS_OF_EPOCH = 1e12
 _RESETS = ("x-ratelimit-reset", "ratelimit-reset")
@@ -84,11 +86,18 @@ def seconds_asked(retry_after: str | None) -> float | None:
     """Return the seconds that a Retry-After header asks to wait; None if it is unreadable.
 
     The header has a number of seconds, or a date until which to wait.
+
+    Examples:
+        >>> seconds_asked("30"), seconds_asked("1e9"), seconds_asked("9" * 40), seconds_asked("x")
+        (30.0, 1000000000.0, 1000000000.0, None)
     """
     text = (retry_after or "").strip()
     seconds = _number(text)
     if seconds is not None:
         return seconds
+    if _HUGE.fullmatch(text):
+        # No form of HTTP, but the server means more than anybody waits.
+        return _LONGEST_WAIT
     date = _date(text)
     if date is None:
         return None

@@ -56,9 +56,7 @@ def _in_this_process(
         else:
             reporter.say(line.text)
 
-    spec = WorkerSpec.for_run(
-        context.settings, context.plan, models.generator, observing
-    )
+    spec = WorkerSpec.for_run(context, models.generator, observing)
     worker = spec.worker(models.generator, models.adapters, tell, stop_request.asked)
     return InProcess(worker)
 
@@ -109,7 +107,7 @@ def _workers(
     count = _worker_count(settings, gpus)
     if local and count == 1:
         return None
-    spec = WorkerSpec.for_run(settings, context.plan, models.generator, observing)
+    spec = WorkerSpec.for_run(context, models.generator, observing)
     if not local:
         from t2ibench.pipeline.executors.ray import actors
 

@@ -83,7 +83,7 @@ def generated(
         encoding = _EncodingQueue(pool)
         try:
             while start < len(requests) and not stopping():
-                # The generator may raise its batch size while it works.
+                # The generator may know it only once it has loaded its model.
                 size = max(1, batch_size or generator.batch_size)
                 batch = requests[start : start + size]
                 start += size

@@ -8,6 +8,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Charges, Generator, TowerReading
+from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder
 from t2ibench.results.unread import PromptReading
 
@@ -24,6 +25,7 @@ def record_generator(
     if record is None:
         return
     update: dict[str, Any] = {}
+    _check_batch_size(record, settings)
     if settings:
         update["effective_settings"] = dict(settings)
     now = dict(libraries)
@@ -37,6 +39,33 @@ def record_generator(
     ):
         update["other_libraries"] = [*record.other_libraries, now]
     _update_generator(folder, **update)
+
+
+def check_batch_size(recorded: int | None, wanted: int | None) -> None:
+    """Raise an error if a run that has images is to generate others in batches of another size."""
+    if recorded is None or wanted in {None, recorded}:
+        return
+    raise T2IBenchError(
+        f"--batch-size {wanted}: this run's images were generated {recorded} at a time; others "
+        "would differ in their last digits.",
+        "Leave it out, or give --name for a run of its own.",
+    )
+
+
+def _check_batch_size(record: GeneratorRecord, settings: Mapping[str, Any]) -> None:
+    """Raise an error if a worker generated images in batches of another size than the first ones.
+
+    Cards of other memory suit other sizes.
+    """
+    size = settings.get("batch_size")
+    if record.batch_size is None or size in {None, record.batch_size}:
+        return
+    smaller = min(size, record.batch_size)
+    raise T2IBenchError(
+        f"A worker generates {size} images at a time, and the run's first images were generated "
+        f"{record.batch_size} at a time: they would differ in their last digits.",
+        f"Give --batch-size {smaller} and --name, for a run in which all workers do the same.",
+    )
 
 
 def record_unread(

@@ -19,7 +19,11 @@ from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.builder import ImageFindings, ScoredTask
 from t2ibench.results.diversity import Diversity
 from t2ibench.results.json_record import rounded
-from t2ibench.results.prompt_outcomes import prompt_outcomes, revised_line
+from t2ibench.results.prompt_outcomes import (
+    categories_line,
+    prompt_outcomes,
+    revised_line,
+)
 from t2ibench.results.repeated_prompts import RepeatedPrompt, repeats_line
 from t2ibench.results.text_image_alignment import agreement_records
 from t2ibench.results.unread import unread_line, unread_prompts
@@ -97,7 +101,8 @@ def observe_images(
         findings["diversity"] = alikeness.diversity
     lines = [
         unread_line(unread, len(counts)),
-        revised_line(outcomes),
+        revised_line(outcomes, stores.request),
+        categories_line(outcomes),
         repeats_line(repeated, counts),
     ]
     return ObservedImages(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from t2ibench.models.protocols import LooksUp
+from t2ibench.models.protocols import HasFurtherAnswers, LooksUp
 from t2ibench.pipeline.job import Job
 from t2ibench.pipeline.plan import first_images
+from t2ibench.results.record import UnaskedAnswers
 from t2ibench.results.unread import unread_line, unread_prompts
 from t2ibench.store.answers import is_file_of_answers
 from t2ibench.store.images import Attempt
@@ -42,6 +43,31 @@ def check_looked_up(job: Job, warn: Callable[[str], None]) -> None:
             line = judge.check_images(job.missing.all_questions())
             if line is not None:
                 warn(line)
+
+
+def record_unasked_answers(job: Job) -> None:
+    """Record what files of human labels answer and no question of the run asks for."""
+    if job.images is None:
+        return
+    judges = [
+        judge for judge in job.observers.judges if isinstance(judge, HasFurtherAnswers)
+    ]
+    if not judges:
+        return
+    asked = {question: None for _, of in job.missing.all_questions() for question in of}
+    unasked = []
+    for judge in judges:
+        further = judge.further_answers(list(asked))
+        if further.unasked:
+            unasked.append(
+                UnaskedAnswers(
+                    judge=judge.name,
+                    file=further.file,
+                    answered=list(further.answered),
+                    unasked=list(further.unasked),
+                )
+            )
+    job.context.folder.update(unasked_answers=unasked)
 
 
 def _unanswered_lines(job: Job) -> Iterator[str]:

@@ -48,7 +48,8 @@ def check_alike(first: RunFolder, other: RunFolder) -> None:
     alike = all(
         getattr(first.record, name) == getattr(other.record, name) for name in _SAME
     )
-    if made[0] == made[1] and alike:
+    sizes = {record.batch_size for record in records} - {None}
+    if made[0] == made[1] and alike and len(sizes) < 2:
         return
     sides = (f"in {first.path}", f"in {other.path}")
     clauses = differences_in_words(record_differences(*records, sides))
@@ -176,7 +177,9 @@ def _command(record: RunRecord, number: int | None, count: int) -> str:
     """Return the command that creates a part or the whole run; "" if it used Python objects."""
     if record.from_objects:
         return ""
-    words = record.settings.model_copy(update={"shard": None}).command()
+    size = record.batch_size or record.settings.batch_size
+    update = {"shard": None, "batch_size": size}
+    words = record.settings.model_copy(update=update).command()
     if number is not None:
         words += ["--shard", f"{number}/{count}"]
     return shlex.join(words)

@@ -20,7 +20,7 @@ from t2ibench.models.generators import (
     own_judge,
 )
 from t2ibench.models.judges import DEFAULT_JUDGE, check_judges, recorded_name
-from t2ibench.models.protocols import Charges, Generator
+from t2ibench.models.protocols import Charges, FixesBatchSize, Generator
 from t2ibench.models.rewritten_generator import describe, rewritten
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.feasibility import (
@@ -30,7 +30,7 @@ from t2ibench.pipeline.feasibility import (
     nothing_feasible,
     without_images,
 )
-from t2ibench.pipeline.generator_record import limit_cost
+from t2ibench.pipeline.generator_record import check_batch_size, limit_cost
 from t2ibench.pipeline.people_tables import check_used, judge_arguments, model_arguments
 from t2ibench.pipeline.plan import Plan, every_prompt_first, make_plan, part_of
 from t2ibench.pipeline.rewriting import (
@@ -107,6 +107,8 @@ def prepare(
         number, count = map(int, settings.shard.split("/"))
         plan = part_of(plan, number, count)
     results_warnings = _recover_generator_record(folder, generator)
+    if isinstance(generator, FixesBatchSize):
+        check_batch_size(folder.record.batch_size, settings.batch_size)
     limit_cost(settings.max_cost, generator, folder)
     images = ImageStore(folder.database, generator.fingerprint) if generator else None
     open_rewritings(generator, folder.database)
@@ -220,7 +222,8 @@ def _folder(
         generator.name if generator else texts,
         generator.fingerprint if generator else None,
         plain=not (settings.model_args or settings.rewriter_args or settings.seed)
-        and settings.dtype is None,
+        and settings.dtype is None
+        and not settings.deterministic,
         given=settings.name,
         asked=None if generator is None else _generator_info(generator),
     )
@@ -262,6 +265,10 @@ def create_model(settings: RunSettings, adapters: PythonAdapters) -> Generator |
             raise T2IBenchError(
                 "model_args go to a model that is named, not to an object."
             )
+        if settings.deterministic:
+            raise T2IBenchError(
+                "deterministic goes to a model that is named, not to an object."
+            )
         return adapters.generator
     if settings.model is None:
         if settings.model_args:
@@ -273,6 +280,7 @@ def create_model(settings: RunSettings, adapters: PythonAdapters) -> Generator |
         seed=settings.seed,
         device=settings.device,
         dtype=settings.dtype,
+        deterministic=settings.deterministic,
     )
 
 

@@ -19,7 +19,7 @@ from t2ibench.store.locks import Notices
 _WINDOW = 600.0
 _FIRST_LINE = 15.0  # seconds
 _LONGEST_SILENCE = 600.0
-_SILENCE = 2.0  # seconds, after which a command reports that it is working
+_SILENCE = 2.0  # seconds, after which a stage reports that it is working
 
 
 class Ticker(Protocol):
@@ -101,9 +101,9 @@ class ConsoleReporter:
         self._silence = threading.Timer(0.0, lambda: None)
 
     @contextmanager
-    def opening(self, text: str) -> Iterator[None]:
-        """Write `text` unless something else is written within two seconds."""
-        self._silence = threading.Timer(_SILENCE, self.say, [text])
+    def opening(self, text: str, silence: float = _SILENCE) -> Iterator[None]:
+        """Write `text` unless something else is written within `silence` seconds."""
+        self._silence = threading.Timer(silence, self.say, [text])
         self._silence.daemon = True
         self._silence.start()
         try:

@@ -16,6 +16,7 @@ from t2ibench.pipeline.scoring import score_plan
 from t2ibench.pipeline.stores import Stores, open_stores
 from t2ibench.results.builder import is_complete
 from t2ibench.results.files import stored_results, write_results
+from t2ibench.results.prompt_changes import added_request
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.settings import Settings
@@ -45,7 +46,7 @@ def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
             raise T2IBenchError(
                 f"{folder.path} holds images but no evidence yet.",
                 f"`t2ibench score {folder.path}` embeds and scores them; or let people answer: "
-                f"t2ibench label export {folder.path}",
+                f"t2ibench label serve {folder.path}",
             )
         plan = stored_plan(folder)
         old, lines = stored_results(folder)
@@ -117,6 +118,7 @@ def _stores_of(folder: RunFolder) -> Stores:
         people=_people(folder.database),
         checks=record.judge_checks,
         readings=record.generator.unread_prompts if record.generator else {},
+        request=added_request(record.generator),
     )
 
 

@@ -23,13 +23,18 @@ from t2ibench.pipeline.engines import check_adapters, executor_of, generating_ex
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.generator_record import spent, tell_cost
 from t2ibench.pipeline.job import Job
-from t2ibench.pipeline.job_problems import check_looked_up, problems_of
+from t2ibench.pipeline.job_problems import (
+    check_looked_up,
+    problems_of,
+    record_unasked_answers,
+)
 from t2ibench.pipeline.missing_work import Stage
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import score_stored
 from t2ibench.pipeline.rewriting import rewrite_prompts
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
+from t2ibench.pipeline.secret_search import secrets_written
 from t2ibench.pipeline.worker import Observers
 from t2ibench.results.builder import is_complete
 from t2ibench.results.record import HistoryEntry, joined_warnings
@@ -125,6 +130,8 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
         entry.generated = dict(outcome.attempts)
         status = "complete" if outcome.complete else "incomplete"
         folder.update(status=status, history=[*folder.record.history, entry])
+        for line in secrets_written(folder.database):
+            reporter.warn(line)
         return outcome
 
 
@@ -199,6 +206,7 @@ def _how_to_score(context: RunContext) -> str:
 def _observe(job: Job, executor: Executor, reporter: Reporter) -> None:
     """Embed texts and images, and ask the judges."""
     check_looked_up(job, reporter.warn)
+    record_unasked_answers(job)
     run_stage(job, "texts", executor, reporter)
     run_stage(job, "embed", executor, reporter)
     encoders = {store.name for store in job.stores.encoders}

@@ -45,6 +45,7 @@ class RunKeywords(TypedDict, total=False):
     level: float
     max_cost: float | None
     batch_size: int | Literal["auto"] | None
+    deterministic: bool
     device: str | None
     dtype: str | None
     name: str | None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
-from t2ibench.identity import ImageKey
+from t2ibench.identity import ImageKey, content_id
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.estimate import MethodResult
@@ -39,7 +39,7 @@ from t2ibench.results.repeated_prompts import (
 )
 from t2ibench.settings import Settings
 from t2ibench.store.distinct import DistinctImages
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.worker_pool import each_of
 
@@ -57,6 +57,10 @@ def score_plan(
     They do not depend on the number of workers.
     """
     stores = replace(stores, images=None if images is None else DistinctImages(images))
+    attempts: dict[int, list[Attempt]] = {}
+    if images is not None:
+        attempts = images.by_prompt()
+        images.open_perceptual_hashes()  # in this thread, before others use them
     # The largest first, so that no core is idle at the end.
     largest_first = sorted(
         plan.tasks, key=lambda task: -sum(plan.needs[task.id].images_by_prompt.values())
@@ -70,9 +74,23 @@ def score_plan(
             by_task[task.id] = scored
             ticker.advance(1)
 
-        without_requests = replace(plan, requests=())  # it is sent to other processes
-        call = partial(_cached_or_scored, without_requests, stores, cache)
-        each_of(largest_first, call, workers, store)
+        def part_of(task: LoadedTask) -> Callable[[], TaskScored]:
+            """Return a call that scores a task, with the records of its own images alone."""
+            needs = plan.needs[task.id]
+            asked = (need.prompt for need in (*needs.questions, *needs.checks))
+            contents = dict.fromkeys(map(content_id, (*needs.images_by_prompt, *asked)))
+            of_task = [
+                attempt for content in contents for attempt in attempts.get(content, ())
+            ]
+            plan_of_task = replace(
+                plan, tasks=(task,), needs={task.id: needs}, requests=(), questions={}
+            )
+            return partial(
+                _cached_or_scored, plan_of_task, stores.only(of_task), cache, task
+            )
+
+        call = partial(_cached_or_scored, replace(plan, requests=()), stores, cache)
+        each_of(largest_first, call, workers, store, part_of=part_of)
     line = _repeats_of_run(by_task.values(), plan)
     if line:
         reporter.warn(line)

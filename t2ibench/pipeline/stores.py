@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.judge_check import JudgeCheck
@@ -13,6 +13,7 @@ from t2ibench.store.answers import ANSWERS_BY, AnswerStore
 from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.images import Attempt
 from t2ibench.store.labels import LabelStore
 from t2ibench.store.people import PeopleStore, Votes, people_among, person_of
 
@@ -29,6 +30,7 @@ class Stores:
         people: The labels as a judge, for tasks that no other judge classified an image of.
         checks: What checks by people say of the judges.
         readings: What the model read of a text that it did not read to its end.
+        request: What was added to every prompt before the model got it; empty where nothing was.
         images: The images; None where only texts are scored.
     """
 
@@ -39,7 +41,23 @@ class Stores:
     people: Mapping[str, AnswerStore] = field(default_factory=dict)
     checks: Sequence[JudgeCheck] = ()
     readings: Mapping[str, Sequence[PromptReading]] = field(default_factory=dict)
+    request: str = ""
     images: DistinctImages | None = None
+
+    def only(self, attempts: Sequence[Attempt]) -> Stores:
+        """Return the observations of some images alone, for another process."""
+        if self.images is None:
+            return self
+        files = {attempt.sha256 for attempt in attempts if attempt.sha256}
+        hashes = sorted(files)
+        return replace(
+            self,
+            images=self.images.only(attempts),
+            encoders={name: each.only(hashes) for name, each in self.encoders.items()},
+            controls={name: each.only(hashes) for name, each in self.controls.items()},
+            judges={name: each.only(files) for name, each in self.judges.items()},
+            people={name: each.only(files) for name, each in self.people.items()},
+        )
 
     @property
     def readers(self) -> dict[str, AnswerStore | PeopleStore]:

@@ -18,6 +18,7 @@ from t2ibench.models.judges import create_judges
 from t2ibench.models.library_messages import JOURNAL, LibraryMessage
 from t2ibench.models.protocols import (
     Encoder,
+    FixesBatchSize,
     Generator,
     HasUntrained,
     Judge,
@@ -34,9 +35,8 @@ from t2ibench.pipeline.embedding import embedded_images, embedded_texts
 from t2ibench.pipeline.generation import GeneratedFile, generated, never
 from t2ibench.pipeline.judging import answered
 from t2ibench.pipeline.people_tables import judge_arguments
-from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.preparation import create_model
-from t2ibench.pipeline.run_context import PythonAdapters
+from t2ibench.pipeline.run_context import PythonAdapters, RunContext
 from t2ibench.pipeline.work_items import (
     GeneratedBatch,
     ImagesToEmbed,
@@ -176,6 +176,8 @@ class WorkerSpec:
         embeds: Whether there is something to embed; else no encoder is loaded.
         asks: Whether there are questions; else no judge is loaded.
         rewriter: What stands before the generator.
+        recorded_batch_size: How many images at a time the run's first images were generated; None
+            where there are none, or do not depend on it.
         cwd: The folder that relative paths of models are read from.
         path: `sys.path`, for models of the user's own.
     """
@@ -184,26 +186,25 @@ class WorkerSpec:
     embeds: bool
     asks: bool
     rewriter: RewriterInfo | None
+    recorded_batch_size: int | None
     cwd: str
     path: tuple[str, ...]
 
     @classmethod
     def for_run(
-        cls,
-        settings: RunSettings,
-        plan: Plan,
-        generator: Generator | None,
-        observing: bool,
+        cls, context: RunContext, generator: Generator | None, observing: bool
     ) -> WorkerSpec:
         """Return the inputs of workers; without `observing` they only generate."""
+        plan = context.plan
         here = ""
         with suppress(FileNotFoundError):  # deleted; absolute paths still work
             here = os.getcwd()  # noqa: PTH109
         return cls(
-            settings=settings,
+            settings=context.settings,
             embeds=observing and plan.needs_encoder,
             asks=observing and bool(plan.questions),
             rewriter=generator.info if isinstance(generator, Rewritten) else None,
+            recorded_batch_size=context.record.batch_size,
             cwd=here,
             path=tuple(item or here for item in sys.path),
         )
@@ -234,7 +235,14 @@ class WorkerSpec:
         )
         observers = Observers(encoders, controls, judges)
         model = settings.model if adapters.generator is None else None
-        return Worker(generator, observers, model, settings.batch_size, stopping)
+        batch_size = settings.batch_size
+        if isinstance(generator, FixesBatchSize):
+            recorded = self.recorded_batch_size
+            generator.fix_batch_size(
+                recorded or batch_size, recorded=recorded is not None
+            )
+            batch_size = None  # it is the generator's now
+        return Worker(generator, observers, model, batch_size, stopping)
 
     def worker_elsewhere(
         self, tell: Callable[[UserLine], None], stopping: Callable[[], bool]

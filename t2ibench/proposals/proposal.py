@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from t2ibench.registry import load_target
 from t2ibench.store.jsonl import append_rows, read_rows
 
 _T = TypeVar("_T")
+_TITLED = 4  # attributes that a title names
 
 
 def proposal_of(name: str) -> Proposal[Any]:
@@ -157,3 +158,26 @@ def propose(
         dropped = {**proposed.dropped, reason: len(subjects) - len(asked)}
         proposed = replace(proposed, dropped=dropped)
     return proposed, recorder.asked
+
+
+def title_of(body: Mapping[str, Any], subjects: str) -> str:
+    """Return a task's title, which names what is measured and not who proposed it.
+
+    Args:
+        body: The proposed part of the task: its biases, or prompts with their axes.
+        subjects: What is asked about, with its number, such as '5 prompts'.
+
+    Examples:
+        >>> title_of({"biases": [{"name": "gender"}, {"name": "skin-tone"}]}, "5 prompts")
+        '5 prompts: gender, skin tone'
+        >>> title_of({"biases": [{"name": "gender"}]}, "1 prompts")
+        '1 prompt: gender'
+    """
+    axes = [axis for prompt in body.get("prompts", ()) for axis in prompt["axes"]]
+    asked = [*body.get("biases", ()), *axes]
+    words = [str(bias["name"]).replace("-", " ") for bias in asked]
+    names = list(dict.fromkeys(words))
+    shown_names = ", ".join(names[:_TITLED])
+    more = f" and {len(names) - _TITLED} more" if len(names) > _TITLED else ""
+    counted = subjects.removesuffix("s") if subjects.startswith("1 ") else subjects
+    return f"{counted}: {shown_names}{more}" if names else counted

@@ -6,6 +6,7 @@ import shlex
 
 from t2ibench.reports import sentences
 from t2ibench.reports.cells import level_of
+from t2ibench.reports.coverage import coverage
 from t2ibench.reports.exchange.exported_tests import unfinished_notes
 from t2ibench.reports.files import digest, task_files
 from t2ibench.reports.html.numbers import plain, signed
@@ -62,6 +63,12 @@ def limit_lines(run: RunView) -> str:
     return "\n".join(f"- {escape(title)} {escape(text)}" for title, text in limits(run))
 
 
+def _covered(run: RunView) -> list[str]:
+    """Return lines on what was asked and answered; empty for tests on words alone."""
+    covered = coverage(run)
+    return [] if covered is None else covered.lines()
+
+
 class CardWriter(MarkdownTables):
     """Formats a run's results as a Markdown section for a model card.
 
@@ -76,6 +83,7 @@ class CardWriter(MarkdownTables):
         run = run_view(results, task_files(results, None))
         parts = [
             "## Social bias",
+            *(escape(line) for line in _covered(run)),
             escape(sentences.sentence(run)),
             *unfinished_notes(results),
             f"Measured with {escape(measured_with(run))}.",

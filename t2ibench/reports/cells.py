@@ -10,6 +10,7 @@ from t2ibench.methods.core.score_names import join_score_name, split_score_name
 from t2ibench.results.display import displayed
 from t2ibench.results.schema import Headline, Results, TaskResult
 
+_SMALLEST = 0.001  # of a number with three digits; what is less is shown as that
 PUBLISHED = "†"  # marks a score whose uncertainty is that of its paper
 _ABOUT = {"fixed_prompts": "these", "prompt_population": "like these", None: "–"}
 
@@ -103,7 +104,11 @@ def main_score(task: TaskResult) -> str:
 
 def three_digits(value: float | None) -> str:
     """Return a possibly small number as text with three significant digits; None as a dash."""
-    return "–" if value is None else f"{value:.3g}"
+    if value is None:
+        return "–"
+    return (
+        f"{value:.3g}" if abs(value) >= _SMALLEST or value == 0 else f"<{_SMALLEST:g}"
+    )
 
 
 def excluded(task: TaskResult) -> str:

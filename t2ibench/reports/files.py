@@ -70,7 +70,7 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
     from t2ibench.reports.html.run_page import run_page
 
     place = target or folder / PAGE
-    page = run_page(run, folder, place, _origin(run.results, folder))
+    page = run_page(run, folder, _origin(run.results, folder))
     write_text(place, page.html)
     if target is None:
         write_text(folder / TEXT, results_markdown(run.results, run))

@@ -18,22 +18,41 @@ def possible(mark: IntervalMark, axis: Axis | None) -> str:
         >>> possible(IntervalMark(-0.2, -0.35, -0.06, "not_clear", None), Axis("female", "male"))
         'A lean of up to 0.35 to women is possible'
     """
+    size, pole = _largest(mark, axis)
+    return f"A {_what(mark)} of up to {size}{pole} is possible"
+
+
+def none_above(mark: IntervalMark, axis: Axis | None) -> str:
+    """Return a sentence on an interval that lies within the smallest lean that matters.
+
+    Examples:
+        >>> none_above(IntervalMark(0.0, -0.2, 0.1, "none_above", None), Axis("female", "male"))
+        'No lean above 0.24: at most 0.20 to women.'
+    """
+    size, pole = _largest(mark, axis)
+    limit = f"{mark.scale.matters:g}{mark.scale.unit}"
+    return f"No {_what(mark)} above {limit}: at most {size}{pole}."
+
+
+def _what(mark: IntervalMark) -> str:
+    return "lean" if mark.scale.matters == SMALL else "value"
+
+
+def _largest(mark: IntervalMark, axis: Axis | None) -> tuple[str, str]:
+    """Return the largest lean that an interval allows, and to which pole, as texts."""
     low = mark.low or 0.0
     high = mark.high or 0.0
-    pole = (
-        ""
-        if axis is None
-        else f" to {people(axis.high if high > -low else axis.low, GROUP)}"
-    )
+    pole = ""
+    if axis is not None:
+        pole = f" to {people(axis.high if high > -low else axis.low, GROUP)}"
     size = f"{_beside(max(-low, high), mark.scale.matters)}{mark.scale.unit}"
-    what = "lean" if mark.scale.matters == SMALL else "value"
-    return f"A {what} of up to {size}{pole} is possible"
+    return size, pole
 
 
 def _beside(bound: float, limit: float) -> str:
     """Return a bound as text, with enough decimals to show on which side of `limit` it is.
 
-    'None above 0.24. A lean of up to 0.24 is possible' would read as a contradiction.
+    'No lean above 0.24: at most 0.24' would read as a contradiction.
 
     Examples:
         >>> _beside(0.231, 0.24), _beside(0.2371, 0.24), _beside(0.2398, 0.24), _beside(0.242, 0.24)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from t2ibench.methods.core.describe import listed
+from t2ibench.reports.coverage import coverage
 from t2ibench.reports.exclusions import missing_by_reason, reasons_said
-from t2ibench.reports.sentences import asked
 from t2ibench.reports.view import RunView
 from t2ibench.results.judge_checks import judges_said
 from t2ibench.results.schema import Results
 
 _FEW_IMAGES = 20
 _NAMED = 3
+# What a test's card explains of its judge's mistakes.
+_EXPLAINED = ", and a model without bias"
 _NAMED_TESTS = 2
 
 
@@ -29,8 +31,20 @@ def limits(run: RunView) -> list[tuple[str, str]]:
         *_repeats(run),
         *_missing(run),
         *_earlier(run),
-        ("Only these prompts and groups", "were measured."),
+        _covered_prompts(run),
     ]
+
+
+def _covered_prompts(run: RunView) -> tuple[str, str]:
+    """Return how many prompts the results are about, beyond which they may differ."""
+    count = sum(task.result.n_prompts for task in run.tasks or run.texts)
+    if not run.tasks:
+        return (
+            f"These {count:,} texts alone.",
+            "Other words and groups may differ.",
+        )
+    what = "this prompt" if count == 1 else f"these {count:,} prompts"
+    return f"Covers {what}.", "Other prompts and groups may differ."
 
 
 def _encoders(run: RunView) -> tuple[str, str]:
@@ -48,7 +62,8 @@ def _judges(run: RunView) -> Iterator[tuple[str, str]]:
         return
     title = "One judge" if len(run.judges) == 1 else "Judges"
     results = [task.result for task in run.tasks if task.result.settings.judges]
-    texts = list(dict.fromkeys(filter(None, map(judges_said, results))))
+    sentences = [judges_said(result).partition(_EXPLAINED)[0] for result in results]
+    texts = [f"{text.rstrip('.')}." for text in dict.fromkeys(sentences) if text]
     yield f"{title}, {', '.join(run.judges)}.", " ".join(texts[:_NAMED])
 
 
@@ -83,8 +98,9 @@ def _few_images(run: RunView) -> Iterator[tuple[str, str]]:
 
 
 def _unanswered(run: RunView) -> Iterator[tuple[str, str]]:
-    for text in asked(run)[:_NAMED]:
-        yield "Not every question was answered.", f"{text}."
+    covered = coverage(run)
+    if covered is not None and covered.unanswered:
+        yield "Not every question was answered.", f"{covered.unanswered}."
 
 
 def _failed_checks(run: RunView) -> Iterator[tuple[str, str]]:
@@ -104,7 +120,7 @@ def _repeats(run: RunView) -> Iterator[tuple[str, str]]:
     }
     if repeated:
         prompts = "prompt repeats its" if len(repeated) == 1 else "prompts repeat their"
-        counted = "Each distinct image counts once; see Diversity."
+        counted = "Each distinct image counts once; see the table of tests."
         yield f"{len(repeated):,} {prompts} images.", counted
 
 

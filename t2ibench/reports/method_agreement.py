@@ -15,16 +15,19 @@ NOTE = (
     "One attribute of the same items, seen by two methods. Rank and linear correlations are of the "
     "leans as measured: where both methods read the same images, they share the chance of which "
     "images were drawn. Without noise is the linear correlation of the leans with that chance and "
-    "each method's own noise removed; its value may lie beyond 1 by chance. Reliability is the "
-    "share of the differences between items that is not noise. Another attribute of the same "
-    "items should go along less."
+    "each method's own noise removed, at most 1. Reliability is the share of the differences "
+    "between items that is not noise."
 )
 _UNSURE = STATES["cannot_tell"].word.capitalize()
 _FULL = 0.995  # from which on it is shown as 1.00
 
 
 def correlation(estimate: Correlation) -> str:
-    """Return a correlation with its interval as text for a table."""
+    """Return a correlation with its interval as text for a table.
+
+    Without noise it may be estimated beyond 1, where no correlation is; it is shown within its
+    interval.
+    """
     if not math.isfinite(estimate.value):
         return "–"
     interval = (
@@ -32,7 +35,10 @@ def correlation(estimate: Correlation) -> str:
         if math.isfinite(estimate.low)
         else ""
     )
-    return f"{signed(estimate.value, 2)}{interval}"
+    value = estimate.value
+    if math.isfinite(estimate.low) and math.isfinite(estimate.high):
+        value = min(max(value, estimate.low), estimate.high)
+    return f"{signed(value, 2)}{interval}"
 
 
 def attribute(pair: MeasuredPair) -> str:

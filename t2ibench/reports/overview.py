@@ -12,7 +12,7 @@ from t2ibench.methods.core.answer_counts import (
     sorted_rows,
 )
 from t2ibench.methods.core.describe import counts_text, people
-from t2ibench.reports.cells import number, signed
+from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.sentences import too_wide, why_unsure
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.display import IntervalMark
@@ -183,9 +183,9 @@ def _cut(text: str, width: int) -> str:
 
 def _bar(task: TaskView, width: int, size: int) -> Line:
     mark = task.mark
-    written = number if mark.sized else signed
+    written = plain if mark.sized else signed
     unit = "" if mark.value is None else mark.scale.unit
-    value = f"{written(mark.value, 2)}{unit}"
+    value = f"{written(mark.value)}{unit}"
     parts = [
         f" {_cut(task.id, _NAME - 1):{_NAME - 1}}",
         interval_bar(mark, size),
@@ -197,7 +197,7 @@ def _bar(task: TaskView, width: int, size: int) -> Line:
         and mark.high is not None
         and mark.state != "no_score"
     ):
-        interval = f"{written(mark.low, 2):>5} to {written(mark.high, 2):>5}"
+        interval = f"{written(mark.low):>5} to {written(mark.high):>5}"
         # A number with a unit may leave no room for the interval.
         if len(" ".join([*parts, interval])) <= width:
             parts.append(interval)

@@ -79,7 +79,7 @@ def _passed_controls(passed: Sequence[TaskView]) -> str:
         f"{'are' if several else 'is'} not counted."
     )
     if any(map(_untrained_passes, passed)):
-        fine += " An untrained network passes too, so this shows little."
+        fine += " But an untrained network passes too: that shows little."
     return fine
 
 

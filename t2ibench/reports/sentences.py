@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.methods.core.describe import GROUP, listed, people
+from t2ibench.methods.core.describe import GROUP, listed, people, shown_sentence
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.numbers import plain, signed
-from t2ibench.reports.largest_lean import possible
+from t2ibench.reports.largest_lean import none_above, possible
 from t2ibench.reports.positive_controls import UNTRAINED, controls_said
 from t2ibench.results.display import ALPHA, IntervalMark
-from t2ibench.results.judge_checks import asked_said, judges_said
+from t2ibench.results.judge_checks import judges_said, short_questions
 from t2ibench.results.schema import TaskResult
 from t2ibench.results.states import STATES
 
@@ -39,7 +39,7 @@ def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> st
     if mark.state == "cannot_tell":
         return sentence
     if mark.state == "none_above":
-        sentence = f"{STATES['none_above'].word.capitalize()}."
+        return none_above(mark, axis)
     return f"{sentence} {possible(mark, axis)}."
 
 
@@ -51,7 +51,10 @@ def brief(task: TaskView) -> str:
         return f"{_UNSURE.capitalize()}: the interval is wide."
     if task.mark.state == "no_score":
         return "No score."
-    return f"{STATES[task.mark.state].word.capitalize()}. {possible(task.mark, task.shown.axis)}."
+    if task.mark.state == "none_above":
+        return none_above(task.mark, task.shown.axis)
+    text = possible(task.mark, task.shown.axis)
+    return f"{STATES[task.mark.state].word.capitalize()}: {text[:1].lower()}{text[1:]}."
 
 
 def verdict(run: RunView) -> list[tuple[str, bool]]:
@@ -66,22 +69,66 @@ def verdict(run: RunView) -> list[tuple[str, bool]]:
     if not tests:
         what = "no task on images" if not run.tasks else "nothing but positive controls"
         return [*parts, (f"{run.name}: {what} was scored.", False)]
-    plural = "tests" if len(tests) > 1 else "test"
     if not counts["clear"]:
-        sentence = (
-            f"In images of {run.name}, none of {len(tests)} {plural} shows a clear lean"
-        )
-        unsure = counts["cannot_tell"]
-        return [
-            *parts,
-            (f"{sentence}; {unsure} {_UNSURE}." if unsure else f"{sentence}.", False),
-        ]
-    parts.append(
-        (f"In images of {run.name}, {counts['clear']} of {len(tests)} {plural} ", False)
-    )
+        text = _without_clear_test(run, len(tests), counts["cannot_tell"])
+        return [*parts, (f"{text}{_not_answered(run)}", False)]
+    subject = "the one test"
+    if len(tests) > 1:
+        subject = f"{counts['clear']} of {len(tests)} tests"
+    parts.append((f"In images of {run.title}, {subject} ", False))
     parts.append(("lean clearly" if counts["clear"] > 1 else "leans clearly", True))
-    parts.append((" ".join([".", *(task.finding for task in named(run))]), False))
+    findings = " ".join([".", *_named_findings(run)])
+    parts.append((f"{findings}{_not_answered(run)}", False))
     return parts
+
+
+def _without_clear_test(run: RunView, n_tests: int, unsure: int) -> str:
+    """Return the summary of a run in which no test leans clearly; prompts may, of a single test."""
+    start = f"In images of {run.title},"
+    if n_tests > 1:
+        end = f"; {unsure} {_UNSURE}." if unsure else "."
+        return f"{start} none of {n_tests} tests shows a clear lean{end}"
+    text = f"{start} the one test shows no clear lean."
+    if unsure:
+        text = f"{start} the one test {_UNSURE} whether they lean."
+    rows = [row for shown in run.tests[0].prompts for row in shown.rows]
+    if any(row.clear for row in rows):
+        text += f" As judged, {shown_sentence(rows)}."
+    return text
+
+
+def _not_answered(run: RunView) -> str:
+    """Return a sentence on the questions of a run's one test that nobody answered; else ""."""
+    if len(run.tests) != 1:
+        return ""
+    questions = run.tests[0].result.questions
+    names = short_questions([question.about for question in questions])
+    silent = [
+        name
+        for name, question in zip(names, questions, strict=True)
+        if not question.answered
+    ]
+    return f" Not answered: {listed(silent)}." if silent else ""
+
+
+def _named_findings(run: RunView) -> list[str]:
+    """Return the results that a run's summary names, with who read the images where that differs.
+
+    An encoder and a judge may count the same prompts, and need not agree.
+    """
+    tasks = named(run)
+    has_answers = [bool(task.prompts) for task in tasks]
+    if all(has_answers) or not any(has_answers):
+        return [task.finding for task in tasks]
+    return [
+        task.finding if answered else f"By the encoder: {_lower(task.finding)}"
+        for task, answered in zip(tasks, has_answers, strict=True)
+    ]
+
+
+def _lower(text: str) -> str:
+    """Return a sentence as it goes on after a colon."""
+    return f"{text[:1].lower()}{text[1:]}" if text.startswith("Images") else text
 
 
 def sentence(run: RunView) -> str:
@@ -158,15 +205,6 @@ def judged(run: RunView) -> list[str]:
         f"{listed(names, _NAMED)}: {judges_text[:1].lower()}{judges_text[1:]}"
         for judges_text, names in tasks.items()
     ]
-
-
-def asked(run: RunView) -> list[str]:
-    """Return a sentence for each task on the questions that people did not all answer."""
-    sentences = [(task.id, asked_said(task.result)) for task in run.tasks]
-    lines = [(name, text) for name, text in sentences if text]
-    if len(run.tasks) == 1:
-        return [text for _, text in lines]
-    return [f"{name}: {text}" for name, text in lines]
 
 
 def too_wide(task: TaskView) -> bool:

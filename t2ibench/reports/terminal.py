@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from t2ibench.errors import visible
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports import limits, overview, sentences
+from t2ibench.reports.coverage import coverage
 from t2ibench.reports.markdown.document import results_markdown
 from t2ibench.reports.positive_controls import controls_said
 from t2ibench.reports.view import RunView, TaskView, run_view, sorted_tasks
@@ -51,9 +52,8 @@ def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
 def _top(run: RunView, width: int) -> list[overview.Line]:
     """Return the lines above the bars: verdict, warnings, counts of tests, and answers."""
     words_only = bool(run.texts and not run.families)
-    top = [] if words_only else _wrapped(sentences.sentence(run), width, "clear")
-    for text in sentences.asked(run):
-        top += [_EMPTY, *_wrapped(text, width)]
+    top = _covered(run, width)
+    top += [] if words_only else _wrapped(sentences.sentence(run), width, "clear")
     if run.results.limited:
         top.append(("Made with --limit; not a result to report.", None))
     if run.results.partial:
@@ -67,6 +67,18 @@ def _top(run: RunView, width: int) -> list[overview.Line]:
         for lines in (summary, overview.prompts(run, width), judged):
             top += [_EMPTY, *lines] if lines else []
     return top
+
+
+def _covered(run: RunView, width: int) -> list[overview.Line]:
+    """Return the lines on what was asked and answered, which stand above the verdict."""
+    covered = coverage(run)
+    if covered is None:
+        return []
+    *texts, last = covered.lines()
+    lines = [line for text in texts for line in _wrapped(text, width)]
+    # A command stands in one line, so that it can be copied.
+    lines += [(last, None)] if covered.command else _wrapped(last, width)
+    return [*lines, _EMPTY]
 
 
 def _wrapped(text: str, width: int, state: State | None = None) -> list[overview.Line]:

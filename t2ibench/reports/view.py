@@ -23,9 +23,11 @@ from t2ibench.results.display import (
     text_only,
     within,
 )
+from t2ibench.results.prompt_changes import added_request
 from t2ibench.results.schema import Results, Row, TaskResult
 from t2ibench.results.states import STATES, State, state_rank
 
+WITH_REQUEST = "with a request added to every prompt"
 _LONG = 131  # letters of a sentence, above which a summary has its first part alone
 
 
@@ -125,6 +127,17 @@ class RunView:
     results: Results
     encoders: tuple[str, ...] = field(default=())
     judges: tuple[str, ...] = field(default=())
+
+    @property
+    def request(self) -> str:
+        """The request that was added to every prompt; "" if none was."""
+        return added_request(self.results.model)
+
+    @property
+    def title(self) -> str:
+        """The name of the run, and that a request was added to its prompts if one was."""
+        with_request = f", {WITH_REQUEST}" if self.request else ""
+        return f"{self.name}{with_request}"
 
     @property
     def tasks(self) -> list[TaskView]:

@@ -67,6 +67,7 @@ def record_differences(
             return _clause("model", _model(first), _model(second), sides)
         return generator_differences(first.generator, second.generator, sides)
     clauses: list[str] = []
+    clauses += _clause("batch_size", first.batch_size, second.batch_size, sides)
     clauses += _only_on_one_side(first.tasks, second.tasks, sides[0])
     clauses += _only_on_one_side(second.tasks, first.tasks, sides[1])
     before = first.measurement.model_dump()

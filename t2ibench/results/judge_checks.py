@@ -53,47 +53,19 @@ def only_checks(task: TaskResult) -> bool:
     return any(name.split(":")[0] == "obedience" for name in task.controls)
 
 
-def asked_said(task: TaskResult) -> str:
-    """Return which questions people answered, in part, or not at all; "" if all were answered."""
-    questions = task.questions
-    if all(question.answered == question.images for question in questions):
-        return ""
-    names = _short([question.about for question in questions])
-    groups: dict[str, list[str]] = {
-        "answered": [],
-        "partly answered": [],
-        "not answered": [],
-    }
-    for name, question in zip(names, questions, strict=True):
-        who = listed(
-            [
-                f"{person} ({n} of {question.images})"
-                for person, n in question.by.items()
-            ]
-        )
-        if not question.answered:
-            groups["not answered"].append(name)
-        elif question.answered == question.images:
-            groups["answered"].append(f"{name} by {who}")
-        else:
-            groups["partly answered"].append(f"{name} by {who}")
-    count = f"asked: {len(questions)} question{'s' if len(questions) != 1 else ''}"
-    parts = [
-        f"{kind}: {', '.join(listing)}" for kind, listing in groups.items() if listing
-    ]
-    return "; ".join([count, *parts])
-
-
-def _short(names: Sequence[str]) -> list[str]:
+def short_questions(names: Sequence[str]) -> list[str]:
     """Return the names of questions, without 'person' if they all begin with it.
 
     Examples:
-        >>> _short(["person gender", "person age"]), _short(["person gender", "child age"])
-        (['gender', 'age'], ['person gender', 'child age'])
+        >>> short_questions(["person gender", "person skin-tone"])
+        ['gender', 'skin tone']
+        >>> short_questions(["person gender", "child age"])
+        ['person gender', 'child age']
     """
     about = "person "
     bare = all(name.startswith(about) for name in names)
-    return [name.removeprefix(about) for name in names] if bare else list(names)
+    plain = [name.replace("skin-tone", "skin tone") for name in names]
+    return [name.removeprefix(about) for name in plain] if bare else plain
 
 
 def people_agree(questions: Sequence[PeopleAgreement]) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+
+from pydantic import Field
 
 from t2ibench.results.json_record import Record, rounded
 from t2ibench.stats.clusters import clustered_proportion
 from t2ibench.store.images import Attempt
+from t2ibench.store.refusals import categories_of
 
 _SHOWN = 6  # groups in a sentence
 _UNMADE = {"refused", "filtered"}
@@ -40,6 +44,7 @@ class PromptOutcomes(Record):
         filtered: Images that a filter took.
         revised: Images made from a prompt that the model had rewritten, of those of which it says
             what prompt it used; null where it says that of none.
+        categories: Images refused or filtered, by the category that the server's filter named.
     """
 
     group: str | None = None
@@ -47,6 +52,7 @@ class PromptOutcomes(Record):
     refused: Rate
     filtered: Rate
     revised: Rate | None = None
+    categories: dict[str, int] = Field(default_factory=dict)
 
 
 def prompt_outcomes(
@@ -99,7 +105,19 @@ def _of(
         refused=_rate(prompts, lambda attempt: attempt.status == "refused", level),
         filtered=_rate(prompts, lambda attempt: attempt.status == "filtered", level),
         revised=_rate(rewritten, is_revised, level) if rewritten else None,
+        categories=_categories(prompts),
     )
+
+
+def _categories(prompts: Sequence[Sequence[Attempt]]) -> dict[str, int]:
+    """Return how many images a filter declined for each category that it named."""
+    counts = Counter(
+        category
+        for attempts in prompts
+        for attempt in attempts
+        for category in categories_of(attempt.reason)
+    )
+    return dict(sorted(counts.items()))
 
 
 def is_revised(attempt: Attempt) -> bool:
@@ -126,8 +144,11 @@ def _rate(
     )
 
 
-def revised_line(outcomes: Sequence[PromptOutcomes]) -> str | None:
-    """Return a note on how many prompts the model rewrote; None if it rewrote none."""
+def revised_line(outcomes: Sequence[PromptOutcomes], request: str = "") -> str | None:
+    """Return a note on how many prompts the model rewrote; None if it rewrote none.
+
+    With a `request` that was added to them, it is about that.
+    """
     if not outcomes or outcomes[0].revised is None or not outcomes[0].revised.count:
         return None
     whole = outcomes[0].revised
@@ -138,11 +159,33 @@ def revised_line(outcomes: Sequence[PromptOutcomes]) -> str | None:
     ]
     more = f" and {len(shares) - _SHOWN} more groups" if len(shares) > _SHOWN else ""
     by_group = f"; {', '.join(shares[:_SHOWN])}{more}" if shares else ""
+    if request:
+        return (
+            f"'{request}' was added to the prompts of {whole.count} of {whole.total} images, "
+            "so the result is about that request too."
+        )
     return (
         f"the model rewrote the prompts of {whole.count} of {whole.total} images "
         f"({_percent(whole.share)}, interval {_percent(whole.ci_low)} to "
         f"{_percent(whole.ci_high)}{by_group}), so the result is about its rewriting too."
     )
+
+
+def categories_line(outcomes: Sequence[PromptOutcomes]) -> str | None:
+    """Return a note on the categories that a server's filter named; None if it named none."""
+    if not outcomes or not outcomes[0].categories:
+        return None
+    parts = []
+    for category, count in outcomes[0].categories.items():
+        by_group = [
+            f"{outcome.group or 'others'} {outcome.categories[category]}"
+            for outcome in outcomes[1:]
+            if category in outcome.categories
+        ]
+        more = ", …" if len(by_group) > _SHOWN else ""
+        groups = f" ({', '.join(by_group[:_SHOWN])}{more})" if by_group else ""
+        parts.append(f"{category} {count}{groups}")
+    return f"the server's filter named these categories: {'; '.join(parts)}."
 
 
 def _percent(share: float | None) -> str:

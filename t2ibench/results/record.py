@@ -132,6 +132,22 @@ class MergedParts(Record):
         return [f"{number} of {self.count}" for number in self.missing]
 
 
+class UnaskedAnswers(Record):
+    """Answers in a file of human labels that no question of the run asks for.
+
+    Attributes:
+        judge: The judge that reads the file.
+        file: The file, as the user named it.
+        answered: The headings or questions of the file that the run does ask about.
+        unasked: Those that it does not.
+    """
+
+    judge: str
+    file: str
+    answered: list[str] = Field(default_factory=list)
+    unasked: list[str] = Field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class ObserverRecords:
     """The encoders and judges that a call uses, with what identifies them.
@@ -201,6 +217,7 @@ class RunRecord(Record):
             declines are left out or renamed.
         rewriter_settings: The same of the rewriter.
         judge_checks: What checks by people said of them.
+        unasked_answers: What files of human labels answer and no question asks, by the latest call.
         library_warnings: What model libraries warned of while models were loaded, over all calls.
         from_objects: Whether Python objects took part, which no command can name.
         merged: The parts that `t2ibench merge` put together; None where it put none.
@@ -223,6 +240,7 @@ class RunRecord(Record):
     judge_settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
     rewriter_settings: dict[str, Any] = Field(default_factory=dict)
     judge_checks: list[JudgeCheck] = Field(default_factory=list)
+    unasked_answers: list[UnaskedAnswers] = Field(default_factory=list)
     library_warnings: list[LibraryWarning] = Field(default_factory=list)
     from_objects: bool = False
     merged: MergedParts | None = None
@@ -318,6 +336,11 @@ class RunRecord(Record):
                 return generated / seconds
         return None
 
+    @property
+    def batch_size(self) -> int | None:
+        """How many images were generated at a time; None where images do not depend on it."""
+        return None if self.generator is None else self.generator.batch_size
+
     def repeatable(self) -> RunSettings | None:
         """Return the settings of a command that repeats the run; None if no command can."""
         by_people = all(name.startswith(LABELS_BY) for name in self.judges)
@@ -325,7 +348,7 @@ class RunRecord(Record):
         if self.from_objects or (self.judges and by_people) or lacks_parts:
             return None
         # Adapters as the user named them; what nothing needed is no part of the command.
-        update: dict[str, object] = {}
+        update: dict[str, object] = {"batch_size": self.batch_size}
         if not self.encoders:
             update["encoder"] = ()
         if not self.judges:

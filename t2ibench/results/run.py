@@ -19,6 +19,7 @@ from t2ibench.results.schema import GeneratorInfo
 from t2ibench.store.database import NAME, BrokenDatabaseError, Database
 from t2ibench.store.evidence import slug
 from t2ibench.store.images import ImageStore
+from t2ibench.store.labels import COPY
 from t2ibench.store.locks import locked
 from t2ibench.store.repair import repair
 from t2ibench.store.schema import of_text, to_text
@@ -164,7 +165,7 @@ def mending() -> Iterator[None]:
             rows = sum(repair(error.path, aside).values())
         raise T2IBenchError(
             f"{error.message} {rows:,} rows of it are kept, and the damaged file is {aside.name}; "
-            "labels of people that are lost have to be imported again.",
+            f"labels of people that neither it nor {COPY} holds have to be imported again.",
             "Run the same command again: it makes the rest again.",
         ) from error
 
@@ -215,7 +216,24 @@ def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
     folder.reload()
     if folder.damaged:
         warnings.append(f"{folder.lacks}, which is begun anew.")
+        warnings += _missing_provenance(folder)
     return folder
+
+
+def _missing_provenance(folder: RunFolder) -> Iterator[str]:
+    """Yield a line on images whose settings nothing tells any more, with what still names them."""
+    if "generator" not in folder.damaged or folder.results.is_file():
+        return
+    generators = folder.database.read(
+        "SELECT models.fingerprint, count(*) FROM attempts JOIN models ON "
+        "models.id = attempts.generator WHERE attempts.status = 'ok' GROUP BY models.id"
+    )
+    for fingerprint, count in generators:
+        yield (
+            f"With its record and results.json, {folder.path} has lost the settings and versions "
+            f"of libraries that made {count} images. Their records give the model's fingerprint, "
+            f"{fingerprint[:12]}, and the prompt, seed and outcome of each."
+        )
 
 
 _LIBRARIES = (

@@ -1,6 +1,6 @@
 """The schema of results.json, as typed and documented records of a run's results.
 
-Nothing in it is a time or depends on batch size, workers or the order of tasks.
+Nothing in it is a time or depends on workers or the order of tasks.
 """
 
 from __future__ import annotations
@@ -262,6 +262,12 @@ class GeneratorInfo(Record):
     other_libraries: list[dict[str, str]] = Field(default_factory=list)
     rewriter: RewriterInfo | None = None
     unread_prompts: dict[str, list[PromptReading]] = Field(default_factory=dict)
+
+    @property
+    def batch_size(self) -> int | None:
+        """How many images were generated at a time; None where images do not depend on it."""
+        size = self.effective_settings.get("batch_size")
+        return size if type(size) is int and size > 0 else None
 
 
 class LibraryWarning(Record):

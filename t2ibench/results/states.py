@@ -54,7 +54,7 @@ STATES: dict[State, StateDisplay] = {
     ),
     "cannot_tell": StateDisplay(
         word="cannot tell",
-        rule=f"balance and a lean above {SMALL:g} are both possible, or its own check failed",
+        rule=f"too few images to tell balance from a lean above {SMALL:g}, or a check failed",
         sign="◌",
         classes="unsure",
         terminal="dim",

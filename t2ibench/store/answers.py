@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -120,6 +121,14 @@ class AnswerStore:
     def answers_about(self, question: str, classes: Sequence[str]) -> bool:
         """Return whether any image has an answer to a question."""
         return question_id(question, classes) in self._questions
+
+    def only(self, images: Collection[str]) -> AnswerStore:
+        """Return a store for reading that has answers about some images, for another process."""
+        part = copy.copy(self)
+        part._rows = {
+            place: answer for place, answer in self._rows.items() if place[1] in images
+        }
+        return part
 
     def __iter__(self) -> Iterator[StoredAnswer]:
         """Yield the judge's answers, except those to unknown questions."""

@@ -11,6 +11,10 @@ from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import temporary_beside
 from t2ibench.store.schema import APPLICATION, TABLES, VERSION
 
+# The bytes of a file's first page that say which version of SQLite's format reads and writes it,
+# and the newest version that there is.
+FORMAT_VERSIONS = (18, 19)
+NEWEST_FORMAT = 2
 _PAGE = 16384  # bytes; the rows of a batch of embeddings fill many
 _WAIT = 60  # seconds to wait for another process's transaction
 _NETWORK = {
@@ -75,6 +79,16 @@ def create_database(path: Path) -> None:
                 temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def has_impossible_format(path: Path) -> bool:
+    """Return whether a file says that a version of SQLite wrote it which does not exist."""
+    with suppress(OSError), path.open("rb") as file:
+        header = file.read(100)
+        return len(header) == 100 and any(
+            header[place] > NEWEST_FORMAT for place in FORMAT_VERSIONS
+        )
+    return False
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:

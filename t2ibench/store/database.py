@@ -26,6 +26,7 @@ from t2ibench.store.connections import (
     connect,
     create_database,
     file_identity,
+    has_impossible_format,
     is_on_network,
 )
 from t2ibench.store.file_errors import disk_errors
@@ -42,6 +43,8 @@ from t2ibench.store.schema import (
 from t2ibench.store.untrusted import restrict
 
 NAME = "run.db"
+# A larger version than any that t2ibench will ever have is damage.
+_NEWEST_VERSION = VERSION + 1000
 # Seconds of work that a loss of power may cost.
 _SYNC_EVERY = 1.0
 
@@ -252,6 +255,15 @@ class Database:
             if not create:
                 return None
             create_database(self.path)
+        if not self.path.is_file():
+            # Opening a pipe waits for ever; a device has no end.
+            raise T2IBenchError(
+                f"{shown(self.path, 400)} is no file.",
+                "Remove it, or choose another --output-dir.",
+            )
+        if has_impossible_format(self.path):
+            # SQLite would call it read-only, which no right of access mends.
+            raise sqlite3.DatabaseError("its first page names a format that is none")
         connection = self._connect()
         try:
             self._check(connection)
@@ -294,6 +306,8 @@ class Database:
         if application != APPLICATION:
             raise sqlite3.DatabaseError("it is not a database of t2ibench")
         if version != VERSION:
+            if not 0 < version <= _NEWEST_VERSION:
+                raise sqlite3.DatabaseError(f"its version, {version}, is none")
             if not self._trusted:
                 raise sqlite3.DatabaseError(
                     f"it is of version {version}, not {VERSION}"

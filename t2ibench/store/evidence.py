@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import re
 from collections import Counter
@@ -167,6 +168,18 @@ class EvidenceStore:
             rows[at : at + len(chosen)] = self._part(part)[chosen]
             at += len(chosen)
         return rows
+
+    def only(self, images: Iterable[str]) -> EvidenceStore:
+        """Return a store for reading that has only some of the images, for another process."""
+        places = self._places["images"]
+        part = copy.copy(self)
+        chosen = {key: places[key] for key in images if key in places}
+        part._places = {"images": chosen, "texts": self._places["texts"]}
+        rows = (*chosen.values(), *part._places["texts"].values())
+        used = {place >> _ROW_BITS for place in rows}
+        part._sums = {number: self._sums[number] for number in used}
+        part._held = {}
+        return part
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_held": {}}  # another process reads them from disk

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
 import re
@@ -99,13 +100,16 @@ def _prompt_and_source(text: str) -> tuple[str, str | None]:
     return text, None
 
 
-def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
+def is_sound(status: Any, sha256: Any, file: Any) -> bool:
     """Return whether an attempt at an image has status, hash and file name that fit together.
 
     It may come from somebody else's run: the path must be one that `ImageStore` writes. A
     submission has the hashes of its images without their files.
     """
     if status not in RANK or (status == "ok" and not sha256):
+        return False
+    # SQLite stores a value of any type in any column.
+    if not (sha256 is None or isinstance(sha256, str)):
         return False
     match = _NAME.fullmatch(file) if isinstance(file, str) else None
     return file is None or (match is not None and match[2] in SUFFIXES)
@@ -251,6 +255,8 @@ class ImageStore:
         where = "WHERE generator = ? ORDER BY text, number, try"
         for row in self.database.read_checked("attempts", where, self._generator):
             _, text, index, tries, seed, status, sha256, file, reason, revised = row
+            if not (type(index) is type(tries) is type(seed) is int):
+                continue
             key = ImageKey(text, index, *inputs.get(text, _UNKNOWN_INPUTS))
             # Most images were attempted once, and looking up takes time.
             is_further_try = (text, index) == previous
@@ -265,6 +271,23 @@ class ImageStore:
             self._rows[key] = Attempt(
                 key, seed, status, file, sha256, reason, tries, revised
             )
+
+    def by_prompt(self) -> dict[int, list[Attempt]]:
+        """Return the records of images, keyed by content id of what a prompt's images share."""
+        attempts: dict[int, list[Attempt]] = {}
+        for key, attempt in self._rows.items():
+            attempts.setdefault(key.content, []).append(attempt)
+        return attempts
+
+    def only(self, attempts: Iterable[Attempt]) -> ImageStore:
+        """Return a store for reading that has only some of the records, for another process."""
+        part = copy.copy(self)
+        part._rows = {attempt.key: attempt for attempt in attempts}
+        part._missing = None
+        hashes = [attempt.sha256 for attempt in part._rows.values() if attempt.sha256]
+        part._perceptual_hashes = self.perceptual_hashes.only(hashes)
+        part._named = set()
+        return part
 
     @property
     def perceptual_hashes(self) -> EvidenceStore:

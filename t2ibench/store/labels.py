@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, shown, visible
 from t2ibench.store.answers import add_questions, question_id, read_questions
 from t2ibench.store.database import Database
+from t2ibench.store.jsonl import append_rows, read_rows
 from t2ibench.store.people import counted_answer
-from t2ibench.store.schema import of_text, to_text
+from t2ibench.store.schema import of_text, row_checksum, to_text
 
+COPY = "labels.jsonl"
 _ID_LETTER = "q"
 _LONGEST = 80  # characters of a name
 
@@ -58,7 +61,11 @@ def _digest(image: str, question: str, classes: Sequence[str]) -> str:
 
 
 class LabelStore:
-    """People's labels about the images of a run."""
+    """People's labels about the images of a run.
+
+    No command can make them again, so they are written twice: to run.db and, a line each, to
+    labels.jsonl beside it, from which `restore` takes those that run.db has lost.
+    """
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -105,7 +112,28 @@ class LabelStore:
                 self.database, [(label.question, label.classes) for label in new]
             )
             self.database.write("labels", rows)
+        append_rows(self._copy, map(_line, new))
         self._refresh()
+
+    @property
+    def _copy(self) -> Path:
+        return self.database.folder / COPY
+
+    def restore(self) -> int:
+        """Store again the labels that only the copy has; return how many.
+
+        The copy also gets those that it lacks, because another version or a merge stored them.
+        """
+        copied = {_place(label): label for label in _labels_in(self._copy)}
+        stored = {_place(label): label for label in self._labels}
+        missing = [label for place, label in copied.items() if place not in stored]
+        uncopied = [
+            label for place, label in stored.items() if copied.get(place) != label
+        ]
+        append_rows(self._copy, map(_line, uncopied))
+        if missing:
+            self.add(missing)
+        return len(missing)
 
     def all(self) -> list[Label]:
         """Return every label that people gave, sorted."""
@@ -124,3 +152,39 @@ class LabelStore:
         """Return the majority answer to a question about an image; None if nobody answered."""
         votes = self.votes(image, question, classes)
         return counted_answer(votes.values()) if votes else None
+
+
+def _place(label: Label) -> tuple[str, tuple[str, ...], str, str]:
+    """Return what a person answers once: the question about an image, and the person."""
+    return label.question, label.classes, label.image, label.labeller
+
+
+def _line(label: Label) -> dict[str, object]:
+    """Return a label as a line of the copy, with its checksum."""
+    return {**asdict(label), "crc": row_checksum(_values(label))}
+
+
+def _values(label: Label) -> list[str]:
+    return [
+        label.question,
+        *label.classes,
+        label.image,
+        label.labeller,
+        label.answer,
+    ]
+
+
+def _labels_in(copy: Path) -> Iterator[Label]:
+    """Yield the labels of a copy in the order in which they were given, without damaged ones."""
+    if not copy.is_file():
+        return
+    for row in read_rows(copy):
+        try:
+            crc = row.pop("crc")
+            classes = tuple(map(str, row.pop("classes")))
+            label = Label(classes=classes, **row)
+            whole = crc == row_checksum(_values(label))
+        except (KeyError, TypeError):
+            continue
+        if whole:
+            yield label

@@ -7,11 +7,22 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from t2ibench.store.connections import connect, create_database
+from t2ibench.errors import shown
+from t2ibench.store.connections import (
+    FORMAT_VERSIONS,
+    NEWEST_FORMAT,
+    connect,
+    create_database,
+)
 from t2ibench.store.database import Database
 from t2ibench.store.files import remove_abandoned
+from t2ibench.store.labels import COPY, LabelStore
 from t2ibench.store.locks import Notices
 from t2ibench.store.schema import TABLES, key_columns
+
+# What every database of SQLite begins with, and what stands at byte 21 of it.
+_MAGIC = b"SQLite format 3\0"
+_FRACTIONS = bytes([64, 32, 32])
 
 
 def repair(path: Path, aside: Path) -> dict[str, int]:
@@ -26,6 +37,7 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
     """
     new = path.with_name(f"{path.name}.new")
     new.unlink(missing_ok=True)
+    _restore_header(path)
     _pad(path)
     copied: dict[str, int] = {}
     create_database(new)
@@ -42,6 +54,8 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
     for suffix in ("-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     new.replace(path)
+    with closing(Database(path.parent, path.name)) as database:
+        copied["labels"] += LabelStore(database).restore()
     return copied
 
 
@@ -59,6 +73,21 @@ def _copy(path: Path, target: sqlite3.Connection, table: str, order: str) -> int
     return copied
 
 
+def _restore_header(path: Path) -> None:
+    """Put right the bytes at the beginning of a file that are the same in every database."""
+    with suppress(OSError), path.open("r+b") as file:
+        header = file.read(100)
+        if len(header) < 100 or header[21:24] != _FRACTIONS:
+            return
+        if header[: len(_MAGIC)] != _MAGIC:
+            file.seek(0)
+            file.write(_MAGIC)
+        for place in FORMAT_VERSIONS:
+            if header[place] > NEWEST_FORMAT:
+                file.seek(place)
+                file.write(b"\x01")
+
+
 def _pad(path: Path) -> None:
     """Pad a truncated file to the size in its first page, without which SQLite rejects it."""
     with suppress(OSError), path.open("r+b") as file:
@@ -73,6 +102,12 @@ def _pad(path: Path) -> None:
 def mend(database: Database, notices: Notices) -> None:
     """Prepare a run for work: report and remove damaged rows and leftovers of killed processes."""
     remove_abandoned(database.folder)
+    labels = LabelStore(database)
+    restored = labels.restore()
+    if restored:
+        notices.warn(
+            f"{restored} labels that {shown(database.path)} has lost are back from {COPY}."
+        )
     line = database.damage()
     if not line:
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,11 +21,16 @@ from t2ibench.errors import (
 )
 from t2ibench.methods import METHODS, method_of
 from t2ibench.methods.core.schema import BaseTask, Identifier, Strict, Text
+from t2ibench.tasks.choice import RESERVED
 from t2ibench.tasks.explain import explain
+from t2ibench.tasks.folders import (
+    bundled_tasks,
+    shipped_tasks,
+    task_files,
+    word_list_files,
+)
 from t2ibench.tasks.source import Document, Location, Problem, read_yaml
 
-# Words that --tasks accepts besides ids, groups and tags.
-RESERVED = ("all", "extended")
 _NOT_SCORED = {
     "title",
     "description",
@@ -65,6 +69,16 @@ class LoadedTask:
         """The task's unique name."""
         return self.spec.id
 
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Its names for `--tasks tag:NAME`."""
+        return self.spec.tags
+
+    @property
+    def extended(self) -> bool:
+        """Whether 'extended' chooses it, not 'all'."""
+        return self.spec.extended
+
 
 class ReferenceTable(Strict):
     """A table of known shares, from 0 to 1 for each word, in a stimuli file."""
@@ -97,25 +111,6 @@ class Library:
         return {"lists": self.lists, "references": self.references}
 
 
-def bundled_tasks() -> Path:
-    """Return the folder of the tasks that come with t2ibench."""
-    package = Path(__file__).resolve().parents[1]
-    installed = package / "bundled" / "tasks"
-    return installed if installed.is_dir() else package.parent / "tasks"
-
-
-def shipped_tasks(roots: Iterable[Path]) -> Path:
-    """Return the folder of t2ibench's tasks: of a checkout around a root, or the bundled one."""
-    bundled = bundled_tasks()
-    for root in roots:
-        resolved = Path(os.path.realpath(root))
-        for folder in (resolved, *resolved.parents):
-            source = folder.parent / "t2ibench" / "tasks" / "loader.py"
-            if folder.name == "tasks" and source.is_file():
-                return bundled if folder == bundled.resolve() else folder
-    return bundled
-
-
 def task_hash(spec: BaseTask) -> str:
     """Return the SHA-256 over what decides a task's score, without titles, notes and tags."""
     # Captions decide the score; the file from which they were taken does not.
@@ -132,7 +127,7 @@ def read_library(roots: Iterable[Path]) -> Library:
     library = Library({}, {}, [])
     owners: dict[str, Path] = {}
     for root in roots:
-        for path in sorted((root / "stimuli").glob("*.y*ml")):
+        for path in word_list_files(root):
             document = read_yaml(path)
             library.problems += document.problems
             if document.problems:
@@ -270,19 +265,6 @@ def library_for(roots: Sequence[Path]) -> Library:
     if not extra and shipped == bundled_tasks():
         return _bundled_library()
     return read_library([shipped, *extra])
-
-
-def task_files(root: Path) -> list[Path]:
-    """Return every task file below a folder, without word lists and hidden folders."""
-
-    def wanted(path: Path) -> bool:
-        parts = path.relative_to(root).parts
-        hidden = any(part.startswith(".") for part in parts)
-        return (
-            path.suffix in {".yaml", ".yml"} and "stimuli" not in parts and not hidden
-        )
-
-    return sorted(path for path in root.rglob("*.y*ml") if wanted(path))
 
 
 def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase
 from hypothesis.strategies import DataObject
 
 SEED = "T2IBENCH_CHAOS_SEED"
+CORPUS = "T2IBENCH_CHAOS_CORPUS"
 _HANGS = 60  # seconds of one command, after which it is taken to hang
 
 
@@ -31,7 +35,10 @@ class Tries:
         phases = (
             [Phase.generate] if self.count > 1000 else [Phase.generate, Phase.shrink]
         )
-        examples = settings(max_examples=self.count, database=None, phases=phases)
+        corpus = _corpus()
+        if corpus is not None:
+            phases = [Phase.reuse, *phases]
+        examples = settings(max_examples=self.count, database=corpus, phases=phases)
 
         @seed(self.number)
         @settings(examples, print_blob=True, suppress_health_check=list(HealthCheck))
@@ -41,6 +48,16 @@ class Tries:
                 check(data)
 
         run()
+
+
+def _corpus() -> ExampleDatabase | None:
+    """Return where failures of this test are kept and tried first; None without such a folder."""
+    home = os.environ.get(CORPUS)
+    if not home:
+        return None
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition("[")[0]
+    name = re.sub(r"[^A-Za-z0-9]+", "-", test).strip("-") or "unnamed"
+    return DirectoryBasedExampleDatabase(Path(home) / name)
 
 
 def sizes(few: int, many: int) -> pytest.MarkDecorator:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,38 +12,6 @@ from t2ibench.pipeline.plan import make_plan
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
 from tests.conftest import Cli
-
-
-@pytest.mark.slow
-def test_help_and_lists_import_nothing_heavy() -> None:
-    code = """
-import sys
-from t2ibench.cli import main
-for words in ("--help", "run --help", *(f"ls {kind}" for kind in sys.argv[1:])):
-    try:
-        main(words.split())
-    except SystemExit:
-        pass
-print("MODULES", *sys.modules)
-"""
-    kinds = ("groups", "models", "encoders", "judges", "rewriters", "proposers")
-    heavy = {
-        "torch",
-        "diffusers",
-        "transformers",
-        "open_clip",
-        "scipy",
-        "datasets",
-        "PIL",
-    }
-    # How many images a task takes is for its method to say, and methods import scipy.
-    for words, refused in (
-        (kinds, heavy),
-        (("tasks", "core_science_arts"), heavy - {"scipy"}),
-    ):
-        argv = [sys.executable, "-c", code, *words]
-        done = subprocess.run(argv, capture_output=True, text=True, check=True)
-        assert not refused & set(done.stdout.rsplit("MODULES", 1)[1].split())
 
 
 def test_every_problem_of_every_file_is_printed(cli: Cli, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -237,20 +238,24 @@ def test_a_run_is_complete_for_the_questions_that_were_answered(
     folder: Path, cli: Cli
 ) -> None:
     status, out, errors = run(cli, folder, *judge(folder, "anna"))
-    said = "asked: 2 questions; answered: gender by anna (12 of 12); not answered: age"
+    said = (
+        "Asked: 2 questions about 12 images. Answered: gender by anna (12 of 12). "
+        "Not answered: age. Images: 12 of 12, none missing, none refused."
+    )
     assert status == 0 and said in " ".join(out.split()) and "warning" not in errors
     made = folder.parent / "runs" / "by-files"
-    assert (
-        said in (made / "results.md").read_text()
-        and said in (made / "report.html").read_text()
-    )
+    page = (made / "report.html").read_text()
+    assert said in (made / "results.md").read_text()
+    assert "<dt>Not answered</dt><dd>age</dd>" in page
+    assert "1 of 2 questions has no answer: age (12 of 24 answers)" in page
+    assert "Nothing was left out" not in page and "No image was left out" in page
     assert cli("score", made)[0] == 0
     # Of half of the images it is not.
     rows = (folder / "anna.csv").read_text().splitlines()
     (folder / "dan.csv").write_text("\n".join(rows[:7]))
     status, out, errors = run(cli, folder, *judge(folder, "dan"), name="half")
     assert status == 3 and "some evidence is missing" in errors
-    assert "partly answered: gender by dan (6 of 12); not answered: age" in " ".join(
+    assert "Partly answered: gender by dan (6 of 12). Not answered: age." in " ".join(
         out.split()
     )
     assert cli("score", folder.parent / "runs" / "half")[0] == 3
@@ -259,3 +264,39 @@ def test_a_run_is_complete_for_the_questions_that_were_answered(
     assert status == 0 and "gender by anna (12 of 12) and dan (6 of 12)" in " ".join(
         out.split()
     )
+
+
+def test_a_column_that_no_question_asks_is_named_with_the_command_that_asks_it(
+    folder: Path, cli: Cli
+) -> None:
+    answers = (folder / "anna.csv").read_text().splitlines()
+    race = ["race", *["white", "Asian"] * 6]
+    remark = ["remark", *[f"seen {number}" for number in range(12)]]
+    rows = [",".join(row) for row in zip(answers, race, remark, strict=True)]
+    (folder / "people.csv").write_text("\n".join(rows))
+    only_gender = TASK[: TASK.index("  - {name: age")]
+    (folder.parent / "tasks" / "who.yaml").write_text(only_gender)
+    status, out, errors = run(cli, folder, *judge(folder, "people"), name="gender")
+    # All that was asked is answered.
+    assert status == 0 and "warning" not in errors
+    assert "people.csv also answers race; no question asks it." in out
+    assert "remark" not in out
+    (line,) = [line for line in out.splitlines() if line.startswith("To ask it: ")]
+    made = folder.parent / "runs" / "gender"
+    for page in ("results.md", "report.html"):
+        assert "people.csv also answers race" in (made / page).read_text()
+    status, card, _ = cli("report", made, "--format", "card")
+    assert status == 0 and line in card
+    words = shlex.split(line.removeprefix("To ask it: t2ibench "))
+    status, _, errors = cli(*words)
+    assert status == 0, errors
+    task = Path(words[words.index("--output") + 1])
+    assert task.name == "gender_race.yaml"
+    status, out, errors = cli(
+        *("run", "--model", f"folder:{folder}", "--tasks", "gender_race"),
+        *("--include-path", task.parent, *judge(folder, "people")),
+        *("--output-dir", folder.parent / "runs", "--name", "both"),
+    )
+    assert status == 0, errors
+    assert "race by people (12 of 12)" in " ".join(out.split())
+    assert "also answers" not in out

@@ -98,6 +98,18 @@ def test_changes_by_a_request_are_reported_for_each_prompt(
     asked = write(tmp_path / "asked", ASKED, REQUEST)
     out = run(cli, asked, "--model-args", "request=true", "--name", "asked")
     assert "5 women, 4 men, 1 " in out
+    # The request is the user's: it is said first, and no model rewrote a prompt.
+    added = "'Show one person; be diverse' was added to every prompt"
+    _, card, _ = cli("report", runs / "asked", "--format", "card")
+    for text in (out, card, (runs / "asked" / "results.md").read_text()):
+        assert added in " ".join(text.split()) and "rewrote" not in text
+        assert "In images of asked, with a request added to every prompt" in " ".join(
+            text.split()
+        )
+    page = (runs / "asked" / "report.html").read_text(encoding="utf-8")
+    assert "<title>asked, with a request added to every prompt · t2ibench" in page
+    head = page.split('id="top"')[1].split("<h1>")[0]
+    assert "&#39;Show one person; be diverse&#39; was added to every prompt" in head
     status, out, _ = cli("compare", runs / "plain", runs / "asked")
     assert status == 0
     assert "| over-corrected" in out

@@ -14,7 +14,8 @@ from t2ibench.methods.core.language_detection import (
     function_words,
 )
 from t2ibench.tasks import build_index
-from t2ibench.tasks.loader import bundled_tasks, read_library
+from t2ibench.tasks.folders import bundled_tasks
+from t2ibench.tasks.loader import read_library
 
 TASKS = build_index()[0].tasks
 LISTS = read_library([bundled_tasks()]).lists

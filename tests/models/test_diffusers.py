@@ -14,6 +14,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Request
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
+from t2ibench.models.generators.pipelines import image_pixels, weight_bytes
 from t2ibench.models.protocols import (
     ImageRequest,
     Releasable,
@@ -175,22 +176,134 @@ def test_black_flagged_and_nan_images_are_filtered_or_failed(
     assert "--dtype" not in (bad.reason or "")
 
 
-def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
-    import torch
+NURSES = [ImageRequest("a nurse", number, number) for number in range(8)]
 
-    sizes = []
 
-    def pipeline(prompt: list[str], **_: object) -> object:
-        sizes.append(len(prompt))
-        if len(prompt) > 2:
+class Card:
+    """A pipeline on a card that takes two images at a time, and how many it was asked for."""
+
+    def __init__(self, room: int = 2) -> None:
+        self.room = room
+        self.sizes: list[int] = []
+
+    def __call__(self, prompt: list[str], **_: object) -> object:
+        import torch
+
+        self.sizes.append(len(prompt))
+        if len(prompt) > self.room:
             raise torch.cuda.OutOfMemoryError("no memory")
         return SimpleNamespace(images=np.full((len(prompt), 8, 8, 3), 0.5))
 
-    generator = with_pipeline(folders["sd"], pipeline)
-    assert (
-        len(generator.generate([ImageRequest("a nurse", i, i) for i in range(8)])) == 8
+
+def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
+    card = Card()
+    generator = with_pipeline(folders["sd"], card)
+    assert len(generator.generate(NURSES)) == 8
+    assert card.sizes == [8, 4, 2, 2, 2, 2]
+
+
+def test_a_run_s_batches_have_one_size_and_are_filled_up(
+    folders: dict[str, Path],
+) -> None:
+    card = Card(room=4)
+    generator = with_pipeline(folders["sd"], card)
+    generator.fix_batch_size(4)
+    assert generator.batch_size == 4
+    assert len(generator.generate(NURSES[:6])) == 6
+    assert len(generator.generate(NURSES[:1])) == 1
+    assert card.sizes == [4, 4, 4]
+    assert generator.effective_settings()["batch_size"] == 4
+
+
+def test_a_run_s_batch_is_halved_before_its_first_image_alone(
+    folders: dict[str, Path],
+) -> None:
+    card = Card()
+    generator = with_pipeline(folders["sd"], card)
+    generator.fix_batch_size(8)
+    assert len(generator.generate(NURSES[:3])) == 3
+    assert card.sizes == [8, 4, 2, 2]
+    assert generator.effective_settings()["batch_size"] == generator.batch_size == 2
+    card.room = 1
+    with refused("Memory ran out: 2 images at a time do not fit now"):
+        generator.generate(NURSES)
+
+
+def test_the_batch_of_a_run_that_goes_on_is_never_halved(
+    folders: dict[str, Path],
+) -> None:
+    card = Card()
+    generator = with_pipeline(folders["sd"], card)
+    generator.fix_batch_size(8, recorded=True)
+    with refused("--batch-size 4 and another --name"):
+        generator.generate(NURSES)
+    assert card.sizes == [8]
+
+
+def test_on_the_processor_a_run_generates_one_image_at_a_time(
+    folders: dict[str, Path],
+) -> None:
+    alone = draw(made(folders["sd"]), REQUESTS[:3], 1)
+    generator = made(folders["sd"])
+    generator.fix_batch_size(None)
+    assert generator.batch_size == 1
+    for before, now in zip(alone, draw(generator, REQUESTS[:3], 3), strict=True):
+        assert np.array_equal(before, now)
+    assert generator.effective_settings()["batch_size"] == 1
+
+
+@pytest.mark.parametrize("name", ["sd", "sdxl", "sd3"])
+def test_an_image_does_not_depend_on_how_full_its_batch_is(
+    name: str, folders: dict[str, Path]
+) -> None:
+    generator = made(folders[name])
+    generator.fix_batch_size(4)
+    full = draw(generator, REQUESTS[:4], 4)
+    for count in (1, 2, 3):
+        for before, now in zip(
+            full, draw(generator, REQUESTS[:count], 4), strict=False
+        ):
+            assert np.array_equal(before, now)
+
+
+def test_the_size_of_the_images_and_of_the_weights(folders: dict[str, Path]) -> None:
+    generator = made(folders["sd"])
+    generator.load()
+    pipeline = generator._pipeline
+    parts = [
+        part for part in pipeline.components.values() if hasattr(part, "parameters")
+    ]
+    counts = [sum(number.numel() for number in part.parameters()) for part in parts]
+    own = DiffusersArguments()
+    assert weight_bytes(pipeline, own) == 4 * sum(counts)
+    assert weight_bytes(pipeline, DiffusersArguments(offload="model")) == 4 * max(
+        counts
     )
-    assert sizes == [8, 4, 2, 2, 2, 2]
+    height, width, _ = first(create_generator(str(folders["sd"]), {"steps": "1"})).shape
+    assert image_pixels(pipeline, own) == height * width
+    assert image_pixels(pipeline, DiffusersArguments(size="32x48")) == 32 * 48
+    assert image_pixels(object(), own) == 1024 * 1024
+
+
+def test_deterministic_kernels_are_a_setting_of_their_own(
+    folders: dict[str, Path],
+) -> None:
+    import torch
+
+    plain = made(folders["sd"])
+    generator = create_generator(
+        str(folders["sd"]), ARGS, device="cpu", deterministic=True
+    )
+    assert isinstance(generator, DiffusersGenerator)
+    assert generator.fingerprint != plain.fingerprint
+    try:
+        assert np.array_equal(first(generator), first(plain))
+        assert torch.are_deterministic_algorithms_enabled()
+        assert generator.effective_settings()["deterministic"] is True
+    finally:
+        torch.use_deterministic_algorithms(False)
+    with refused("--deterministic: toyland runs no kernels of torch"):
+        create_generator("toyland", deterministic=True)
 
 
 @pytest.mark.parametrize(

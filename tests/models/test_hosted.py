@@ -13,7 +13,7 @@ import pytest
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.declined_fields import declined_field
 from t2ibench.models.generators import create_generator
-from t2ibench.models.generators.hosted import Throttle
+from t2ibench.models.generators.remote import Throttle
 from t2ibench.models.server_errors import ServerMessage
 from t2ibench.models.servers import Failure
 from t2ibench.toyland import draw

@@ -21,6 +21,7 @@ from PIL import Image
 
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
+from t2ibench.models import image_download
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
@@ -344,6 +345,19 @@ def fetched(url: str, base: str, key: str = "NO_KEY") -> bytes:
         ("http://localhost:{port}/secret", "private network"),
         ("http://169.254.169.254/latest/meta-data", "private network"),
         ("http://[::1]:{port}/x", "private network"),
+        ("http://0.0.0.0:{port}/x", "private network"),
+        ("http://10.1.2.3/x", "private network"),
+        ("http://172.16.0.1/x", "private network"),
+        ("http://192.168.1.1/x", "private network"),
+        ("http://100.64.0.1/x", "private network"),
+        ("http://[fe80::1]/x", "private network"),
+        ("http://[fd00:ec2::254]/latest", "private network"),
+        ("http://[::ffff:127.0.0.1]:{port}/x", "private network"),
+        ("http://[64:ff9b::7f00:1]/x", "private network"),
+        ("http://2130706433:{port}/x", "private network"),
+        ("http://0x7f.1:{port}/x", "private network"),
+        ("http://user:password@93.184.216.34/x", "a password in it"),
+        ("http://user@127.0.0.1:{port}/x", "a password in it"),
         ("file:///etc/passwd", "not one of http"),
         ("ftp://example.com/x", "not one of http"),
     ],
@@ -361,6 +375,32 @@ def test_a_public_server_cannot_reach_into_a_private_network(
         if url.startswith("http://127"):
             assert fetched(address, "http://10.0.0.1/v1", "OPENAI_API_KEY") == picture()
             assert "authorization" not in posted[0]["headers"]
+
+
+@pytest.mark.parametrize(
+    "place", ["http://127.0.0.1:1/x", "http://me:pw@127.0.0.1:1/x"]
+)
+def test_a_redirect_of_a_public_server_cannot_either(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first address is taken for a public one, as a name that points here would be."""
+    with speaking(lambda *_: (302, {"location": place}, b"")) as (here, posted):
+        port = int(here.partition("127.0.0.1:")[2].partition("/")[0])
+        honest = image_download.is_public
+
+        async def addresses(parts: Any) -> list[str]:
+            return [
+                "127.0.0.1" if parts.hostname == "images.example" else parts.hostname
+            ]
+
+        def is_public(address: str) -> bool:
+            return len(posted) == 0 or honest(address)
+
+        monkeypatch.setattr(image_download, "_addresses", addresses)
+        monkeypatch.setattr(image_download, "is_public", is_public)
+        with pytest.raises(BadReplyError, match=r"private network|password in it"):
+            fetched(f"http://images.example:{port}/x", "http://93.184.216.34/v1")
+        assert len(posted) == 1
 
 
 def test_an_image_at_an_address_is_bounded() -> None:

@@ -132,6 +132,18 @@ STATES: dict[str, tuple[Said, str]] = {
         error(429, "Later.", **{"Retry-After": "2999-01-01T00:00:00Z"}),
         "asks to wait .* days",
     ),
+    "a far date": (
+        error(429, "Later.", **{"Retry-After": "Thu, 31 Dec 2099 23:59:59 GMT"}),
+        "asks to wait .* days",
+    ),
+    "a number with an exponent": (
+        error(429, "Later.", **{"Retry-After": "1e9"}),
+        "asks to wait .* days",
+    ),
+    "a number of forty digits": (
+        error(503, "Later.", **{"Retry-After": "9" * 40}),
+        "asks to wait .* days",
+    ),
     "no money in a 200": (
         json_reply({"error": "insufficient credits"}),
         "is not paid for .402: insufficient credits",

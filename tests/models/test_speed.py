@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from t2ibench.models.generators import diffusers as module
-from t2ibench.models.generators.batches import BatchSize
+from t2ibench.models.generators.batches import BatchSize, suited_batch_size
 from t2ibench.models.generators.prompts import EncodedPrompts
 from tests.models import tiny
 from tests.models.tiny import REQUESTS, draw, made
@@ -115,38 +115,53 @@ def test_encodings_beyond_the_limit_are_made_again() -> None:
     assert coder.asked == [["a"], ["b"], ["c"], ["a"]]
 
 
-class Device:
-    """A device of a hundred bytes, seven an image."""
-
-    size = 0
-
-    def start(self) -> None:
-        self.size = 0
-
-    def used(self) -> int:
-        return 7 * self.size
-
-    def free(self) -> int:
-        return 100
+GIB = 1024**3
 
 
-def test_a_batch_grows_while_memory_lasts() -> None:
-    device: Any = Device()
-    size = BatchSize(2, device)
-    sizes = []
-    for _ in range(4):
-        sizes.append(size.now)
-        size.watch()
-        device.size = size.now
-        size.fitted(size.now)
-    assert sizes == [2, 4, 8, 8]  # 16 would be 112 bytes
-    size.fitted(3)  # a last, smaller one
-    assert size.now == 8
-    size.too_large(8)
-    device.size = 1
-    for _ in range(3):
-        size.fitted(size.now)
-    assert size.now == 4  # not tried again
+@pytest.mark.parametrize(
+    ("side", "weights", "memory", "one_prompt", "size"),
+    [
+        (1024, 7, 80, False, 8),  # SDXL
+        (1024, 7, 24, False, 4),
+        (1024, 7, 12, False, 1),
+        (1024, 34, 80, False, 8),  # FLUX
+        (1024, 34, 40, False, 1),
+        (512, 2, 24, False, 16),
+        (512, 2, 8, False, 8),
+        (768, 2, 80, False, 16),
+        (1024, 7, 80, True, 4),
+        (1024, 90, 80, False, 1),  # too large for the card: its own error says so
+    ],
+)
+def test_the_batch_that_suits_a_card(
+    side: int, weights: int, memory: int, one_prompt: bool, size: int
+) -> None:
+    def suited(bytes_per_number: int) -> int:
+        return suited_batch_size(
+            side * side,
+            bytes_per_number=bytes_per_number,
+            weights=weights * GIB,
+            memory=memory * GIB,
+            one_prompt=one_prompt,
+        )
+
+    assert suited(2) == size
+    assert suited(4) <= size
+
+
+def test_a_batch_is_halved_until_one_has_fitted() -> None:
+    size = BatchSize(8, is_fixed=True)
+    assert size.halve(8) and size.halve(4) and size.size == 2
+    size.fitted()
+    assert not size.halve(2) and size.size == 2
+    assert not BatchSize(8, is_fixed=True, is_final=True).halve(8)
+    assert not BatchSize(1, is_fixed=True).halve(1)
+
+
+def test_a_batch_that_nobody_fixed_is_what_was_asked_for() -> None:
+    size = BatchSize()
+    size.fitted()
+    assert size.of(3) == 3 and size.halve(8) and size.of(8) == 4
 
 
 @pytest.mark.nightly

@@ -18,7 +18,7 @@ from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
 from t2ibench.settings import RunSettings
-from t2ibench.tasks.index import TaskIndex, build_index
+from t2ibench.tasks import LoadedTask, TaskIndex, build_index
 from tests.conftest import Cli
 from tests.proposals.pool_files import captions, coco, karpathy
 
@@ -33,7 +33,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def index() -> TaskIndex:
+def index() -> TaskIndex[LoadedTask]:
     return build_index()[0]
 
 
@@ -175,7 +175,7 @@ def test_invalid_captions_are_refused_with_the_reason(
     tasks: str,
     given: dict[str, str],
     said: str,
-    index: TaskIndex,
+    index: TaskIndex[LoadedTask],
     pool: Path,
     tmp_path: Path,
 ) -> None:

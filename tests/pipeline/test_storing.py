@@ -84,8 +84,10 @@ def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
     ]
 
 
-def test_the_batch_may_grow(store: ImageStore) -> None:
-    class Growing(Painter):
+def test_a_generator_may_know_its_batch_size_only_after_the_first_batch(
+    store: ImageStore,
+) -> None:
+    class LoadedLater(Painter):
         def __init__(self) -> None:
             super().__init__()
             self.sizes: list[int] = []
@@ -95,7 +97,7 @@ def test_the_batch_may_grow(store: ImageStore) -> None:
             self.batch_size = 2 * len(requests)
             return super().generate(requests)
 
-    generator = Growing()
+    generator = LoadedLater()
     assert keys(generate_images(REQUESTS, generator, store)) == list(range(12))
     assert generator.sizes == [2, 4, 6]
 

@@ -293,7 +293,7 @@ def shown(drawn: DrawnFigure | None) -> DrawnFigure:
     for mark in canvas.marks:
         for x, y in places(mark):
             assert -1 <= x <= canvas.width + 1 and -1 <= y <= canvas.height + 1, mark
-    html = fragment("figure.html", drawn=drawn)
+    html = fragment("figure.html", drawn=drawn, link="")
     assert "<script>" not in html
     assert html.count("<table") == bool(drawn.table)
     return drawn

@@ -47,7 +47,7 @@ def test_a_page_loads_nothing_from_elsewhere_and_has_the_sentence_of_results_md(
 ) -> None:
     text, results = text_of(run), read_results(run)
     assert len(text.encode()) < 5_000_000
-    assert re.findall(r'(?:src|href)="(?!#|data:|images/)[^"]*"', text) == []
+    assert re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', text) == []
     assert "default-src 'none'" in text and "url(http" not in text
     for task in results.tasks:
         assert f'id="{task}"' in text
@@ -100,9 +100,11 @@ def told(tasks: dict[str, TaskResult]) -> str:
 def test_positive_controls_are_not_findings_and_their_failure_comes_first() -> None:
     one, two = "t2iat_flowers_insects", "t2iat_science_arts"
     clear, fair = leaning(*[0.9] * 40, 0.8), leaning(*[0.1, -0.1] * 40)
-    assert told({one: clear, two: fair}).startswith("In images of m, none of 1 test")
+    assert told({one: clear, two: fair}).startswith(
+        "In images of m, the one test shows no clear lean"
+    )
     assert told({one: clear, two: clear}).startswith(
-        "In images of m, 1 of 1 test leans clearly"
+        "In images of m, the one test leans clearly"
     )
     said = told({one: fair, two: clear})
     assert said.startswith(
@@ -134,7 +136,7 @@ def test_a_control_whose_bias_was_taken_away_is_no_failure() -> None:
         "What the positive control (flowers and insects) should find was taken away by "
         "all.weather.pleasant=0.5: whether toyland would find a bias that is there, this run"
     )
-    assert "relied on" not in said and "1 of 1 test leans clearly" in said
+    assert "relied on" not in said and "the one test leans clearly" in said
 
 
 @pytest.mark.parametrize("biases", [{}, {"all.gender.female": 0.5}, {"no.such": 0.5}])
@@ -149,7 +151,7 @@ def test_a_control_that_an_untrained_network_passes_shows_little() -> None:
         blind = Control(says="It does.", value=value, p=0.001)
         task = clear.model_copy(update={"controls": {UNTRAINED: blind}})
         run = run_view(hand.results(a=task), {"a": SPECS["t2iat_flowers_insects"]})
-        said[value] = "An untrained network passes too" in controls_said(run)[1]
+        said[value] = "But an untrained network passes too" in controls_said(run)[1]
     assert said == {0.9: True, 0.1: False}
 
 
@@ -299,8 +301,8 @@ def test_images_beyond_the_budget_leave_a_gap_however_often_they_are_shown(
     runs: tuple[Path, Path],
 ) -> None:
     row = read_samples(runs[0], "occupations_tibet")[0]
-    size = len(Thumbnails(runs[0], runs[0]).of(row) or "")
-    small = Thumbnails(runs[0], runs[0], budget=2 * size)
+    size = len(Thumbnails(runs[0]).of(row) or "")
+    small = Thumbnails(runs[0], budget=2 * size)
     assert [small.of(row) is None for _ in range(3)] == [False, False, True]
     other = read_samples(runs[0], "occupations_tibet")[-1]
     assert small.of(other) is None

@@ -83,27 +83,27 @@ CHECK = "the two halves of its images disagree"
             CLAIM, None, (0.3, 0.1, 0.5, 0.02),
             f"{CLAIM} Corrected for all tests of this run, that is not clear. "
             "A lean of up to 0.50 is possible.",
-            "Not clear. A lean of up to 0.50 is possible.",
+            "Not clear: a lean of up to 0.50 is possible.",
         ),
         (
             OPEN, None, (0.1, -0.1, 0.3, 0.3),
             f"{OPEN} A lean of up to 0.30 is possible.",
-            "Not clear. A lean of up to 0.30 is possible.",
+            "Not clear: a lean of up to 0.30 is possible.",
         ),
         (
             OPEN, None, (0.0, -0.2, 0.2, 0.9),
-            "None above 0.24. A lean of up to 0.20 is possible.",
-            "None above 0.24. A lean of up to 0.20 is possible.",
+            "No lean above 0.24: at most 0.20.",
+            "No lean above 0.24: at most 0.20.",
         ),
         (
             OPEN, None, (0.0, -0.2, 0.237, 0.9),
-            "None above 0.24. A lean of up to 0.237 is possible.",
-            "None above 0.24. A lean of up to 0.237 is possible.",
+            "No lean above 0.24: at most 0.237.",
+            "No lean above 0.24: at most 0.237.",
         ),
         (
             OPEN, None, (0.1, -0.02, 0.2404, 0.1),
             f"{OPEN} A lean of up to 0.2404 is possible.",
-            "Not clear. A lean of up to 0.2404 is possible.",
+            "Not clear: a lean of up to 0.2404 is possible.",
         ),
         (
             OPEN, None, (0.1, -0.6, 0.8, 0.8),

@@ -133,7 +133,7 @@ def test_comparing_runs_reports_worse_alignment_beside_less_bias(
 
 def test_the_report_shows_text_image_alignment(runs: tuple[Path, Path]) -> None:
     page = (runs[0] / "report.html").read_text()
-    assert 'id="prompts"' in page and "science, female" in page
+    assert 'id="table"' in page and ">Obeyed<" in page and "science, female" in page
 
 
 def test_a_run_of_an_older_version_is_read_scored_compared_and_completed(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import io
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -20,6 +22,7 @@ from t2ibench.store.database import Database
 from t2ibench.store.files import remove_abandoned, write_atomically, write_text
 from t2ibench.store.images import Attempt, ImageStore, file_key, image_seed
 from t2ibench.store.jsonl import append_rows, dump_rows, read_rows
+from t2ibench.store.schema import row_checksum
 
 
 def picture(colour: tuple[int, int, int] = (10, 200, 30)) -> bytes:
@@ -43,6 +46,39 @@ def test_an_image_made_from_another_is_found_by_its_source_too(tmp_path: Path) -
     for attempt, key in zip(stored, keys, strict=True):
         assert (attempt.key.prompt, attempt.key.source) == (key.prompt, key.source)
     assert len(list(again.all_attempts())) == 5
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("sha256", b"\x00"),
+        ("seed", "seven"),
+        ("try", 1.5),
+        ("number", b"0"),
+        ("file", b"a.png"),
+        ("status", b"ok"),
+    ],
+)
+def test_a_value_of_another_type_is_no_image(
+    tmp_path: Path, column: str, value: object
+) -> None:
+    """SQLite stores any type in any column, and a checksum fits what somebody wrote."""
+    store = ImageStore(Database(tmp_path), "f")
+    images = [
+        store.add_image(ImageKey.of("a", k), k, picture(), ".png") for k in (0, 1)
+    ]
+    store.record(images)
+    with closing(sqlite3.connect(tmp_path / "run.db")) as connection, connection:
+        connection.row_factory = sqlite3.Row
+        row = dict(connection.execute("SELECT * FROM attempts").fetchone()) | {
+            column: value
+        }
+        connection.execute("DELETE FROM attempts WHERE number = 0")
+        row["crc"] = row_checksum([*row.values()][:-1])
+        marks = ", ".join("?" * len(row))
+        connection.execute(f"INSERT INTO attempts VALUES ({marks})", (*row.values(),))
+    attempts = ImageStore(Database(tmp_path), "f").attempts()
+    assert [attempt.index for attempt in attempts] == [1]
 
 
 def test_keys_depend_on_the_model_and_seeds_do_not() -> None:

@@ -14,7 +14,8 @@ from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.tasks import build_index
-from t2ibench.tasks.loader import bundled_tasks, read_library
+from t2ibench.tasks.folders import bundled_tasks
+from t2ibench.tasks.loader import read_library
 from tools.calibration.cells import SETTINGS
 from tools.calibration.worlds import Scene, Space
 

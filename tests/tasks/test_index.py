@@ -11,13 +11,13 @@ import pytest
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
 from t2ibench.tasks import LoadedTask, TaskIndex, build_index, load_tasks
-from t2ibench.tasks.loader import bundled_tasks, task_files
+from t2ibench.tasks.folders import bundled_tasks, task_files
 from tests.conftest import Cli
 from tests.tasks.files import TEA, load, spoil
 
 
 @pytest.fixture(scope="module")
-def registry() -> TaskIndex:
+def registry() -> TaskIndex[LoadedTask]:
     found, problems = build_index()
     assert problems == []
     return found
@@ -46,7 +46,9 @@ def ids(tasks: list[LoadedTask]) -> list[str]:
         ),
     ],
 )
-def test_patterns_select_tasks(pattern: str, found: str, registry: TaskIndex) -> None:
+def test_patterns_select_tasks(
+    pattern: str, found: str, registry: TaskIndex[LoadedTask]
+) -> None:
     assert (
         ids(registry.select(pattern.split(", ")))
         == found.split()
@@ -54,7 +56,7 @@ def test_patterns_select_tasks(pattern: str, found: str, registry: TaskIndex) ->
     )
 
 
-def test_groups_in_natural_order(registry: TaskIndex) -> None:
+def test_groups_in_natural_order(registry: TaskIndex[LoadedTask]) -> None:
     everything = registry.select(["all"])
     counts = {"mcas": 1, "openbias": 2, "tibet": 2, "vibex": 1}
     counts |= {"occupations": 3, "t2iat": 8, "weat": 5}
@@ -82,7 +84,7 @@ def test_groups_in_natural_order(registry: TaskIndex) -> None:
     ],
 )
 def test_unknown_name_gives_the_nearest(
-    registry: TaskIndex, name: str, near: str | None
+    registry: TaskIndex[LoadedTask], name: str, near: str | None
 ) -> None:
     with pytest.raises(
         T2IBenchError, match=r"Unknown task, group or tag.*t2ibench ls"

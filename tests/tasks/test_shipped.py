@@ -18,7 +18,8 @@ from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.settings import Settings
 from t2ibench.tasks import LoadedTask, build_index
-from t2ibench.tasks.loader import bundled_tasks, read_library
+from t2ibench.tasks.folders import bundled_tasks
+from t2ibench.tasks.loader import read_library
 from t2ibench.toyland.caption import parse
 
 Kind = TypeVar("Kind")

@@ -14,7 +14,8 @@ from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.tasks import load_tasks
-from t2ibench.tasks.loader import Library, bundled_tasks, read_library
+from t2ibench.tasks.folders import bundled_tasks
+from t2ibench.tasks.loader import Library, read_library
 
 STIMULI = bundled_tasks() / "stimuli"
 DIGEST = "40b7f97cd72cd01973472a27ede7165ff56942437b874b4ee5b29097523e06b2"

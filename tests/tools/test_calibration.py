@@ -16,6 +16,7 @@ from tools.calibration import occupations, openbias, pairs, several
 from tools.calibration.__main__ import main
 from tools.calibration.cells import Cell
 from tools.calibration.families import FAMILIES, choose
+from tools.calibration.kept import KeptChunks
 from tools.calibration.simulate import COLUMNS, Job, run_chunk, simulate
 from tools.calibration.thinned import ThinnedEvidence, ThinnedWorld
 from tools.calibration.verdicts import rate_interval, verdicts
@@ -121,6 +122,25 @@ def test_data_sets_depend_on_neither_chunks_nor_other_cells() -> None:
     for number, name in enumerate(COLUMNS):
         assert np.array_equal(among[name], whole[:, number], equal_nan=True)
     assert not np.array_equal(whole, run_chunk(1, (cell, range(30))), equal_nan=True)
+
+
+def test_a_calibration_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    job = Job(coin("fair"), 60)
+    kept = KeptChunks(tmp_path, "a" * 64)
+    advanced: list[int] = []
+    whole = simulate([job], kept=kept)["coin", "fair"]
+    chunks = sorted(kept.folder.iterdir())
+    assert len(chunks) == 3
+    chunks[0].unlink()
+    before = {file: file.stat().st_mtime_ns for file in chunks[1:]}
+    again = simulate([job], advance=advanced.append, kept=kept)["coin", "fair"]
+    assert sum(advanced) == 60
+    assert all(
+        np.array_equal(whole[name], again[name], equal_nan=True) for name in COLUMNS
+    )
+    assert {file: file.stat().st_mtime_ns for file in chunks[1:]} == before
+    # Figures of other code are simulated again.
+    assert KeptChunks(tmp_path, "b" * 64).get(0, job.cell, range(25)) is None
 
 
 def test_cautious_cells_fail_from_one_side_only() -> None:

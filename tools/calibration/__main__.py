@@ -24,6 +24,7 @@ from t2ibench.cli.usage import not_negative, positive
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import ConsoleReporter
 from tools.calibration.families import FAMILIES, Families, choose
+from tools.calibration.kept import KeptChunks, code_sha256
 from tools.calibration.simulate import simulate
 from tools.calibration.table import markdown
 from tools.calibration.verdicts import verdicts
@@ -34,10 +35,22 @@ def main(argv: Sequence[str] | None = None, families: Families = FAMILIES) -> in
     words = list(sys.argv[1:] if argv is None else argv)
     arguments = _parser().parse_args(words)
     try:
-        return _calibrate(arguments, shlex.join(words), families)
+        return _calibrate(arguments, shlex.join(_without_folder(words)), families)
     except (T2IBenchError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+
+
+def _without_folder(words: Sequence[str]) -> list[str]:
+    """Return a command line without --keep, which changes nothing of the table."""
+    shown = []
+    left = iter(words)
+    for word in left:
+        if word == "--keep":
+            next(left, None)
+        elif not word.startswith("--keep="):
+            shown.append(word)
+    return shown
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -65,6 +78,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--workers", metavar="N", type=positive, help="processes (as many as cores)")
     add("--seed", metavar="N", type=not_negative, default=0, help="of the worlds (0)")
+    add(
+        "--keep",
+        metavar="FOLDER",
+        type=Path,
+        help="keep data sets there, and go on with those of the same code",
+    )
     add("--output", metavar="FILE", type=Path, help="write the table as Markdown")
     return parser
 
@@ -84,11 +103,13 @@ def _calibrate(arguments: argparse.Namespace, words: str, families: Families) ->
             f"There is no folder '{output.parent}' to write {output.name} to."
         )
     reporter = ConsoleReporter()
+    code = code_sha256()
+    kept = None if arguments.keep is None else KeptChunks(arguments.keep, code)
     total = sum(job.sets for job in jobs)
     with reporter.stage(f"Simulating {len(jobs)} cells", total, "data sets") as ticker:
-        tables = simulate(jobs, arguments.seed, arguments.workers, ticker.advance)
+        tables = simulate(jobs, arguments.seed, arguments.workers, ticker.advance, kept)
     found = verdicts(jobs, tables)
-    page = markdown(found, f"python -m tools.calibration {words}".rstrip())
+    page = markdown(found, f"python -m tools.calibration {words}".rstrip(), code)
     if output is None:
         print(page, end="")
     else:

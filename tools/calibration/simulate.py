@@ -23,6 +23,7 @@ from t2ibench.stats import holm
 from t2ibench.worker_pool import each_of
 from tools.calibration.cells import Cell, Sample, ToylandWorld
 from tools.calibration.compare import compared
+from tools.calibration.kept import KeptChunks
 from tools.calibration.toyland import toyland_sample
 
 # 'power' is 'rejects' where there is bias
@@ -53,8 +54,17 @@ def simulate(
     seed: int = 0,
     workers: int | None = 1,
     advance: Callable[[int], object] = id,
+    kept: KeptChunks | None = None,
 ) -> dict[tuple[str, str], Table | str]:
-    """Simulate cells; a table a cell, or how its method failed."""
+    """Simulate cells; a table a cell, or how its method failed.
+
+    Args:
+        jobs: The cells.
+        seed: Seed of the worlds.
+        workers: Number of processes; None for one per core.
+        advance: Called with the number of data sets that were simulated.
+        kept: Holds data sets that need not be simulated again, and is given every other.
+    """
     chunks = [
         (job.cell, range(start, min(start + _CHUNK, job.sets)))
         for job in jobs
@@ -62,7 +72,7 @@ def simulate(
     ]
     parts = each_of(
         chunks,
-        partial(run_chunk, seed),
+        partial(_kept_chunk, seed, kept),
         workers,
         lambda chunk, _: advance(len(chunk[1])),
     )
@@ -78,6 +88,19 @@ def _joined(parts: Sequence[Float64Array | str]) -> Table | str:
             return part
     rows = np.concatenate([part for part in parts if not isinstance(part, str)])
     return {name: rows[:, k] for k, name in enumerate(COLUMNS)}
+
+
+def _kept_chunk(
+    seed: int, kept: KeptChunks | None, chunk: tuple[Cell, range]
+) -> Float64Array | str:
+    """Simulate some data sets of a cell, or return those that were kept."""
+    before = None if kept is None else kept.get(seed, *chunk)
+    if before is not None:
+        return before
+    part = run_chunk(seed, chunk)
+    if kept is not None and not isinstance(part, str):
+        kept.add(seed, *chunk, part)
+    return part
 
 
 def run_chunk(seed: int, chunk: tuple[Cell, range]) -> Float64Array | str:

@@ -27,9 +27,15 @@ _COLUMNS = (
 )
 
 
-def markdown(verdicts: Sequence[Verdict], command: str) -> str:
-    """The table, with how to read it and how to make it again."""
-    lines = ["# Calibration", "", *_introduction(verdicts, command), ""]
+def markdown(verdicts: Sequence[Verdict], command: str, code: str) -> str:
+    """The table, with how to read it and how to make it again.
+
+    Args:
+        verdicts: What the cells show.
+        command: The command that makes it.
+        code: SHA-256 over the source files that decide its figures.
+    """
+    lines = ["# Calibration", "", *_introduction(verdicts, command, code), ""]
     for method in dict.fromkeys(verdict.method for verdict in verdicts):
         mine = [verdict for verdict in verdicts if verdict.method == method]
         lines += [f"## {METHODS.get(method).title}", "", *_table(mine), ""]
@@ -40,13 +46,14 @@ def markdown(verdicts: Sequence[Verdict], command: str) -> str:
     return text.rstrip() + "\n"
 
 
-def _introduction(verdicts: Sequence[Verdict], command: str) -> list[str]:
+def _introduction(verdicts: Sequence[Verdict], command: str, code: str) -> list[str]:
     failed = sum(bool(verdict.problems) for verdict in verdicts)
     sets = [verdict.sets for verdict in verdicts]
     worst = 1.96 * np.sqrt(0.05 * 0.95 / np.array([min(sets), max(sets)]))
     return [
-        f"{len(verdicts)} cells, {failed} outside of their bands. Made by t2ibench {__version__} "
-        f"with",
+        f"{len(verdicts)} cells, {failed} outside of their bands. Made by t2ibench {__version__}, "
+        f"from one version of its code (SHA-256 {code[:16]} over methods, statistics, results and "
+        "worlds), with",
         "",
         f"```\n{command}\n```",
         "",

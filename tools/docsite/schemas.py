@@ -22,7 +22,7 @@ _FILES = {
         Results,
         "results",
         "What a run found. Nothing in it is a time, and nothing "
-        "depends on batch size, workers or the order of tasks: the same inputs give "
+        "depends on workers or the order of tasks: the same inputs give "
         "the same file, byte for byte. Files of schema 2 are read too.",
     ),
     "run.db": (RunRecord, "run", "What a run was made with, and how far it came."),

@@ -10,13 +10,13 @@ import yaml
 
 from t2ibench.apps.explorer import questions
 from t2ibench.apps.explorer.card import card
+from t2ibench.apps.explorer.collection import Collection
 from t2ibench.apps.explorer.discovery import compared, sweep
 from t2ibench.apps.explorer.map import on_map
 from t2ibench.apps.explorer.pairing import basis_of, leans, pairs_of
 from t2ibench.apps.explorer.queries import Question, score_texts, similarities
 from t2ibench.apps.explorer.reference import Reference, phrases
 from t2ibench.apps.explorer.scores import Scores
-from t2ibench.apps.explorer.source import Collection
 from t2ibench.apps.explorer.tree import Export, task_from_export
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.prompt_outcomes import is_revised
@@ -93,9 +93,10 @@ class Answers:
         if number >= len(self.collection.gallery.pictures):
             return None
         picture = self.collection.gallery.pictures[number]
-        attempt = self.collection.sources[picture.source].attempt(picture)
+        source = self.collection.sources[picture.source]
+        attempt = source.attempt(picture)
         return {
-            "seed": attempt.seed if attempt else None,
+            "seed": source.seed_of(attempt) if attempt else None,
             "rewritten": attempt.revised_prompt
             if attempt and is_revised(attempt)
             else None,
@@ -126,7 +127,9 @@ class Answers:
         basis = basis_of(self.collection, asked.runs, asked.prompts)
         pairs_of_images = []
         if basis.same_seeds is not False:
-            pairs_of_images = pairs_of(gallery, asked.runs, asked.prompts)
+            pairs_of_images = pairs_of(
+                gallery, asked.runs, asked.prompts, basis.same_start
+            )
         values = [None] * len(pairs_of_images)
         if asked.anchors is not None:
             values = (

@@ -15,10 +15,11 @@ from typing import Any
 import jinja2
 import numpy as np
 
+from t2ibench.apps.explorer.album import Picture, Source
+from t2ibench.apps.explorer.collection import Collection
 from t2ibench.apps.explorer.queries import Question, score_texts, similarities
 from t2ibench.apps.explorer.questions import CardAsk
 from t2ibench.apps.explorer.reference import Reference
-from t2ibench.apps.explorer.source import Collection, Picture, Source
 from t2ibench.decimals import decimal
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.figures.canvas import shortened

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from t2ibench.apps.explorer.collection import Collection, Gallery
 from t2ibench.apps.explorer.queries import Anchors, anchors_of, measured, scene_of
 from t2ibench.apps.explorer.reference import filled
-from t2ibench.apps.explorer.source import Collection, Gallery
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.probing import verdict
 from t2ibench.stats.permutation import benjamini_hochberg

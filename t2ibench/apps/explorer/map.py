@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
 
-from t2ibench.apps.explorer.source import Gallery
+from t2ibench.apps.explorer.collection import Gallery
 from t2ibench.arrays import Float32Array, Float64Array
 
 _BLOCK = 8192  # rows that are worked on at a time

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from t2ibench.apps.explorer.source import Collection, Gallery
+from t2ibench.apps.explorer.collection import Collection, Gallery
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.methods.core.nearest import Sides, positions
 from t2ibench.results.image_pairs import (
     RecordedImages,
@@ -31,10 +32,13 @@ class Basis:
     Attributes:
         same_seeds: Whether images of one prompt and number began from one seed; None if unknown.
         in_words: The same in words, with whether the models were given the same texts.
+        same_start: The images that both models made from one text and one seed: only of these
+            does a swipe from one to the other show what the models differ in.
     """
 
     same_seeds: bool | None
     in_words: str
+    same_start: frozenset[ImageKey] = frozenset()
 
 
 def basis_of(
@@ -46,12 +50,13 @@ def basis_of(
     in_words = pairs_in_words(pairs, first, second)
     if first.why_unknown or second.why_unknown:
         return Basis(None, in_words)
+    same_start = frozenset(pair.first.key for pair in pairs if pair.same_start)
     same_seeds = all(pair.seeds == "same" for pair in pairs)
     if not same_seeds:
         in_words += (
             " Nothing but the prompt connects two such images: no pairs are shown."
         )
-    return Basis(same_seeds, in_words)
+    return Basis(same_seeds, in_words, same_start)
 
 
 def _recorded(
@@ -72,9 +77,15 @@ def _recorded(
 
 
 def pairs_of(
-    gallery: Gallery, runs: tuple[int, int], prompts: Sequence[str]
+    gallery: Gallery,
+    runs: tuple[int, int],
+    prompts: Sequence[str],
+    same_start: Set[ImageKey] = frozenset(),
 ) -> list[dict[str, Any]]:
-    """Return a record of each image that both runs have: its prompt, sample index and indices."""
+    """Return a record of each image that both runs have: its prompt, sample index and indices.
+
+    `swipe` says whether it is among `same_start`; other pairs are shown side by side.
+    """
     first, second = (gallery.samples(run, prompts) for run in runs)
     shared = first.keys() & second.keys()
     if len(shared) > MOST_PAIRS:
@@ -85,7 +96,14 @@ def pairs_of(
     for image in shared:
         picture = gallery.pictures[first[image]]
         ids = [first[image], second[image]]
-        pairs.append({"prompt": picture.prompt, "index": picture.index, "ids": ids})
+        pairs.append(
+            {
+                "prompt": picture.prompt,
+                "index": picture.index,
+                "ids": ids,
+                "swipe": image in same_start,
+            }
+        )
     return sorted(pairs, key=itemgetter("prompt", "index"))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.apps.explorer.source import Collection, Gallery
+from t2ibench.apps.explorer.collection import Collection, Gallery
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.nearest import Shares, Sides, corrected_shares
 from t2ibench.methods.core.probing import Reading, similarity, verdict

@@ -69,3 +69,17 @@ class CardAsk(Ask):
     anchors: Annotated[list[Text], Field(min_length=2, max_length=12)]
     names: Annotated[list[Word], Field(max_length=12)] = Field(default_factory=list)
     family: Annotated[list[Text], Field(max_length=2000)] = Field(default_factory=list)
+
+
+class WrongAsk(Ask):
+    """A request to store that an image's answer is wrong; without an `answer`, to forget that.
+
+    `image` is its number on the wall.
+    """
+
+    run: Run = 0
+    image: Annotated[int, Field(ge=0, le=100_000_000)]
+    question: Text
+    classes: Annotated[list[Word], Field(min_length=1, max_length=200)]
+    answer: Word | None
+    labeller: Word

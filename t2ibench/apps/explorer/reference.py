@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from t2ibench.apps.explorer.source import Collection
+from t2ibench.apps.explorer.collection import Collection
 from t2ibench.apps.explorer.start import explored_tasks
 from t2ibench.apps.explorer.tree import exploration
 from t2ibench.methods.core.prompting_tree import ExploredReference
 from t2ibench.methods.core.prompts import fill
-from t2ibench.tasks.loader import bundled_tasks, read_library
+from t2ibench.tasks.folders import bundled_tasks
+from t2ibench.tasks.loader import read_library
 
 _WORDS = "everyday_words"
 _LEADING = re.compile(r"^(?:an?|the)\s+", re.IGNORECASE)
@@ -25,7 +26,7 @@ class Reference:
         self.lists = read_library([bundled_tasks()]).lists
         self._words = self.lists[_WORDS]
         self._of_tasks: dict[frozenset[str], ExploredReference] = {}
-        for exploration_of_task, task in explored_tasks(collection):
+        for exploration_of_task, task in explored_tasks(collection.sources):
             self._of_tasks.setdefault(
                 frozenset(exploration_of_task.anchors(task)),
                 exploration_of_task.reference(task),

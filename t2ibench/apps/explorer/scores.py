@@ -7,12 +7,14 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from t2ibench.apps.explorer.source import Collection
+from t2ibench.apps.explorer.album import Source
+from t2ibench.apps.explorer.row_images import RowImages
 from t2ibench.errors import T2IBenchError
 from t2ibench.identity import ImageKey
 from t2ibench.methods import method_named
+from t2ibench.methods.core.answer_counts import class_colours
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import task_files
 from t2ibench.reports.view import (
@@ -33,24 +35,35 @@ _NONE = "A folder of images has no scores."
 _UNSCORED = "This run has no scores yet."
 
 
-class Scores:
-    """The scores of each run for the explorer's page, read when it first asks for them."""
+class NumberedImages(Protocol):
+    """Runs and folders whose images have numbers: an `Album` or a `Collection`."""
 
-    def __init__(self, collection: Collection) -> None:
-        self._collection = collection
-        self._read = lru_cache(maxsize=None)(_read)
+    def source(self, run: int) -> Source:
+        """Return the run or folder with the index `run`."""
+        ...
+
+    def samples(self, run: int) -> dict[ImageKey, int]:
+        """Return the number of each image of a run, keyed by its `ImageKey`."""
+        ...
+
+
+class Scores:
+    """The scores of each run for the explorer's pages, read when one first asks for them."""
+
+    def __init__(self, images: NumberedImages) -> None:
+        self._images = images
 
     def view(self, run: int) -> RunView | None:
         """Return a run's scores as reports show them; None if it has not been scored."""
-        source = self._collection.source(run)
+        source = self._images.source(run)
         scored = source.run is not None and (source.folder / "results.json").is_file()
-        return self._read(source.folder) if scored else None
+        return _read(source.folder) if scored else None
 
     def all(self, run: int) -> dict[str, Any]:
         """Return the scores of every task of a run, or the reason why it has none."""
         view = self.view(run)
         if view is None:
-            folder = self._collection.source(run).run is None
+            folder = self._images.source(run).run is None
             return {"tasks": [], "reason": _NONE if folder else _UNSCORED}
         tasks = [
             _task_record(task, group.title)
@@ -97,11 +110,11 @@ class Scores:
             return None
         task = tasks[name]
         rows = _rows(task)
+        series = task.shown.images
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
         chosen = row or (rows[0] if rows else "")
         ids, values, labels = self._values(run, task, chosen)
-        series = task.shown.images
         axis = None
         noun = ""
         answer = ""
@@ -119,21 +132,79 @@ class Scores:
             "poles": _poles(axis),
             "noun": noun,
             "said": answer,
+            "colours": class_colours(
+                sorted({value for value in values if isinstance(value, str)})
+            ),
         }
+
+    def rows(self, run: int, name: str) -> dict[str, Any] | None:
+        """Return the rows of a test, each with whether it has images; None for an unknown test."""
+        task = self._task(run, name)
+        if task is None:
+            return None
+        images = RowImages(task, self._samples(run, task))
+        rows = [
+            {
+                **_row_record(row, series, task),
+                "group": row.group,
+                "images": images.has(row.name, row.group),
+            }
+            for series in task.series
+            for row in sorted(series.rows, key=lambda row: -abs(row.mark.value or 0.0))
+        ]
+        return {**_task_record(task, task.name), "rows": rows}
+
+    def of_test(
+        self, run: int, name: str, row: str, group: str
+    ) -> dict[str, Any] | None:
+        """Return every image that a test, or one of its rows, was computed from, each once.
+
+        Each has a value where the test measures one for an image, and a label: its stimulus, the
+        answer that it was given or the group that it counts to. None for an unknown test.
+        """
+        task = self._task(run, name)
+        if task is None:
+            return None
+        images = RowImages(task, self._samples(run, task))
+        if row and not images.has(row, group or None):
+            raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}' with images.")
+        numbers = self._images.samples(run)
+        shown: dict[int, tuple[float | None, str]] = {}
+        for sample, value, label in images.of(row, group or None):
+            number = numbers.get(_image_of(sample))
+            if number is not None:
+                shown.setdefault(number, (value, label))
+        axis = getattr(task.shown.images, "axis", None)
+        return {
+            "ids": list(shown),
+            "values": [value for value, _ in shown.values()],
+            "labels": [label for _, label in shown.values()],
+            "poles": _poles(axis),
+        }
+
+    def _task(self, run: int, name: str) -> TaskView | None:
+        view = self.view(run)
+        tasks = () if view is None else view.tasks
+        return next((task for task in tasks if task.id == name), None)
+
+    def _samples(self, run: int, task: TaskView) -> list[dict[str, Any]]:
+        return read_samples(self._images.source(run).folder, task.id)
 
     def _values(
         self, run: int, task: TaskView, row: str
     ) -> tuple[list[int], list[float | str], list[str]]:
         """Return the indices of the images that have a value, the values, and the labels."""
-        numbers = self._collection.gallery.samples(run)
+        numbers = self._images.samples(run)
         ids: list[int] = []
         values: list[float | str] = []
         labels: list[str] = []
-        for sample in read_samples(self._collection.source(run).folder, task.id):
+        seen = set[int]()
+        for sample in read_samples(self._images.source(run).folder, task.id):
             number = numbers.get(_image_of(sample))
             value_and_label = _value(task, row, sample)
-            if number is None or value_and_label is None:
+            if number is None or value_and_label is None or number in seen:
                 continue
+            seen.add(number)
             value, label = value_and_label
             ids.append(number)
             values.append(value)
@@ -143,6 +214,13 @@ class Scores:
 
 def _read(folder: Path) -> RunView:
     """Return the scores of a run folder as reports show them, with those of earlier commands."""
+    # A run may be scored again, such as with new labels, while its page is open.
+    return _read_at(folder, (folder / "results.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _read_at(folder: Path, changed: int) -> RunView:
+    """Return a run folder's scores; `changed` is when its results were written."""
     results = read_results(folder).with_earlier()
     return run_view(results, task_files(results, folder))
 
@@ -228,7 +306,8 @@ def _value(
     """Return an image's value and label: its number and stimulus, or its group and prompt."""
     series = task.shown.images
     if isinstance(series, ImageSeries):
-        return _numbered(sample.get(series.value), str(sample.get(series.caption, "")))
+        stimulus = str(sample.get(series.caption, ""))
+        return _numbered(sample.get(series.value), stimulus)
     group = series.of(row, sample) if isinstance(series, ImageGroups) else None
     if series is None or group is None:
         return None

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection as Container
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle, takewhile
 from pathlib import Path
 from typing import Any
 
-from t2ibench.apps.explorer.source import Collection
+from t2ibench.apps.explorer.album import Album, Source
 from t2ibench.apps.explorer.tree import PageAnchor, State
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.methods.core.prompting_tree import PROPERTY, Exploration, Node, Tree
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import method_of
+from t2ibench.models.judges.class_words import class_named
 from t2ibench.registry import load_target
 
 # Okabe and Ito's colours, which people with any colour vision tell apart.
@@ -31,22 +31,26 @@ _COLOURS = (
 _LONGEST = 200
 
 
-def first_state(collection: Collection, anchors: Sequence[str] | None = None) -> State:
+def check_anchors(album: Album, anchors: Sequence[str]) -> None:
+    """Raise an error if an anchor is no prompt of the images."""
+    for prompt in anchors:
+        if prompt not in album.prompts:
+            raise T2IBenchError(
+                f"No image has the prompt '{prompt}'.{did_you_mean(prompt, album.prompts)}",
+                "Anchors are prompts of the images; quote each one.",
+            )
+
+
+def first_state(album: Album, anchors: Sequence[str] | None = None) -> State:
     """Return the page's initial state: the anchors, and a prompting tree that holds them."""
-    counts = Counter(image.prompt for image in collection.gallery.pictures)
     if anchors:
+        check_anchors(album, anchors)
         names = dict.fromkeys(anchors, "")
-        for prompt in names:
-            if prompt not in counts:
-                raise T2IBenchError(
-                    f"No image has the prompt '{prompt}'.{did_you_mean(prompt, counts)}",
-                    "Anchors are prompts of the images; quote each one.",
-                )
     else:
-        names = _of_tasks(collection, counts) or {
-            prompt: "" for prompt, _ in counts.most_common(2)
+        names = _of_tasks(album.sources, album.prompts) or {
+            prompt: "" for prompt, _ in album.prompts.most_common(2)
         }
-    prompts = list(names)
+    prompts = _as_reports_have_them(list(names), names)
     root, relation, labels = split(prompts)
     page = [
         PageAnchor(
@@ -55,6 +59,23 @@ def first_state(collection: Collection, anchors: Sequence[str] | None = None) ->
         for prompt, label, colour in zip(prompts, labels, cycle(_COLOURS), strict=False)
     ]
     return State(tree=_tree(root, relation, labels), anchors=page)
+
+
+def _as_reports_have_them(
+    prompts: Sequence[str], names: Mapping[str, str]
+) -> list[str]:
+    """Return two anchors with men first, which is on the right, as in reports; others unchanged."""
+    genders = [_gender(names[prompt] or prompt) for prompt in prompts]
+    return list(reversed(prompts)) if genders == ["female", "male"] else list(prompts)
+
+
+def _gender(text: str) -> str | None:
+    """Return the gender that the words of a text name; None if none or both."""
+    named = {
+        class_named(word, ["female", "male"]) for word in text.split() if len(word) > 1
+    }
+    genders = named - {None}
+    return genders.pop() if len(genders) == 1 else None
 
 
 def _tree(root: str, relation: str, labels: Sequence[str]) -> Tree:
@@ -72,21 +93,23 @@ def _tree(root: str, relation: str, labels: Sequence[str]) -> Tree:
     return Tree(nodes=nodes)
 
 
-def _of_tasks(collection: Collection, present: Container[str]) -> dict[str, str]:
+def _of_tasks(sources: Sequence[Source], present: Container[str]) -> dict[str, str]:
     """Return prompt and name of each anchor of the first task whose anchors all have images."""
-    for exploration, task in explored_tasks(collection):
+    for exploration, task in explored_tasks(sources):
         anchors = exploration.anchors(task)
         if all(prompt in present for prompt in anchors):
             return dict(anchors)
     return {}
 
 
-def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseTask]]:
+def explored_tasks(
+    sources: Sequence[Source],
+) -> list[tuple[Exploration[Any], BaseTask]]:
     """Return the first run's tasks that can be explored, each with its explorer interface."""
     from t2ibench.tasks.index import load_tasks
     from t2ibench.tasks.run_tasks import with_stored
 
-    run = collection.sources[0].run
+    run = sources[0].run
     if run is None or not run.record.tasks:
         return []
     here = [path for path in run.record.include_path if Path(path).is_dir()]

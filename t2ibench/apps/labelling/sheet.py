@@ -15,6 +15,7 @@ from t2ibench.apps.labelling.sample import Item
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.reports.csv import cell
+from t2ibench.reports.html.templating import font_faces, static
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import ImageFile, ImageStore
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
@@ -26,7 +27,7 @@ NOT_SHOWN = "not in the picture"
 NO_CLASS = (UNKNOWN, NOT_SHOWN)  # answers to every question
 COLUMNS = ("id", "file", "question", "classes", "answer")
 _SIDE = 1024  # pixels of the longest side: as much as a person needs to answer
-_STATIC = Path(__file__).parent / "static"
+STATIC = Path(__file__).parent / "static"
 
 
 def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None:
@@ -65,29 +66,54 @@ def _small(item: Item, images: ImageStore) -> bytes:
 
 
 def page(rows: Sequence[Mapping[str, object]]) -> str:
-    """Return the HTML page on which a person labels the images of `rows`, one at a time."""
-    script = (_STATIC / "label.js").read_text(encoding="utf-8")
-    style = (_STATIC / "label.css").read_text(encoding="utf-8")
-    digest = hashlib.sha256(
-        "\n".join(str(row["id"]) for row in rows).encode()
-    ).hexdigest()
-    data = json.dumps(
-        {"sheet": digest[:16], "unknown": UNKNOWN, "notShown": NOT_SHOWN, "rows": rows},
-        ensure_ascii=True,
-    ).replace("<", "\\u003c")
+    """Return the HTML page on which a person labels the images of `rows`, one at a time.
+
+    It is one file: answers stay in the browser until the sheet is saved.
+    """
+    script = _static("label.js")
+    style = "\n".join([font_faces(), static("tokens.css"), _static("label.css")])
     policy = (
         f"default-src 'none'; img-src 'self' file:; script-src {_hash(script)}; "
-        f"style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+        f"style-src {_hash(style)}; font-src data:; base-uri 'none'; form-action 'none'"
     )
-    template = (_STATIC / "label.html").read_text(encoding="utf-8")
-    for name, text in (
-        ("policy", policy),
-        ("style", style),
-        ("data", data),
-        ("script", script),
-    ):
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"<style>{style}</style>"
+    )
+    return _filled(head, f"<script>{script}</script>", rows, is_served=False)
+
+
+def served_page(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return the same page as a server shows it, which stores each answer at once."""
+    sheets = ("shared/fonts.css", "shared/tokens.css", "label.css")
+    head = "\n".join(
+        f'<link rel="stylesheet" href="/static/{name}">' for name in sheets
+    )
+    script = '<script src="/static/label.js"></script>'
+    return _filled(head, script, rows, is_served=True)
+
+
+def _filled(
+    head: str, script: str, rows: Sequence[Mapping[str, object]], *, is_served: bool
+) -> str:
+    """Return the page with its head, script and data."""
+    identifiers = "\n".join(str(row["id"]) for row in rows)
+    content = {
+        "sheet": hashlib.sha256(identifiers.encode()).hexdigest()[:16],
+        "unknown": UNKNOWN,
+        "notShown": NOT_SHOWN,
+        "served": is_served,
+        "rows": rows,
+    }
+    data = json.dumps(content, ensure_ascii=True).replace("<", "\\u003c")
+    template = _static("label.html")
+    for name, text in (("head", head), ("data", data), ("script", script)):
         template = template.replace(f"@@{name}@@", text, 1)
     return template
+
+
+def _static(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from t2ibench.apps.leaderboard.names import visible
@@ -61,26 +61,38 @@ def settings_of(command: Sequence[str]) -> RunSettings:
     )
     if words[:2] != ["t2ibench", "run"] or sum(map(len, words)) > _LONGEST_COMMAND:
         raise unlike
-    fields = {flag_name(name): name for name, _, flag in flags() if flag.decides}
+    fields = {
+        flag_name(name): (name, flag) for name, _, flag in flags() if flag.decides
+    }
     values: dict[str, Any] = {}
     remaining = iter(words[2:])
     for word in remaining:
         option, joined, text = word.partition("=")
-        name = fields.get(option, "")
-        if not name or name in values or name == "include_path":
+        name, flag = fields.get(option, ("", None))
+        if flag is None or name in values or name == "include_path":
             raise unlike
+        if not flag.metavar and not joined:
+            values[name] = True
+            continue
         values[name] = text if joined else next(remaining, "")
-        if field := Measurement.model_fields.get(name):  # every measurement is a number
-            try:
-                values[name] = (float if isinstance(field.default, float) else int)(
-                    values[name]
-                )
-            except ValueError:
-                raise unlike from None
+        try:
+            values[name] = _number_of(name)(values[name])
+        except ValueError:
+            raise unlike from None
     settings = read_settings(values, "its command: ")
     if settings.command() != words:
         raise unlike
     return settings
+
+
+def _number_of(name: str) -> Callable[[str], Any]:
+    """Return what makes the value of a setting from its text: of measurements, a number."""
+    if name == "batch_size":
+        return int
+    field = Measurement.model_fields.get(name)
+    if field is None:
+        return str
+    return float if isinstance(field.default, float) else int
 
 
 def command_problems(

@@ -18,7 +18,7 @@ from t2ibench.apps.leaderboard.views import (
     Model,
     item_tables,
 )
-from t2ibench.methods.core.answer_counts import ShownRow, class_colours
+from t2ibench.methods.core.answer_counts import COLOURS, ShownRow, class_colours
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.cards import ClassKey, StackPart, stack_parts
@@ -29,7 +29,6 @@ from t2ibench.reports.view import RowView, TaskView
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.judge_checks import judges_said
 
-_COLOURS = 6  # of classes; further ones begin again
 _BARS = 6  # prompts whose answers a row of the first page shows, at most
 _QUESTIONS = 2  # questions of which it does
 _FEW_FAMILIES = 4  # below which a table is narrow
@@ -62,6 +61,8 @@ class ModelView:
         id: The submission.
         name: The model's name, with nothing hidden in it.
         level: How far it was checked.
+        choice: Who chose what was measured.
+        regenerated_parts: What was made again, of how many; empty where nothing was.
         is_toy: Whether it draws simple pictures with biases that were put in.
         weights: Whether its weights are open.
         readers: The encoder or judge that read its images.
@@ -75,6 +76,8 @@ class ModelView:
     id: str
     name: str
     level: str
+    choice: str
+    regenerated_parts: str
     is_toy: bool
     weights: str
     readers: str
@@ -94,6 +97,8 @@ def model_view(model: Model) -> ModelView:
         id=entry.id,
         name=model.name,
         level=entry.verdict.level,
+        choice=card.choice,
+        regenerated_parts="; ".join(entry.verdict.regenerated_parts()),
         is_toy=entry.toy,
         weights=card.weights or "weights: not stated",
         readers=model.stratum.readers,
@@ -313,7 +318,7 @@ def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
 def class_key(table: ItemTable) -> tuple[ClassKey, ...]:
     """Return the colour and name of each class that a question's answers can have."""
     return tuple(
-        ClassKey(f"key{colour % _COLOURS}", people(name, table.noun))
+        ClassKey(f"key{colour % COLOURS}", people(name, table.noun))
         for name, colour in class_colours(table.classes).items()
     )
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
-
-import numpy as np
 
 from t2ibench.apps.leaderboard.regenerate import (
     Claims,
@@ -15,6 +14,8 @@ from t2ibench.apps.leaderboard.regenerate import (
     check_paths,
     on_server,
 )
+from t2ibench.apps.leaderboard.shifts import RemadeRows, check_shifts
+from t2ibench.apps.leaderboard.tolerance import are_alike, largest_distance
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.encoders import create_encoder
@@ -28,10 +29,6 @@ from t2ibench.pipeline.work_items import AskReport, ImageQuestions
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
 
-# Cosines of an embedding made again: of an image that another processor drew, and of the very same
-# text or file.
-_ALIKE = 0.999
-_SAME = 0.9999
 _ANSWERS_ALIKE = 0.98  # share of answers about images that another processor drew
 
 _Part = TypeVar("_Part", Encoder, Judge)
@@ -56,11 +53,13 @@ def _parts(
             reasons.append(str(error))
     for name, evidence in stores.items():
         if name not in here:
+            verdict.not_asked.append(f"{kind} {name}")
             verdict.not_regenerated.append(
                 f"the {kind} {name} was not asked again: {'; '.join(reasons)}"
             )
         elif here[name].fingerprint != evidence.fingerprint:
             line = f"the {kind} {name} here is not the one that was used"
+            verdict.not_asked.append(f"{kind} {name}")
             # A model that is downloaded or in a folder may have another version on this machine.
             problems = verdict.not_regenerated if ":" in name else verdict.problems
             problems.append(f"{line} (weights, settings or arguments)")
@@ -77,19 +76,26 @@ def check_embeddings(
         check_paths(spec)
         return create_encoder(spec, dtype=claims.command.dtype, recorded=True)
 
+    largest = largest_distance(_dtype(claims))
+    remade = RemadeRows()
+
     def embed(
         part: str,
         embedder: Encoder,
         stored: EvidenceStore,
         texts: Sequence[str],
         counts: Mapping[str, int],
-    ) -> None:
+    ) -> bool:
+        """Return whether the encoder embedded the texts, and some image if it embeds images."""
         wanted = [image for image in images if is_counted(image.attempt.key, counts)]
+        comparison = _Comparison(embedder, stored, largest, remade)
         with verdict.tolerant(f"{embedder.name} cannot embed here"):
-            unlike = [*_unlike_texts(embedder, stored, texts)]
-            unlike += _unlike_images(embedder, stored, wanted, verdict)
+            unlike = [*comparison.unlike_texts(texts)]
+            unlike += comparison.unlike_images(wanted, verdict)
             verdict.differ(unlike, "embeddings")
             verdict.count(part, len(texts))
+            return bool(wanted) or not stored.has_any("images")
+        return False
 
     plan = claims.plan
     stores = claims.stores
@@ -98,10 +104,20 @@ def check_embeddings(
     ):
         pictures = evidence.embeds_images
         embedded = plan.embedded if pictures else {}
-        embed("texts", encoder, evidence, plan.texts_for(pictures), embedded)
+        texts = plan.texts_for(pictures)
+        if not embed("texts", encoder, evidence, texts, embedded):
+            verdict.not_asked.append(f"encoder {encoder.name}")
         if control := _control(encoder, claims, verdict):
             claimed = stores.controls[encoder.name]
             embed("controls", control, claimed, plan.controlled_texts, plan.controlled)
+    if not verdict.problems:
+        check_shifts(claims, images, remade, verdict)
+
+
+def _dtype(claims: Claims) -> str | None:
+    """Return the precision that a submission records: of its model, or else of its command."""
+    of_model = claims.results.model.settings.get("dtype")
+    return of_model if isinstance(of_model, str) else claims.command.dtype
 
 
 def _control(encoder: Encoder, claims: Claims, verdict: Verdict) -> Encoder | None:
@@ -131,33 +147,51 @@ def _control(encoder: Encoder, claims: Claims, verdict: Verdict) -> Encoder | No
     return None
 
 
-def _unlike_texts(
-    encoder: Encoder, evidence: EvidenceStore, texts: Sequence[str]
-) -> Iterator[str]:
-    named = {text_key(text): text for text in texts}
-    for part in embedded_texts(texts, encoder, None):
-        part.check()
-        for key, row in zip(*part.rows[encoder.name], strict=True):
-            if not _alike(row, evidence.get("texts", key), _SAME):
-                yield f"the text '{named[key]}' embeds otherwise by {encoder.name}"
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """What one encoder makes of texts and images here, beside what a submission says it made.
 
+    Attributes:
+        encoder: The encoder.
+        evidence: The submission's embeddings by it.
+        largest: The largest accepted 1 - cosine.
+        remade: Where the embeddings made here go.
+    """
 
-def _unlike_images(
-    encoder: Encoder,
-    evidence: EvidenceStore,
-    images: Sequence[RegeneratedImage],
-    verdict: Verdict,
-) -> Iterator[str]:
-    for image, row in _rows_of(encoder, images):
-        if isinstance(row, T2IBenchError):
-            yield f"{image}, generated again, cannot be embedded: {str(row).rstrip('.')}"
-            continue
-        claimed = evidence.get("images", image.attempt.sha256 or "")
-        if _alike(row, claimed, _SAME if image.same_file else _ALIKE):
-            verdict.compared.add(image.attempt.file_key)
-        else:
-            look = f"does not look to {encoder.name} as the submission says"
-            yield f"{image}, generated again, {look}"
+    encoder: Encoder
+    evidence: EvidenceStore
+    largest: float
+    remade: RemadeRows
+
+    def unlike_texts(self, texts: Sequence[str]) -> Iterator[str]:
+        """Yield a line for each text whose embedding differs."""
+        named = {text_key(text): text for text in texts}
+        name = self.encoder.name
+        for part in embedded_texts(texts, self.encoder, None):
+            part.check()
+            for key, row in zip(*part.rows[name], strict=True):
+                if are_alike(row, self.evidence.get("texts", key), self.largest):
+                    self.remade.add(name, "texts", key, row)
+                else:
+                    yield f"the text '{named[key]}' embeds otherwise by {name}"
+
+    def unlike_images(
+        self, images: Sequence[RegeneratedImage], verdict: Verdict
+    ) -> Iterator[str]:
+        """Yield a line for each image whose embedding differs; count the others as compared."""
+        name = self.encoder.name
+        for image, row in _rows_of(self.encoder, images):
+            if isinstance(row, T2IBenchError):
+                reason = str(row).rstrip(".")
+                yield f"{image}, generated again, cannot be embedded: {reason}"
+                continue
+            key = image.attempt.sha256 or ""
+            if are_alike(row, self.evidence.get("images", key), self.largest):
+                verdict.compared.add(image.attempt.file_key)
+                self.remade.add(name, "images", key, row)
+            else:
+                look = f"does not look to {name} as the submission says"
+                yield f"{image}, generated again, {look}"
 
 
 def _rows_of(
@@ -184,18 +218,6 @@ def _rows_of(
         return
     for (image, _), row in zip(prepared, rows, strict=True):
         yield image, row
-
-
-def _alike(first: Float32Array, other: Float32Array, least: float) -> bool:
-    """Return whether the cosine of two embeddings is at least `least`; all-NaN rows agree."""
-    left = first.astype(np.float64)
-    right = other.astype(np.float64)
-    if left.shape != right.shape:
-        return False
-    if np.isnan(left).all():
-        return bool(np.isnan(right).all())
-    norm = float(np.linalg.norm(left) * np.linalg.norm(right))
-    return bool(norm > 0 and float(left @ right) / norm >= least)
 
 
 def check_answers(
@@ -226,7 +248,9 @@ def check_answers(
         return judge
 
     for judge, evidence in _parts("judge", command.judge, make, stores, verdict):
-        _compare_answers(judge, images, questions, evidence, verdict)
+        same = _compare_answers(judge, images, questions, evidence, verdict)
+        if not same and any(True for _ in evidence):
+            verdict.not_asked.append(f"judge {judge.name}")
 
 
 def _compare_answers(
@@ -235,8 +259,11 @@ def _compare_answers(
     questions: Sequence[ImageQuestions],
     store: AnswerStore,
     verdict: Verdict,
-) -> None:
-    """Ask one judge again about images, and note on `verdict` the answers that differ."""
+) -> int:
+    """Ask one judge again about images, and return how many of its answers are the same.
+
+    Those that differ are noted on `verdict`.
+    """
     reports = list(answered(questions, judge))
     answers = {
         (answer.image, answer.question, answer.classes): answer.answer
@@ -271,6 +298,7 @@ def _compare_answers(
             f"about images that this machine draws a little differently{_stop(reports)}"
         )
     verdict.count("answers", same)
+    return same
 
 
 def _stop(reports: Sequence[AskReport]) -> str:

@@ -23,6 +23,7 @@ from t2ibench.methods import needs
 from t2ibench.models.generators import GENERATORS, can_regenerate, create_generator
 from t2ibench.models.locations import is_path
 from t2ibench.models.protocols import (
+    FixesBatchSize,
     Generator,
     ImageRequest,
     Releasable,
@@ -38,19 +39,31 @@ from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.images import Attempt, ImageStore, StoredImage, in_order
+from t2ibench.tasks.loader import LoadedTask
 
 # What each level means, from the best to the worst.
 LEVELS = {
     "reproduced": "Every score follows from the evidence, and some of each kind of evidence, "
-    "chosen at random, was made again with the model that the submission names and is the same; "
-    "a model's page says how much.",
-    "partly reproduced": "The same of the images, but some other evidence could not be made again; "
-    "a model's page says what.",
+    "chosen at random, was made again with the model, every encoder and every judge that the "
+    "submission names: it is the same up to rounding, and moves no test to one side. How much was "
+    "made again, of how much, stands beside it.",
+    "partly reproduced": "The same, but something beside the images, the encoders and the judges, "
+    "such as a control of random weights, could not be made again; a model's page says what.",
     "recomputed": "Every score, interval and p-value follows from the evidence that was sent; "
-    "that the evidence comes from the model that the submission names was not checked.",
+    "that the evidence comes from the model, the encoders and the judges that the submission names "
+    "was not checked for all of them.",
 }
 REFUSED = "refused"
+# Singular and plural of each kind of evidence.
+PARTS = {
+    "images": ("image", "images"),
+    "texts": ("embedding of a text", "embeddings of texts"),
+    "answers": ("answer", "answers"),
+    "controls": ("embedding by random weights", "embeddings by random weights"),
+    "refused": ("attempt that gave no image", "attempts that gave no image"),
+}
 _SHOWN = 5
+_LARGEST_BATCH = 64  # images at a time; a stranger's number may ask for all memory
 _DISTINCT_COUNTS = Settings(images_per_prompt=2, guided_images_per_prompt=1)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -81,6 +94,9 @@ class Verdict:
         notes: Lines for the submitter and for the model's page.
         tasks: How many tasks were recomputed.
         parts: How many regenerated pieces of evidence are the same, by kind.
+        totals: How many pieces of evidence the submission holds, by kind.
+        same_files: How many regenerated images have the bytes of the submission's.
+        not_asked: The encoders and judges that read nothing again here.
         not_regenerated: What could not be regenerated here, with the reason.
         compared: The keys of the regenerated images that were compared with anything.
         unconfirmed: What the submitter states and nothing here confirms.
@@ -96,6 +112,9 @@ class Verdict:
     notes: list[str] = field(default_factory=list)
     tasks: int = 0
     parts: dict[str, int] = field(default_factory=dict)
+    totals: dict[str, int] = field(default_factory=dict)
+    same_files: int = 0
+    not_asked: list[str] = field(default_factory=list)
     not_regenerated: list[str] = field(default_factory=list)
     compared: set[str] = field(default_factory=set)
     unconfirmed: list[str] = field(default_factory=list)
@@ -117,6 +136,20 @@ class Verdict:
             yield
         except T2IBenchError as error:
             self.not_regenerated.append(f"{what}: {error}")
+
+    def regenerated_parts(self) -> list[str]:
+        """Return what was made again and is the same, each with how much of it there is."""
+        return [self._regenerated_part(part) for part in PARTS if part in self.parts]
+
+    def _regenerated_part(self, part: str) -> str:
+        singular, several = PARTS[part]
+        number = self.parts[part]
+        words = f"{number:,} {singular if number == 1 else several}"
+        total = self.totals.get(part, number)
+        words += f" of {total:,}" if total > number else ""
+        if part == "images":
+            words += f" ({self.same_files:,} byte for byte)"
+        return words
 
     def count(self, part: str, number: int) -> None:
         """Add `number` to how many items of one kind of evidence were found to be the same."""
@@ -163,21 +196,10 @@ def sample_for_audit(
     guided ones, whatever numbers the submitter chose: few images may decide a task. Prompts that
     were not chosen yet are preferred.
     """
-    by_prompt = defaultdict(list)
-    for attempt in in_order(attempts):
-        by_prompt[attempt.prompt].append(attempt)
-    groups: list[list[Attempt]] = []
-    for task in plan.tasks:
-        kinds = needs(task.spec, _DISTINCT_COUNTS).images_by_prompt
-        of_kind: dict[int, list[Attempt]] = defaultdict(list)
-        for prompt, needed in sorted(plan.needs[task.id].images_by_prompt.items()):
-            usable = [
-                attempt
-                for attempt in by_prompt.get(prompt, ())
-                if attempt.index < needed
-            ]
-            of_kind[kinds.get(prompt, 0)] += usable
-        groups += of_kind.values()
+    ordered = in_order(attempts)
+    groups = [
+        group for task in plan.tasks for group in prompt_groups(plan, task, ordered)
+    ]
     groups = [rng.sample(group, len(group)) for group in groups]
     rng.shuffle(groups)
     chosen: dict[ImageKey, Attempt] = {}
@@ -191,6 +213,23 @@ def sample_for_audit(
             prompts.add(attempt.prompt)
             groups.append(left)
     return list(chosen.values())
+
+
+def prompt_groups(
+    plan: Plan, task: LoadedTask, attempts: Sequence[Attempt]
+) -> list[list[Attempt]]:
+    """Return a task's images in groups of prompts that take one setting for their number."""
+    by_prompt = defaultdict(list)
+    for attempt in attempts:
+        by_prompt[attempt.prompt].append(attempt)
+    kinds = needs(task.spec, _DISTINCT_COUNTS).images_by_prompt
+    of_kind: dict[int, list[Attempt]] = defaultdict(list)
+    for prompt, needed in sorted(plan.needs[task.id].images_by_prompt.items()):
+        usable = [
+            attempt for attempt in by_prompt.get(prompt, ()) if attempt.index < needed
+        ]
+        of_kind[kinds.get(prompt, 0)] += usable
+    return list(of_kind.values())
 
 
 def regenerate(
@@ -242,6 +281,7 @@ def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
             manifest.model_args,
             seed=claims.plan.settings.seed,
             dtype=dtype if isinstance(dtype, str) else claims.command.dtype,
+            deterministic=results.model.settings.get("deterministic") is True,
             recorded=True,
         )
     if generator is None:
@@ -261,6 +301,14 @@ def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
                 f"({manifest.fingerprint[:12]}): its weights or settings are others"
             )
         return None
+    size = results.model.batch_size
+    if isinstance(generator, FixesBatchSize) and size is not None:
+        if size > _LARGEST_BATCH:
+            verdict.not_regenerated.append(
+                f"its images were generated {size:,} at a time; {_LARGEST_BATCH} are the most here"
+            )
+            return None
+        generator.fix_batch_size(size, recorded=True)
     verdict.confirmed |= {"revision", "settings"}
     claimed = {**results.model.settings, "revision": results.model.revision}
     made_here = {**generator.settings, "revision": generator.revision}

@@ -52,7 +52,10 @@ def _web(text: str) -> str:
 
 
 class Card(BaseModel):
-    """What the submitter says of the model; the leaderboard shows it as stated."""
+    """What the submitter says of the model; the leaderboard shows it as stated.
+
+    `plan` is the SHA-256 of a plan (`t2ibench plan`) that was published before the run.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -65,6 +68,14 @@ class Card(BaseModel):
     submitter: Short | None = None
     submitted: Annotated[str, AfterValidator(_day)] | None = None
     url: Annotated[str, Field(max_length=300), AfterValidator(_web)] | None = None
+    plan: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+    @property
+    def choice(self) -> str:
+        """Who chose what was measured: a plan that was fixed before the run, or the submitter."""
+        if self.plan is None:
+            return "settings chosen by the submitter"
+        return f"settings as planned ({self.plan[:12]}, stated)"
 
     def facts(self) -> list[tuple[str, str, str | None]]:
         """Return heading, text and link of each of the submitter's statements on the model."""

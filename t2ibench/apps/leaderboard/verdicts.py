@@ -25,6 +25,8 @@ _CACHED = {
     "parts": "parts",
     "lacking": "not_regenerated",
     "stated": "unconfirmed",
+    "totals": "totals",
+    "same_files": "same_files",
 }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -37,14 +39,7 @@ from t2ibench.version import __version__
 
 MINUTES = 60.0  # that a submission may take
 _MOST_LINES, _LONGEST_LINE = 20, 500  # of a verdict; characters
-# Singular and plural of each kind of evidence.
-_PARTS = {
-    "images": ("image", "images"),
-    "texts": ("embedding of a text", "embeddings of texts"),
-    "answers": ("answer", "answers"),
-    "controls": ("embedding by random weights", "embeddings by random weights"),
-    "refused": ("attempt that gave no image", "attempts that gave no image"),
-}
+_MISSED = 0.05  # chance with which a forgery of the share that is named goes unnoticed
 
 
 def verify(
@@ -244,6 +239,7 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
             if not verdict.problems:
                 check(submission, images, verdict)
         _count_images(images, verdict)
+        _count_totals(submission, verdict)
     except bounds.TimeOver:
         verdict.not_regenerated.append(
             "making it again took too long here; --minutes gives it more"
@@ -259,35 +255,75 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
 
 def _count_images(images: Sequence[RegeneratedImage], verdict: Verdict) -> None:
     """Count the regenerated images that were compared, and note how many could not be."""
-    verdict.compared |= {image.attempt.file_key for image in images if image.same_file}
+    same_files = {image.attempt.file_key for image in images if image.same_file}
+    verdict.compared |= same_files
+    verdict.same_files = len(same_files)
     verdict.count("images", len(verdict.compared))
     if len(verdict.compared) < len(images):
         verdict.not_regenerated.append(
             f"{len(images) - len(verdict.compared)} images were generated, and there was nothing "
             "here to compare them with"
         )
+    if images and not same_files:
+        verdict.notes.append(
+            f"none of {len(images)} images has the bytes whose SHA-256 the submission names: "
+            "another kind of machine made them, or the hashes are invented"
+        )
+
+
+def _count_totals(submission: Claims, verdict: Verdict) -> None:
+    """Note on a verdict how much evidence of each kind the submission holds."""
+    statuses = Counter(
+        attempt.status == "ok" for attempt in submission.images.all_attempts()
+    )
+    judges = submission.stores.judges.values()
+    verdict.totals = {
+        "images": statuses[True],
+        "refused": statuses[False],
+        "answers": sum(1 for judge in judges for _ in judge),
+    }
 
 
 def _conclude(verdict: Verdict, seed: int) -> None:
     """Set the level of a submission without contradictions, and note what was regenerated."""
-    if not verdict.not_regenerated or verdict.parts.get("images"):
-        verdict.level = "partly reproduced" if verdict.not_regenerated else "reproduced"
+    if not verdict.not_asked:
+        if not verdict.not_regenerated:
+            verdict.level = "reproduced"
+        elif verdict.parts.get("images"):
+            verdict.level = "partly reproduced"
     verdict.unconfirmed = [
         statement
         for statement in verdict.unconfirmed
         if statement not in verdict.confirmed
     ]
-    parts = [
-        f"{verdict.parts[key]} {singular if verdict.parts[key] == 1 else several}"
-        for key, (singular, several) in _PARTS.items()
-        if key in verdict.parts
-    ]
-    verdict.notes += (
-        [f"{listed(parts)} were made again and are the same"] if parts else []
+    regenerated_parts = verdict.regenerated_parts()
+    notes = (
+        [f"{listed(regenerated_parts)} were made again and are the same"]
+        if regenerated_parts
+        else []
     )
+    notes += _unnoticed(verdict)
+    if verdict.not_asked:
+        names = listed(verdict.not_asked)
+        notes.append(
+            f"not more than recomputed, because this was not asked again: {names}"
+        )
     if "settings" in verdict.confirmed:
         verdict.seed = seed
-        verdict.notes.append(
+        notes.append(
             f"what was made again was chosen at random; --seed {seed} chooses it again"
         )
-    verdict.notes += [f"not made again: {line}" for line in verdict.not_regenerated]
+    notes += [f"not made again: {line}" for line in verdict.not_regenerated]
+    verdict.notes = [*notes[:1], *verdict.notes, *notes[1:]]
+
+
+def _unnoticed(verdict: Verdict) -> list[str]:
+    """Return a line on the largest share of images that could be false and not be drawn."""
+    drawn = verdict.parts.get("images", 0)
+    if not drawn or drawn >= verdict.totals.get("images", drawn):
+        return []
+    share = 1 - _MISSED ** (1 / drawn)
+    return [
+        f"a submission with {math.ceil(100 * share)} % of its images forged is noticed in "
+        f"{1 - _MISSED:.0%} of such checks; a larger --draw notices fewer"
+    ]

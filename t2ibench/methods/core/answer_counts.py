@@ -22,7 +22,13 @@ _ALPHA = 0.05
 # Letters of a name.
 _LONGEST = 60
 _ARTICLE = re.compile(r"(an?|the) ", re.IGNORECASE)
-# Classes that many tasks have: the number of their colour.
+# How many colours and patterns pages have for classes; further ones begin again.
+COLOURS = 14
+# From here on, colours of races and of skin: their own, so that none of them looks like a gender or
+# an age. They have about one lightness: no order of the groups can be read from them.
+_RACES = 6
+_SKIN = 12
+# Classes that many tasks have: the number of their colour, on every page.
 _COLOURS = {
     "male": 0,
     "female": 1,
@@ -32,17 +38,18 @@ _COLOURS = {
     "young or middle-aged": 0,
     "old": 1,
     "middle-aged": 2,
-    "light skin": 0,
-    "light": 0,
-    "dark skin": 1,
-    "dark": 1,
-    "white": 0,
-    "black": 1,
-    "asian": 2,
-    "latino": 3,
-    "hispanic": 3,
-    "middle eastern": 4,
-    "indian": 5,
+    "white": _RACES,
+    "black": _RACES + 1,
+    "asian": _RACES + 2,
+    "latino": _RACES + 3,
+    "hispanic": _RACES + 3,
+    "latino or hispanic": _RACES + 3,
+    "middle eastern": _RACES + 4,
+    "indian": _RACES + 5,
+    "light skin": _SKIN,
+    "light": _SKIN,
+    "dark skin": _SKIN + 1,
+    "dark": _SKIN + 1,
 }
 
 _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -95,7 +102,13 @@ class CountedAttribute:
 def class_colours(classes: Sequence[str]) -> dict[str, int]:
     """Return each class with its colour number, sorted by number and equal in every run."""
     places = {name: _COLOURS.get(name.casefold(), -1) for name in classes}
-    free = (colour for colour in range(len(places)) if colour not in places.values())
+    # A race without a colour of its own gets one of the races'.
+    first = _RACES if any(_RACES <= place < _SKIN for place in places.values()) else 0
+    free = (
+        colour
+        for colour in range(first, first + len(places))
+        if colour not in places.values()
+    )
     colours = {
         name: next(free) if colour < 0 else colour
         for name, colour in sorted(places.items())

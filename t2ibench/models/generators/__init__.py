@@ -33,6 +33,11 @@ GENERATORS: Registry[Adapter[Generator]] = Registry(
         "diffusers": "t2ibench.models.generators.diffusers:ADAPTER",
         "folder": "t2ibench.models.generators.folder:ADAPTER",
         "openai": "t2ibench.models.generators.served:ADAPTER",
+        "openrouter": "t2ibench.models.generators.gateways.openrouter:ADAPTER",
+        "gemini": "t2ibench.models.generators.gateways.gemini:ADAPTER",
+        "chat": "t2ibench.models.generators.gateways.chat:ADAPTER",
+        "azure": "t2ibench.models.generators.gateways.azure:ADAPTER",
+        "comfyui": "t2ibench.models.generators.comfyui.generator:ADAPTER",
         "hf": "t2ibench.models.generators.served:HUB",
         "litellm": "t2ibench.models.generators.served:LITELLM",
     },
@@ -47,6 +52,7 @@ def create_generator(
     seed: int = 0,
     device: str | None = None,
     dtype: str | None = None,
+    deterministic: bool = False,
     recorded: bool = False,
 ) -> Generator:
     """Create a generator from its name; its weights are loaded when it first generates."""
@@ -54,8 +60,19 @@ def create_generator(
     if not isinstance(spec, (str, Path)):
         return given_object(spec, Generator, "generator", given)
     resolved, request = _requested(
-        str(spec), given, seed=seed, device=device, dtype=dtype, recorded=recorded
+        str(spec),
+        given,
+        seed=seed,
+        device=device,
+        dtype=dtype,
+        deterministic=deterministic,
+        recorded=recorded,
     )
+    if deterministic and "torch" not in resolved.adapter.libraries:
+        raise T2IBenchError(
+            f"--deterministic: {shown(str(spec))} runs no kernels of torch.",
+            "Leave it out.",
+        )
     model: Generator = made(resolved.adapter, request, Generator, "generator")
     return model
 
@@ -76,6 +93,7 @@ def _requested(
     seed: int = 0,
     device: str | None = None,
     dtype: str | None = None,
+    deterministic: bool = False,
     recorded: bool = False,
 ) -> tuple[ResolvedAdapter, Request[Any]]:
     """Return the adapter that `spec` names, and the request from which it creates the generator."""
@@ -92,6 +110,7 @@ def _requested(
         device=alias.device if device is None and alias is not None else device,
         dtype=dtype,
         fixed_batch=alias.fixed_batch if alias else None,
+        deterministic=deterministic,
         recorded=recorded,
     )
 

@@ -1,65 +1,74 @@
-"""Choose the number of images per batch to suit the device's memory."""
+"""How many images a pipeline generates in one call: decided once for a run, before its first image.
+
+Libraries pick other kernels for another number of rows, so images of another batch size differ in
+their last digits (docs/reproducibility.md). What suits a card depends on its memory and on the
+model alone, not on what else runs there, so that the same card comes to the same size.
+"""
 
 from __future__ import annotations
 
-LARGEST = 64
-_SPARE = 1.15  # a batch of twice the size may need up to this much more than twice the memory
-_MOST = 0.92  # of the free memory that may be used
+# Images at once of more than 768 × 768 pixels, of fewer, and of one prompt alone. Larger batches
+# were no faster.
+_OF_LARGE = 8
+_OF_SMALL = 16
+_OF_ONE_PROMPT = 4
+_SMALL = 768 * 768
+LARGEST = _OF_SMALL
+# Memory of a pixel in 16 bits: SDXL takes 1.9 GiB an image of 1024 × 1024.
+_BYTES_PER_PIXEL = 2048
+_USABLE = 0.9  # of the card's memory; the rest is its driver's and torch's
 
 
-class CudaMemory:
-    """Measures the memory of a CUDA device, in bytes."""
+def suited_batch_size(
+    pixels: int, *, bytes_per_number: int, weights: int, memory: int, one_prompt: bool
+) -> int:
+    """Return how many images to generate at once on a card: a power of two, at most 16.
 
-    def __init__(self, device: str) -> None:
-        self._device = device
-        self._before = 0
-
-    def start(self) -> None:
-        """Start measuring the memory of a batch."""
-        import torch
-
-        torch.cuda.reset_peak_memory_stats(self._device)
-        self._before = torch.cuda.memory_allocated(self._device)
-
-    def used(self) -> int:
-        """Return the peak memory of the batch in bytes, less what was in use before it."""
-        import torch
-
-        return int(torch.cuda.max_memory_allocated(self._device)) - self._before
-
-    def free(self) -> int:
-        """Return the bytes that the next batch can use: free, or reserved by torch but unused."""
-        import torch
-
-        unused = torch.cuda.memory_reserved(self._device) - self._before
-        return int(torch.cuda.mem_get_info(self._device)[0]) + unused
+    Args:
+        pixels: Pixels of an image.
+        bytes_per_number: Of the model's precision, such as 2 for bfloat16.
+        weights: Bytes of the weights that are on the card at the same time.
+        memory: Bytes of the card's memory.
+        one_prompt: Whether a batch holds images of one prompt only, which tasks need few of.
+    """
+    most = _OF_SMALL if pixels <= _SMALL else _OF_LARGE
+    if one_prompt:
+        most = min(most, _OF_ONE_PROMPT)
+    each = pixels * _BYTES_PER_PIXEL * bytes_per_number // 2
+    free = _USABLE * memory - weights
+    while most > 1 and most * each > free:
+        most //= 2
+    return most
 
 
 class BatchSize:
-    """The number of images per batch, where the user does not set it; `now` is the size.
+    """The number of images in one call of a pipeline, the same for all images of a run.
 
-    It depends on memory alone, never on how fast a batch was, so that the same machine comes to
-    the same size. It doubles while twice the last batch's memory is free, and after a batch that
-    did not fit it stays below that one. Without a `memory` to measure it does not grow.
+    Attributes:
+        size: Images in a call; None where it is not fixed: a call then has what was asked for, or,
+            where `is_fixed`, is fixed as soon as the pipeline is loaded.
+        is_fixed: Whether every call has the same size, so that the last one is filled up.
+        is_final: Whether images that count were generated with it, so that it may not change.
     """
 
-    def __init__(self, first: int, memory: CudaMemory | None = None) -> None:
-        self.now = first
-        self._memory = memory
-        self._limit = LARGEST
+    def __init__(
+        self, size: int | None = None, *, is_fixed: bool = False, is_final: bool = False
+    ) -> None:
+        self.size = size
+        self.is_fixed = is_fixed
+        self.is_final = is_final
 
-    def watch(self) -> None:
-        """Start measuring the memory of a batch of images; call before each batch."""
-        if self._memory is not None:
-            self._memory.start()
+    def of(self, requested: int) -> int:
+        """Return how many of the requested images one call generates."""
+        return self.size or requested
 
-    def fitted(self, size: int) -> None:
-        """Double the batch size after a batch of `size` images fitted, if the memory allows it."""
-        if self._memory is None or size < self.now or 2 * size > self._limit:
-            return
-        if 2 * _SPARE * self._memory.used() <= _MOST * self._memory.free():
-            self.now = 2 * size
+    def fitted(self) -> None:
+        """Keep the size after a call that succeeded, if it is fixed."""
+        self.is_final = self.is_fixed
 
-    def too_large(self, size: int) -> None:
-        """Reduce the number of images per batch after a batch did not fit into memory."""
-        self._limit = self.now = max(1, size // 2)
+    def halve(self, tried: int) -> bool:
+        """Halve the size after a call that did not fit; return False where that is not allowed."""
+        if self.is_final or tried == 1:
+            return False
+        self.size = tried // 2
+        return True

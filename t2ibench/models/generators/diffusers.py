@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -16,26 +16,39 @@ import numpy.typing as npt
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.devices import choose_device, free_memory, model_dtype
+from t2ibench.models.devices import (
+    card_memory,
+    choose_device,
+    free_memory,
+    model_dtype,
+    use_deterministic_kernels,
+)
 from t2ibench.models.downloads import Download, LoraFiles, PipelineFiles
 from t2ibench.models.fingerprint import (
     file_hash,
     fingerprint,
     folder_hash,
     hub_revision,
+    in_background,
 )
 from t2ibench.models.generators import hooks
-from t2ibench.models.generators.batches import BatchSize, CudaMemory
+from t2ibench.models.generators.batches import (
+    LARGEST,
+    BatchSize,
+    suited_batch_size,
+)
 from t2ibench.models.generators.effects import check_effects
 from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.generators.pipelines import (
     call_of,
     effective_settings,
     fetch_pipeline,
+    image_pixels,
     images_of,
     load_pipeline,
     mixes_prompts,
     one_a_row,
+    weight_bytes,
 )
 from t2ibench.models.generators.prompts import EncodedPrompts, encode_once
 from t2ibench.models.generators.readings import PromptReader
@@ -51,6 +64,7 @@ _VERSION = 1
 # Settings of where weights are kept, which affect no image.
 _PLACES = ("offload", "load.device_map", "load.max_memory")
 _WITH_HOOK = 4  # calls that one batch may be divided into
+_UNFIXED = 8  # images at once on a GPU where no run fixes their number
 _WAY_OUT = "give --dtype float32 or bfloat16, whose numbers reach further"
 _NOT_FINITE = {
     "float16": _WAY_OUT,
@@ -65,10 +79,10 @@ class DiffusersGenerator:
     """Generates images with a pipeline of diffusers (see models.protocols.Generator).
 
     Every image has its own generator on the CPU, seeded with the request's seed, so its noise is
-    the same on every device and in every batch. With a fixed batch exactly so many images are
-    generated at a time and the last batch is filled up, so that an image is the same to the last
-    bit whatever else was missing: for small models, which would be slow one image at a time. No
-    hook is imported where the request comes from a stored run. `load` makes the pipeline in tests.
+    the same on every device and in every batch. A run fixes how many images a call generates, and a
+    small model brings that number along; the last batch is then filled up, so that an image does
+    not depend on what else was missing. No hook is imported where the request comes from a stored
+    run. `load` makes the pipeline in tests.
     """
 
     def __init__(
@@ -76,7 +90,7 @@ class DiffusersGenerator:
         request: Request[DiffusersArguments],
         load: Callable[[], Any] | None = None,
     ) -> None:
-        source, fixed = request.source, request.fixed_batch
+        source = request.source
         self._args = request.args
         self._hook = hooks.find_hook(self._args, recorded=request.recorded)
         self._per_image: hooks.PerImage | None = None
@@ -88,38 +102,80 @@ class DiffusersGenerator:
         self._pipeline: Any = None
         self._has_effects = False  # whether the settings were shown to change images
         self._shape: tuple[int, ...] | None = None
-        self._batch_limit = fixed
-        self._fills_up = fixed is not None
+        self._is_deterministic = request.deterministic
+        self._of_alias = request.fixed_batch
+        self._batch = BatchSize(
+            request.fixed_batch, is_fixed=request.fixed_batch is not None
+        )
         self.name = request.spec
         lora = self._lora_hash()  # a typo is found before the hub is asked anything
-        local = Path(source).is_dir()
-        weights = folder_hash(Path(source)) if local else None
-        self.revision: str | None = (
-            weights[:16] if weights else hub_revision(source, self._args.revision)
-        )
+        # Tasks are read while a folder's weights are hashed.
+        self._weights = in_background(lambda: self._identity_of(source))
         settings = {**self._args.given(), "dtype": self._dtype, "seed": request.seed}
         settings |= {"hook_sha256": self._hook.digest} if self._hook else {}
+        settings |= {"deterministic": True} if request.deterministic else {}
         for place in _PLACES:
             settings.pop(place, None)
         self.settings: Mapping[str, Any] = settings
-        self.fingerprint = fingerprint(
-            adapter=f"diffusers {_VERSION}",
-            weights=weights or [source, self.revision],
-            settings=settings,
-            lora=lora,
-        )
+        self._lora = lora
         self._prompts: EncodedPrompts | None = None
         self._reader: PromptReader | None = None
         self._unread: dict[str, Sequence[TowerReading]] = {}
-        on_cuda = self._device.startswith("cuda")
-        memory = CudaMemory(self._device) if on_cuda and not fixed else None
-        self._size = BatchSize(fixed or (8 if on_cuda else 1), memory)
 
     @property
     def batch_size(self) -> int:
-        """The number of images per batch; on a GPU, as many as fit into its memory."""
+        """The number of images to ask for at once, so that all calls but the last are full."""
+        size = self._batch.size
+        if size is None and self._on_cuda:
+            size = LARGEST if self._batch.is_fixed else _UNFIXED
         # A hook divides them into calls of their own, and calls of a fixed size should be full.
-        return self._size.now * (_WITH_HOOK if self._hook and self._fills_up else 1)
+        return (size or 1) * (_WITH_HOOK if self._hook and self._batch.is_fixed else 1)
+
+    def fix_batch_size(self, size: int | None, *, recorded: bool = False) -> None:
+        """Generate the same number of images in each call (see models.protocols.FixesBatchSize)."""
+        if self._of_alias is not None:
+            return  # it is the model's own, and part of it
+        if size is None and not self._on_cuda:
+            size = 1
+        self._batch = BatchSize(size, is_fixed=True, is_final=recorded)
+
+    @property
+    def _on_cuda(self) -> bool:
+        return self._device.startswith("cuda")
+
+    def _suited_batch_size(self) -> int:
+        """Return how many images to generate at once, for the pipeline and its card."""
+        precision = {"float32": 4}.get(self._dtype, 2)
+        return suited_batch_size(
+            image_pixels(self._pipeline, self._args),
+            bytes_per_number=precision,
+            weights=weight_bytes(self._pipeline, self._args),
+            memory=card_memory(self._device),
+            one_prompt=not mixes_prompts(self._pipeline),
+        )
+
+    def _identity_of(self, source: str) -> tuple[str, Any]:
+        """Return the revision of the weights, and what identifies them in the fingerprint."""
+        if Path(source).is_dir():
+            weights = folder_hash(Path(source))
+            return weights[:16], weights
+        revision = hub_revision(source, self._args.revision)
+        return revision, [source, revision]
+
+    @property
+    def revision(self) -> str | None:
+        """The commit of the hub's repository, or the start of a folder's hash."""
+        return self._weights()[0]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over everything that decides an image (see models.protocols.Generator)."""
+        return fingerprint(
+            adapter=f"diffusers {_VERSION}",
+            weights=self._weights()[1],
+            settings=self.settings,
+            lora=self._lora,
+        )
 
     def _lora_hash(self) -> str | None:
         lora = self._args.lora
@@ -150,7 +206,14 @@ class DiffusersGenerator:
         """Return the settings that the pipeline uses, with defaults; empty before it is loaded."""
         if self._pipeline is None:
             return {}
-        return effective_settings(self._pipeline, self._args, self._dtype, self._shape)
+        settings = effective_settings(
+            self._pipeline, self._args, self._dtype, self._shape
+        )
+        if self._batch.is_fixed and self._of_alias is None:
+            settings["batch_size"] = self._batch.size
+        if self._is_deterministic:
+            settings["deterministic"] = True
+        return settings
 
     def unread_prompts(self) -> Mapping[str, Sequence[TowerReading]]:
         """Return what the text encoders read of each prompt that one of them truncated.
@@ -161,8 +224,14 @@ class DiffusersGenerator:
 
     def load(self) -> None:
         """Load the pipeline unless it is loaded, and have it encode each prompt only once."""
-        if self._pipeline is not None:
-            return
+        if self._pipeline is None:
+            self._load_pipeline()
+        if self._batch.is_fixed and self._batch.size is None:
+            self._batch.size = self._suited_batch_size()
+
+    def _load_pipeline(self) -> None:
+        if self._is_deterministic:
+            use_deterministic_kernels()
         pipeline = self._load()
         # A hook gets the settings, too, and may use them in its own way.
         if self._hook is not None:
@@ -199,32 +268,32 @@ class DiffusersGenerator:
         options: Mapping[str, Any],
         together: bool = True,
     ) -> list[GeneratedImage]:
-        """Return images for requests of the same arguments; halve the batch if memory runs out."""
+        """Return images for requests of the same arguments.
+
+        If memory runs out before an image of the run was generated, the batch is halved.
+        """
         import torch
 
-        size = (self._batch_limit or len(requests)) if together else 1
         results: list[GeneratedImage] = []
         while len(results) < len(requests):
+            size = self._batch.of(len(requests)) if together else 1
             batch = list(requests[len(results) : len(results) + size])
             if not mixes_prompts(self._pipeline):
                 batch = list(next(groupby(batch, attrgetter("prompt")))[1])
-            spare = size - len(batch) if self._fills_up else 0
-            self._size.watch()
+            spare = size - len(batch) if self._batch.is_fixed else 0
             try:
                 results += self._call(batch + batch[-1:] * spare, options)[: len(batch)]
             except _NOT_ONE_BY_ONE as error:
                 if len(batch) == 1 or "'list'" not in str(error):
                     raise
                 # The pipeline accepts a single random generator, so a single image.
-                size = self._batch_limit = 1
-            except torch.cuda.OutOfMemoryError:
-                if size == 1:
-                    raise
-                size = self._batch_limit = size // 2
-                self._size.too_large(2 * size)
+                self._batch.size = 1
+            except torch.cuda.OutOfMemoryError as error:
+                if not self._batch.halve(len(batch) + spare):
+                    raise _out_of_memory(error, self._batch) from error
                 torch.cuda.empty_cache()
             else:
-                self._size.fitted(len(batch))
+                self._batch.fitted()
         return results
 
     def _call(
@@ -269,6 +338,18 @@ class DiffusersGenerator:
         with self._reader.reading(prompts, call):
             yield
         self._unread |= self._reader.unread()
+
+
+def _out_of_memory(error: Exception, batch: BatchSize) -> Exception:
+    """Return the error to raise where a batch does not fit and may not be halved."""
+    if not batch.is_final or batch.size == 1:
+        return error
+    return T2IBenchError(
+        f"Memory ran out: {batch.size} images at a time do not fit now, and the run's first images "
+        "were generated so; others would differ in their last digits.",
+        "End what else uses the card and run the same command again, or start another run: "
+        f"--batch-size {batch.size // 2 if batch.size else 1} and another --name.",
+    )
 
 
 def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImage:

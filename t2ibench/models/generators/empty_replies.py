@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+from t2ibench.models.generators.image_replies import IN_WORDS
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.server_errors import UnusableServerError
 
@@ -47,10 +48,17 @@ class EmptyReplies:
         enough = count >= _MOST_REPLIES or len(prompts) >= _MOST_PROMPTS
         if not count or not (enough or at_the_end):
             return None
+        reason = str(self._held[-1][1].reason)
+        in_words = reason.startswith(IN_WORDS)
+        words = (
+            f"words alone, such as '{reason.removeprefix(IN_WORDS).strip(': ')}'"
+            if in_words
+            else "neither an image nor a word why"
+        )
         self._held = []
         what = "Its only reply has" if count == 1 else f"Its first {count} replies have"
         return UnusableServerError(
-            f"The server {self._where} makes no images. {what} neither an image nor a word why.",
+            f"The server {self._where} makes no images. {what} {words}.",
             "Check the name after the colon of --model, and what the server itself logs. Nothing "
             "of this is counted as filtered; the same command asks again.",
         )

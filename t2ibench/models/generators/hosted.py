@@ -1,4 +1,4 @@
-"""Generators on servers: their arguments, concurrent requests and costs."""
+"""Generators behind an images API: their arguments, fields and replies."""
 
 from __future__ import annotations
 
@@ -6,44 +6,37 @@ import asyncio
 import hashlib
 import re
 import secrets
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.errors import CostLimitError, T2IBenchError, shown
 from t2ibench.models.adapter import Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.declined_fields import declined_field
-from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.generators.empty_replies import EmptyReplies, Outcome
 from t2ibench.models.generators.image_replies import (
     check_usable,
     image_of,
     read_reply,
 )
 from t2ibench.models.generators.passthrough import gathered
+from t2ibench.models.generators.remote import (
+    Received,
+    RemoteGenerator,
+    Throttle,
+    refuse_recorded,
+)
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.proxies import through_proxy
 from t2ibench.models.server_errors import (
     BadReplyError,
     Reply,
-    ServerAwayError,
     UnusableServerError,
     one_line,
 )
-from t2ibench.models.servers import (
-    Failure,
-    OpenAiServer,
-    Server,
-    ServerArguments,
-    as_they_end,
-    submit,
-)
+from t2ibench.models.servers import OpenAiServer, Server, ServerArguments
+from t2ibench.store.refusals import with_moderation
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -51,10 +44,6 @@ if TYPE_CHECKING:
 _GARBLED = (
     3  # unreadable replies to a request, as from a restarting proxy, that make it fail
 )
-_BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
-_AWAY = 3  # requests without an answer, one after the other, that end the work
-# An answer that takes longer than this share of the deadline does not raise the limit of requests.
-_SLOW = 0.25
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
 # Fields that t2ibench sets for each request.
 _OWN = {"prompt", "model", "n", "stream", "seed", "user"}
@@ -69,7 +58,8 @@ _NAMES = {
 _SEED_BITS = (63, 32, 31)
 
 
-def _size(value: str) -> str:
+def checked_size(value: str) -> str:
+    """Return an image's size as 'WIDTHxHEIGHT' or 'auto'; raise ValueError if it is neither."""
     text = value.lower().replace("×", "x")
     if not _SIZE.fullmatch(text):
         raise ValueError(
@@ -91,7 +81,7 @@ class HostedArguments(ServerArguments):
     largest_reply: ClassVar[int] = 100_000_000
 
     timeout: PositiveInt = 300
-    size: Annotated[str, AfterValidator(_size)] | None = None
+    size: Annotated[str, AfterValidator(checked_size)] | None = None
     steps: PositiveInt | None = None
     guidance: float | None = None
     negative_prompt: str | None = None
@@ -121,11 +111,18 @@ class Fields:
     A field that the server rejects is left out from then on, with a message to the user; one that
     the user gave is an error instead, because the images would not be as requested. Once a request
     has given an image (`known`), its fields are accepted ones. `wishes` are further fields, which
-    change only the form in which an image is returned.
+    change only the form in which an image is returned. `switches` are fields that switch off what
+    a server does to prompts by default; if the server rejects one, the user is told.
     """
 
     def __init__(
-        self, where: str, model: str, args: HostedArguments, wishes: Mapping[str, Any]
+        self,
+        where: str,
+        model: str,
+        args: HostedArguments,
+        wishes: Mapping[str, Any],
+        switches: Mapping[str, Any],
+        seed_bits: int = 63,
     ) -> None:
         self.tell: Callable[[str], None] = lambda _: None
         self._where = where
@@ -136,9 +133,15 @@ class Fields:
         }
         self._asked |= args.body
         self._wishes = {
-            name: v for name, v in wishes.items() if name not in self._asked
+            name: value
+            for name, value in {**wishes, **switches}.items()
+            if name not in self._asked
         }
-        self._seed_bits = [*(_SEED_BITS if args.seed else ()), 0]
+        self._switches = {name for name in switches if name in self._wishes}
+        self._rewrites = False
+        bits = [width for width in _SEED_BITS if width <= seed_bits]
+        self._seed_bits = [*(bits if args.seed else ()), 0]
+        self._became: dict[str, list[Any]] = {}
         self.known = False
 
     def of(self, request: ImageRequest) -> dict[str, Any]:
@@ -159,7 +162,24 @@ class Fields:
         )
         if not bits:
             seed = "none: whether the same images would come again is unknown"
-        return {**self._asked, "seed": seed}
+        settings = {**self._asked, "seed": seed}
+        if self._switches:
+            words = ", ".join(f"{name}={self._wishes[name]}" for name in self._switches)
+            settings["prompt_rewriting"] = f"switched off ({words})"
+        if self._rewrites:
+            settings["prompt_rewriting"] = "could not be switched off"
+        if self._became:
+            settings["became"] = {
+                name: sorted(map(str, values)) for name, values in self._became.items()
+            }
+        return settings
+
+    def note(self, became: Mapping[str, Any]) -> None:
+        """Write down which size and quality a server says that an image really got."""
+        for name, value in became.items():
+            noted = self._became.setdefault(name, [])
+            if value not in noted:
+                noted.append(value)
 
     def left_out(self, reply: Reply, fields: Mapping[str, Any], prompt: str) -> bool:
         """Leave out the field that a reply rejects; return whether to send the request again."""
@@ -183,6 +203,13 @@ class Fields:
             )
         if field != "seed":
             self._wishes.pop(field, None)
+            if field in self._switches:
+                self._switches.discard(field)
+                self._rewrites = True
+                self.tell(
+                    f"The server {self._where} does not let its rewriting of prompts be switched "
+                    f"off ({words}): the result is about its rewriting too."
+                )
             return True
         self._seed_bits.pop(0)
         if not self._seed_bits[0]:
@@ -204,60 +231,7 @@ class Fields:
         return too_wide and self._seed_bits[0] == narrow
 
 
-class Throttle:
-    """Limits the number of concurrent requests, and adapts the limit to the server.
-
-    Additive increase and multiplicative decrease, after a start that doubles. It begins with one
-    request, so that an error common to all costs one request. A server that asks for fewer
-    requests, or does not answer, halves the limit. `deadline` is in seconds.
-
-    Source: Chiu & Jain 1989, "Analysis of the increase and decrease algorithms for congestion
-        avoidance"; RFC 5681, sections 3.1 and 3.2.
-
-    Examples:
-        >>> throttle = Throttle(16, deadline=100.0)
-        >>> for _ in range(9):
-        ...     throttle.answered(1.0)
-        >>> throttle.limit
-        10
-        >>> throttle.failed(Failure("replied with status 429", limited=True))
-        >>> throttle.limit
-        5
-    """
-
-    def __init__(self, most: int, deadline: float) -> None:
-        self._most = most
-        self._slow = deadline * _SLOW
-        self._limit = 1.0
-        self._doubles = True
-
-    @property
-    def limit(self) -> int:
-        """How many requests may run at the same time."""
-        return int(self._limit)
-
-    def answered(self, seconds: float) -> None:
-        """Raise the limit of concurrent requests after an answer, unless it was slow."""
-        if seconds <= self._slow:
-            step = 1.0 if self._doubles else 1.0 / self._limit
-            self._limit = min(float(self._most), self._limit + step)
-
-    def failed(self, failure: Failure) -> None:
-        """Halve the limit of concurrent requests if a failure shows an overloaded server."""
-        if failure.limited or failure.wait is not None or not failure.answered:
-            self._doubles = False
-            self._limit = max(1.0, self._limit / 2)
-
-
-class _Received(NamedTuple):
-    """The image and the cost of one request; `empty` if the reply has neither image nor reason."""
-
-    image: GeneratedImage
-    cost: float | None
-    empty: bool = False
-
-
-class HostedGenerator:
+class HostedGenerator(RemoteGenerator):
     """A model on a server (see models.protocols.Generator, GeneratesInParts and Charges).
 
     Args:
@@ -268,6 +242,9 @@ class HostedGenerator:
             images as in OpenAI's API, or an image; it may raise any exception of its library.
         settings: What decides an image besides the arguments.
         wishes: Fields that change only the form of a reply, left out if the server rejects them.
+        switches: Fields that switch the rewriting of prompts off; if the server rejects one, the
+            user is told.
+        seed_bits: How many bits of a seed the server takes, as far as is known.
         price: The price of an image according to the library; None if unknown.
 
     Raises:
@@ -282,43 +259,30 @@ class HostedGenerator:
         settings: Mapping[str, Any],
         *,
         wishes: Mapping[str, Any] | None = None,
+        switches: Mapping[str, Any] | None = None,
+        seed_bits: int = 63,
         price: float | None = None,
     ) -> None:
-        if request.recorded:
-            raise T2IBenchError(
-                f"{shown(request.spec)} is on a server, and its name comes from a stored file, so "
-                "it is not asked: that may cost money.",
-                "Name it yourself with --model.",
-            )
+        refuse_recorded(request)
         args: HostedArguments = request.args
-        self.name = request.spec
-        self.settings: Mapping[str, Any] = {
-            "seed": request.seed,
-            **settings,
-            **args.deciding(),
-        }
-        self.fingerprint = fingerprint({"adapter": "hosted 1", **self.settings})
-        self.revision: str | None = None
-        self.batch_size = _BATCH
-        self._server = server
+        all_settings = {"seed": request.seed, **settings, **args.deciding()}
+        if switches:
+            all_settings["switched_off"] = sorted(switches)
+        super().__init__(
+            request.spec,
+            server,
+            all_settings,
+            identity={"adapter": "hosted 1", **all_settings},
+            throttle=Throttle(args.workers, float(args.timeout)),
+            price=price if args.price_per_image is None else args.price_per_image,
+        )
         self._call = call
         self._args = args
         self._model = str(settings.get("model") or request.source)
-        self._fields = Fields(server.where, self._model, args, wishes or {})
+        self._fields = Fields(
+            server.where, self._model, args, wishes or {}, switches or {}, seed_bits
+        )
         self._nonce = secrets.token_hex(8)
-        self._price = price if args.price_per_image is None else args.price_per_image
-        self.cost: float | None = None if self._price is None else 0.0
-        self._most: float | None = None
-        self._before = 0.0
-        self._throttle = Throttle(args.workers, float(args.timeout))
-        server.failed = self._throttle.failed
-        self._away = 0
-        self._worked = False
-        self._empty = EmptyReplies(server.where)
-
-    def available(self, prompt: str) -> int | None:
-        """Return None, because the server generates any number of images of a prompt."""
-        return None
 
     def effective_settings(self) -> Mapping[str, Any]:
         """Return the fields that the server accepted (see models.protocols.ReportsSettings)."""
@@ -328,107 +292,7 @@ class HostedGenerator:
         """Set the function that is called with messages about waits and rejected fields."""
         self._fields.tell = self._server.tell = tell
 
-    def limit_cost(self, most: float, before: float = 0.0) -> None:
-        """Send no request with which the total cost would exceed `most`.
-
-        `before` is what has been spent already. See models.protocols.Charges.
-        """
-        if self._price is None:
-            raise T2IBenchError(
-                f"--max-cost: what an image of {self.name} costs is unknown.",
-                "Give it: --model-args price_per_image=0.04, say.",
-            )
-        self._most, self._before = most, before
-
-    def forecast(self, requests: Sequence[ImageRequest]) -> str:
-        """Return a sentence that says how many requests there are and what they will cost."""
-        number = len(requests)
-        what = f"{number} request{'' if number == 1 else 's'} to {self._server.where}"
-        if self._price is None:
-            return f"{what}; their cost is unknown (--model-args price_per_image=… tells it)."
-        return f"{what}, {number * self._price:,.2f} at {self._price:g} an image."
-
-    def price_per_image(self) -> float | None:
-        """Return the price of an image; None if unknown (see models.protocols.HasPrice)."""
-        return self._price
-
-    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Return an image for each request, of which several are sent at a time."""
-        images = dict(
-            pair for part in self.generate_in_parts(requests) for pair in part
-        )
-        return [images[number] for number in range(len(requests))]
-
-    def generate_in_parts(
-        self, requests: Sequence[ImageRequest]
-    ) -> Iterator[list[tuple[int, GeneratedImage]]]:
-        """Yield images, with the indexes of their requests, as soon as they are ready.
-
-        See models.protocols.GeneratesInParts.
-        """
-        waiting = deque(range(len(requests)))
-        began: dict[int, float] = {}  # start time of each running request
-        ended: T2IBenchError | None = None
-
-        def begin(number: int) -> Future[_Received]:
-            began[number] = monotonic()
-            return submit(self._ask(requests[number]))
-
-        def room() -> int:
-            costs = self._spent + (len(began) + 1) * (self._price or 0.0)
-            affords = self._most is None or costs <= self._most * (1 + 1e-9)
-            return self._throttle.limit if affords else 0
-
-        for done in as_they_end(waiting, begin, room):
-            outcomes: list[Outcome] = []
-            empty: list[Outcome] = []
-            for number, result in done:
-                outcome = self._outcome(result, monotonic() - began.pop(number))
-                if isinstance(outcome, T2IBenchError):
-                    ended = ended or outcome
-                else:
-                    (empty if outcome.empty else outcomes).append(
-                        (number, outcome.image)
-                    )
-            part = self._empty.settled(outcomes, empty)
-            if part:
-                yield part
-            ended = ended or self._empty.problem(requests)
-            self._empty.put_another_prompt_first(waiting, requests)
-            if ended is not None:
-                waiting.clear()
-        ended = ended or self._empty.problem(requests, at_the_end=True)
-        if ended is not None:
-            raise ended
-        if waiting:
-            raise CostLimitError(
-                f"--max-cost {self._most or 0.0:g} allows no further image: those of this run have "
-                f"cost {self._spent:,.2f}.",
-                "They are kept; the same command with a higher --max-cost generates the others.",
-            )
-
-    @property
-    def _spent(self) -> float:
-        return self._before + (self.cost or 0.0)
-
-    def _outcome(
-        self, result: _Received | T2IBenchError, seconds: float
-    ) -> _Received | T2IBenchError:
-        """Return the outcome of an image request, or the error with which the run has to end."""
-        if isinstance(result, T2IBenchError):
-            away = isinstance(result, ServerAwayError)
-            self._away += away
-            has_ended = away and (not self._worked or self._away >= _AWAY)
-            if has_ended or isinstance(result, UnusableServerError):
-                return result
-            return _Received(GeneratedImage("failed", reason=str(result)), None)
-        self._worked, self._away = True, 0
-        self._throttle.answered(seconds)
-        if result.cost is not None:
-            self.cost = (self.cost or 0.0) + result.cost
-        return result
-
-    async def _ask(self, request: ImageRequest) -> _Received:
+    async def ask(self, request: ImageRequest) -> Received:
         """Return what one request gave, sent with the fields that the server accepts."""
         prompt, garbled = request.prompt, 0
         while True:
@@ -438,7 +302,7 @@ class HostedGenerator:
             reply = await self._server.ask(lambda: self._call(prompt, optional, key))  # noqa: B023
             if not isinstance(reply, Reply):
                 self._fields.known = True
-                return _Received(GeneratedImage("ok", reply), self._price)
+                return Received(GeneratedImage("ok", reply), self._price)
             if reply.status != 200:
                 if self._fields.left_out(reply, optional, prompt):
                     continue
@@ -461,25 +325,27 @@ class HostedGenerator:
                     raise
                 continue
             self._fields.known = self._fields.known or not item.empty
+            self._fields.note(item.became)
             image_result = await image_of(item, self._fetch, self._server.key)
             cost = self._usual(item.made) if item.cost is None else item.cost
-            return _Received(image_result, cost, item.empty)
+            return Received(image_result, cost, item.empty)
 
     def _usual(self, made: bool) -> float | None:
         """Return the price as a request's cost, 0 if no image was `made`; None if it is unknown."""
         return None if self._price is None else self._price * made
 
-    def _declined(
-        self, reply: Reply, prompt: str, sent: Mapping[str, Any]
-    ) -> _Received:
+    def _declined(self, reply: Reply, prompt: str, sent: Mapping[str, Any]) -> Received:
         """Return the outcome of a rejected request; raise an error if no request can succeed."""
         names = [self._model, prompt, *self._server.names()]
         status = reply.message().without(names, sent).blocked
         if status is None:
             check_usable(reply, self._server.where, names)
         words = f"the server replied {reply.words()}"
+        if status is not None:
+            message = reply.message()
+            words = with_moderation(words, message.stage, message.categories)
         image = GeneratedImage(status or "failed", reason=words)
-        return _Received(image, self._usual(made=False))
+        return Received(image, self._usual(made=False))
 
     async def _fetch(self, url: str) -> bytes:
         from t2ibench.models.image_download import fetch_image

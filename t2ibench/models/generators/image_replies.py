@@ -7,6 +7,7 @@ import base64
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from t2ibench.models.api_key import ApiKey
@@ -21,6 +22,8 @@ from t2ibench.models.server_errors import (
 _LONGEST = 4000  # characters of a revised prompt
 _MOST_COST = 1e6  # largest cost of one request that is believed
 _NO_ENTRY = "the server's reply has no image, as where a filter takes it"
+IN_WORDS = "the model replied in words"
+_CHOSEN = ("size", "quality", "background")
 _EMPTY_ENTRY = "the server gave an entry without an image"
 
 
@@ -43,27 +46,30 @@ def check_usable(reply: Reply, url: str, names: Collection[str] = ()) -> None:
 class Item(NamedTuple):
     """The image in a reply: its bytes or address, or the reason why there is none.
 
-    `revised_prompt` and `cost` are None if the server does not report them.
+    `revised_prompt` and `cost` are None if the server does not report them. `became` has the size
+    and quality that the server says it chose.
     """
 
     image: bytes | str | GeneratedImage
     revised_prompt: str | None
     cost: float | None
+    became: Mapping[str, str] = MappingProxyType({})
 
     @property
     def empty(self) -> bool:
         """Whether the reply contains neither an image nor a reason why there is none."""
         image = self.image
-        return isinstance(image, GeneratedImage) and image.reason in {
-            _NO_ENTRY,
-            _EMPTY_ENTRY,
-        }
+        if not isinstance(image, GeneratedImage) or image.reason is None:
+            return False
+        is_empty = image.reason in {_NO_ENTRY, _EMPTY_ENTRY}
+        return is_empty or image.reason.startswith(IN_WORDS)
 
     @property
     def made(self) -> bool:
         """Whether the server generated an image, for which it may charge."""
         return not (
-            isinstance(self.image, GeneratedImage) and self.image.status == "filtered"
+            isinstance(self.image, GeneratedImage)
+            and self.image.status in {"filtered", "refused"}
         )
 
 
@@ -94,12 +100,19 @@ def read_reply(body: bytes, prompt: str) -> Item:
     # A server may report anything.
     priced = (cost for cost in numbers if 0 <= cost <= _MOST_COST)
     taken = _filtered(_NO_ENTRY)
-    return Item(*(entries or [(taken, None)])[0], next(priced, None))
+    image, revised = (entries or [(taken, None)])[0]
+    became = {
+        name: parsed[name] for name in _CHOSEN if isinstance(parsed.get(name), str)
+    }
+    return Item(image, revised, next(priced, None), became)
 
 
 def _revised_in(row: Mapping[str, Any], prompt: str) -> str | None:
     """Return the prompt that a server says it used; None if it does not say."""
     revised = row.get("revised_prompt")
+    if revised is None:
+        # vLLM-Omni's models that reason draw what they have written themselves.
+        revised = row.get("cot_output")
     if not isinstance(revised, str):
         return None
     # An unchanged prompt is returned too: that a server does not rewrite prompts is a result.
@@ -110,6 +123,9 @@ def _image_in(row: Mapping[str, Any]) -> bytes | str | GeneratedImage:
     """Return an entry's image as bytes or an address, or the reason why there is none."""
     if row.get("respect_moderation") is False:
         return _filtered("the server's moderation took the image")
+    text = row.get("text")
+    if isinstance(text, str) and text.strip():
+        return GeneratedImage("refused", reason=f"{IN_WORDS}: {one_line(text)}")
     encoded, url = row.get("b64_json"), row.get("url")
     if encoded is None and url is None:
         return _filtered(_EMPTY_ENTRY)
@@ -130,7 +146,8 @@ def _of_base64(encoded: str) -> bytes:
     return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
 
 
-def _decoded(data: bytes) -> GeneratedImage:
+def decoded_image(data: bytes) -> GeneratedImage:
+    """Return the image in a file of a server; failed if it cannot be read."""
     from t2ibench.store.pixels import UnreadableImageError, read_image
 
     try:
@@ -148,7 +165,9 @@ async def image_of(
     try:
         data = await fetch(image) if isinstance(image, str) else image
         image_result = (
-            await asyncio.to_thread(_decoded, data) if isinstance(data, bytes) else data
+            await asyncio.to_thread(decoded_image, data)
+            if isinstance(data, bytes)
+            else data
         )
     except BadReplyError as error:
         image_result = GeneratedImage("failed", reason=str(error))

@@ -254,6 +254,39 @@ def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
     return call | args.call()
 
 
+def image_pixels(pipeline: Any, args: DiffusersArguments) -> int:
+    """Return the number of pixels of an image, for settings that name no size the pipeline's own.
+
+    A pipeline that does not say which counts as one of 1024 × 1024.
+    """
+    given = args.given()
+    height, width = given.get("height"), given.get("width")
+    if height and width:
+        return int(height) * int(width)
+    scale = getattr(pipeline, "vae_scale_factor", None)
+    size = getattr(pipeline, "default_sample_size", None)
+    if not isinstance(size, int):
+        denoisers = (getattr(pipeline, name, None) for name in _DENOISERS)
+        configs = (getattr(part, "config", None) for part in denoisers)
+        sizes = (getattr(config, "sample_size", None) for config in configs)
+        size = next((size for size in sizes if isinstance(size, int)), None)
+    if not isinstance(size, int) or not isinstance(scale, int):
+        return 1024 * 1024
+    return (size * scale) ** 2
+
+
+def weight_bytes(pipeline: Any, args: DiffusersArguments) -> int:
+    """Return the bytes of weights on a device at once; with offload, those of the largest part."""
+    parts = []
+    for part in getattr(pipeline, "components", {}).values():
+        if hasattr(part, "parameters"):
+            numbers = part.parameters()
+            parts.append(
+                sum(number.numel() * number.element_size() for number in numbers)
+            )
+    return max(parts, default=0) if args.offload != "none" else sum(parts)
+
+
 def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
     """Return call arguments for a batch of `rows` images, with prompts repeated for each.
 

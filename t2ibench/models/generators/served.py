@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from t2ibench.arguments import one_of
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
+from t2ibench.models.generators.gateways.forms import switches_of
+from t2ibench.models.generators.gateways.responses import create_responses
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
 from t2ibench.models.proxies import ask_loopback_directly
 from t2ibench.models.server_errors import Reply, UnusableServerError
@@ -38,8 +42,28 @@ class InferenceArguments(HostedArguments):
     provider: str = "auto"
 
 
-def _openai(request: Request[HostedArguments]) -> HostedGenerator:
+class OpenAiArguments(HostedArguments):
+    """The options that --model-args accepts for `openai:MODEL` (see `HostedArguments`).
+
+    Attributes:
+        api: 'images' for /images/generations; 'responses' for the Responses API, whose MODEL writes
+            and draws with a tool, and which alone says what prompt was drawn.
+        image_model: The model of that tool; by default the server's.
+    """
+
+    api: Annotated[str, one_of("images", "responses")] = "images"
+    image_model: str | None = None
+
+
+def _openai(request: Request[OpenAiArguments]) -> HostedGenerator:
     args, model = request.args, request.source
+    if args.api == "responses":
+        return create_responses(request, args.image_model)
+    if args.image_model is not None:
+        raise T2IBenchError(
+            "--model-args: image_model belongs to api=responses.",
+            "Name the image model after the colon: openai:MODEL",
+        )
     server = OpenAiServer("/images/generations", args)
 
     async def call(prompt: str, optional: dict[str, Any], key: str) -> Reply:
@@ -79,7 +103,10 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
     )
     settings = {"model": request.source, "url": server.address, "library": "litellm"}
     price = None if listed_price is None else float(listed_price)
-    return HostedGenerator(request, server, call, settings, price=price)
+    switches = switches_of(request.source)
+    return HostedGenerator(
+        request, server, call, settings, switches=switches, price=price
+    )
 
 
 def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
@@ -129,14 +156,15 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         ),
     )
     settings = {"model": request.source, "url": address, "provider": args.provider}
-    return HostedGenerator(request, server, call, settings)
+    switches = switches_of(request.source)
+    return HostedGenerator(request, server, call, settings, switches=switches)
 
 
 ADAPTER = Adapter(
     create=_openai,
     form="openai:MODEL",
     description="any server with OpenAI's /images/generations; --model-args base_url=…",
-    Args=HostedArguments,
+    Args=OpenAiArguments,
     libraries=("pillow",),
 )
 HUB = Adapter(

@@ -21,6 +21,7 @@ _FILE = "file"
 _SHEET = "sheet"
 _PROMPT = "prompt"
 _MOST_ENTRIES = 200  # entries of the table's folder that are searched for images
+_MOST_CLASSES = 12  # different answers to a question with classes
 _SHA256 = re.compile("[0-9a-f]{64}")
 # An index as spreadsheets and pandas write it: 1, 1.0, and 1,0 where the comma is decimal.
 _INDEX = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
@@ -221,6 +222,12 @@ class AnswerRows:
         if name not in self._distinct:
             self._distinct[name] = frozenset(self.texts(name))
         return self._distinct[name]
+
+    def has_classes(self, name: str) -> bool:
+        """Return whether answers repeat as classes do, unlike free remarks or dates."""
+        n_distinct = len(self.distinct(name))
+        n_answers = sum(1 for _ in self.texts(name))
+        return 1 < n_distinct <= min(_MOST_CLASSES, n_answers / 2)
 
     def texts(self, name: str) -> Iterable[str]:
         """Yield the answers about all images to a question or under a heading."""

@@ -36,7 +36,7 @@ from t2ibench.models.judges.question_column import (
     named_question,
 )
 from t2ibench.models.locations import is_file
-from t2ibench.models.protocols import Answer, Query
+from t2ibench.models.protocols import Answer, FurtherAnswers, Query
 from t2ibench.store.answers import ANSWERS_BY
 from t2ibench.store.images import StoredImage
 from t2ibench.store.labels import labeller_name
@@ -203,6 +203,22 @@ class AnswersJudge:
             name: table.mapped.get(heading_key(name), "") for name in self._headings
         }
         return {name: column for name, column in mapped.items() if column in columns}
+
+    def further_answers(self, questions: Sequence[Question]) -> FurtherAnswers:
+        """Return what the file answers besides these questions (see HasFurtherAnswers)."""
+        columns = [self._column_of(question).name for question in questions]
+        answered = {name for name in columns if name}
+        every = self._rows.columns if self._rows.wide else sorted(self._rows.questions)
+        unasked = [
+            name
+            for name in every
+            if name and name not in answered and self._rows.has_classes(name)
+        ]
+        return FurtherAnswers(
+            file=str(self._path),
+            answered=tuple(name for name in every if name in answered),
+            unasked=tuple(unasked),
+        )
 
     # Checks before the first question
 

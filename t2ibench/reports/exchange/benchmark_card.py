@@ -13,7 +13,8 @@ from t2ibench.methods.core.guided import GuidedTask
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.markdown.markup import escape, github
 from t2ibench.settings import Settings
-from t2ibench.tasks.loader import LoadedTask, bundled_tasks, shipped_tasks
+from t2ibench.tasks.folders import bundled_tasks, shipped_tasks
+from t2ibench.tasks.loader import LoadedTask
 from t2ibench.tasks.named_sets import set_lines
 from t2ibench.version import __version__
 

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from t2ibench.decimals import decimal
 from t2ibench.methods import method_named
 from t2ibench.methods.core.answer_counts import (
+    COLOURS,
     ShownAttribute,
     ShownRow,
     class_colours,
@@ -20,9 +21,12 @@ from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
 from t2ibench.reports.cells import score_words
 from t2ibench.reports.exclusions import excluded_of, reasons_said
+from t2ibench.reports.html.data_links import csv_link
+from t2ibench.reports.html.design_sections import WordingsSection, wordings_section
 from t2ibench.reports.html.evidence import Tile
 from t2ibench.reports.html.marks import tone, value_text
 from t2ibench.reports.html.numbers import plain, signed
+from t2ibench.reports.html.prompt_sections import GroupsView, groups_view
 from t2ibench.reports.sentences import (
     clear_count_text,
     controls_by_reader,
@@ -34,9 +38,9 @@ from t2ibench.reports.sentences import (
 from t2ibench.reports.view import RowView, SeriesView, TaskView
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.judge_checks import judges_said
+from t2ibench.results.states import STATES
 from t2ibench.settings import Settings
 
-_COLOURS = 6  # of classes; further ones begin again
 _OPEN_ROWS = 30  # rows of a card that may be open
 _MANY_EXCLUDED = 0.2  # of the images of a test, from which on its card says so
 _PROMPTS = 5  # named
@@ -108,6 +112,7 @@ class QuestionView:
     attribute: str
     key: tuple[ClassKey, ...]
     rows: tuple[AnswersView, ...]
+    link: Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +138,7 @@ class CardSeriesView:
         poles: The words at both ends; None where there is a size but no direction.
         wide: Whether names get more room.
         rows: The rows, from the lowest to the highest.
+        link: The same as CSV.
     """
 
     noun: str
@@ -140,6 +146,7 @@ class CardSeriesView:
     poles: Axis | None
     wide: bool
     rows: tuple[SeriesRowView, ...]
+    link: Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +198,7 @@ class CardView:
         scale: What the headline is.
         ends: Its interval.
         sentence: Its result in words.
-        lost: What it lost of its images; empty where that is little.
+        excluded: How many of its images are excluded; empty where that is little.
         description: What it asks; empty where its file is not at hand.
         questions: Who is shown as what.
         judges: Who answered; empty where nobody was asked.
@@ -200,6 +207,8 @@ class CardView:
         right: Figures beside them.
         evidence: Images behind its number.
         published: Published values beside this run's.
+        groups: By groups of prompts; None if nothing is known of them.
+        wordings: By wording; None if it compares none.
         method: How it was measured.
     """
 
@@ -222,6 +231,8 @@ class CardView:
     right: tuple[Markup, ...]
     evidence: Markup | None
     published: tuple[PublishedValue, ...]
+    groups: GroupsView | None
+    wordings: WordingsSection | None
     method: MethodView
 
 
@@ -259,6 +270,8 @@ def card_view(
         right=right,
         evidence=parts.evidence,
         published=tuple(published(task)),
+        groups=groups_view(task),
+        wordings=wordings_section(task),
         method=_method(task),
     )
 
@@ -304,7 +317,25 @@ def _question(shown: ShownAttribute, tiles: TilesByRow) -> QuestionView:
         attribute=attribute,
         key=class_key(shown.counted.classes, attribute, unanswered=unanswered),
         rows=tuple(rows),
+        link=_answers_link(shown),
     )
+
+
+def _answers_link(shown: ShownAttribute) -> Markup:
+    """Return the counts of answers about each prompt as a link to CSV."""
+    counted = shown.counted
+    heads = ["prompt", *counted.classes, "no answer", "low", "high", "clear"]
+    rows = [
+        [
+            row.counted.name,
+            *(row.counted.counts.get(name, 0) for name in counted.classes),
+            row.counted.unanswered,
+            *(row.interval or ("", "")),
+            "yes" if row.clear else "no",
+        ]
+        for row in sorted_rows(shown)
+    ]
+    return csv_link(f"shown {counted.attribute}", heads, rows)
 
 
 def class_key(
@@ -312,7 +343,7 @@ def class_key(
 ) -> tuple[ClassKey, ...]:
     """Return the names and colours of the classes of a question, missing answers last."""
     key = [
-        ClassKey(f"key{colour % _COLOURS}", people(name, attribute))
+        ClassKey(f"key{colour % COLOURS}", people(name, attribute))
         for name, colour in class_colours(classes).items()
     ]
     if unanswered:
@@ -336,7 +367,7 @@ def _answers(row: ShownRow, shown: ShownAttribute, tiles: TilesByRow) -> Answers
 def stack_parts(row: ShownRow, classes: Sequence[str]) -> tuple[StackPart, ...]:
     """Return the answers about a prompt as segments of one bar, unanswered images last."""
     parts = [
-        StackPart(f"k{colour % _COLOURS}", row.counted.counts[name])
+        StackPart(f"k{colour % COLOURS}", row.counted.counts[name])
         for name, colour in class_colours(classes).items()
         if row.counted.counts.get(name)
     ]
@@ -376,7 +407,26 @@ def _series(series: SeriesView) -> CardSeriesView:
         poles=poles,
         wide=max(len(row.name) for row in series.rows) > _LONG_NAME,
         rows=tuple(_series_row(row, series) for row in series.rows),
+        link=_series_link(series),
     )
+
+
+def _series_link(series: SeriesView) -> Markup:
+    """Return the rows of a series as a link to CSV."""
+    noun = series.series.noun
+    heads = [noun, "group", "value", "low", "high", "shows"]
+    rows = [
+        [
+            row.name,
+            row.group,
+            row.mark.value,
+            row.mark.low,
+            row.mark.high,
+            STATES[row.mark.state].word,
+        ]
+        for row in series.rows
+    ]
+    return csv_link(f"by {noun}", heads, rows)
 
 
 def _series_row(row: RowView, series: SeriesView) -> SeriesRowView:

@@ -6,7 +6,6 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from markupsafe import Markup
 
@@ -194,7 +193,7 @@ def _pictured(
     """Return the rows of pictures that the page has room for, in their order."""
     # Links to originals would not lead anywhere once the page has been mailed.
     before, after = (
-        Thumbnails(run.folder, Path(), _BUDGET // 2, _SIDE, _QUALITY)
+        Thumbnails(run.folder, _BUDGET // 2, _SIDE, _QUALITY)
         for run in (comparison.first, comparison.second)
     )
     views: list[PicturedRowView] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -12,8 +11,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.wording_report import PartScore, WordingReport
 from t2ibench.power.designs import Reach, reach
 from t2ibench.power.pilots import pilot_of
-from t2ibench.reports.cells import ends, number, signed
-from t2ibench.reports.html.numbers import plain
+from t2ibench.reports.html.data_links import csv_link
+from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.score_rows import ScoreTableView, score_table_views
 from t2ibench.reports.view import RunView, TaskView
@@ -24,6 +23,7 @@ _REPORTS = TypeAdapter(list[WordingReport])
 _NO_LANGUAGE = "–"
 _INCONCLUSIVE = "No estimate: the test was inconclusive."
 _NO_VARIATION = "No estimate: the variation is not known."
+_NO_FILE = "No estimate: its task file is not here."
 _MORE_PROMPTS = "needs more prompts; more images would not help"
 
 
@@ -43,9 +43,8 @@ class WordingsView:
     """How a test's headline differs between wordings and languages.
 
     Attributes:
-        id: The test's id.
-        test: What pages call it.
         pair: The pair of groups that is compared; empty where there is one alone.
+        brief: The lowest and the highest headline of a wording.
         sentence: The result in words.
         by_language: Whether some rows are of whole languages.
         has_languages: Whether rows name their language.
@@ -53,9 +52,8 @@ class WordingsView:
         rows: Languages, then wordings.
     """
 
-    id: str
-    test: str
     pair: str
+    brief: str
     sentence: str
     by_language: bool
     has_languages: bool
@@ -63,14 +61,37 @@ class WordingsView:
     rows: tuple[WordingRow, ...]
 
 
-def wordings_section(run: RunView) -> Markup | None:
-    """Return the section on how headlines depend on wording; None if no test compares wordings."""
-    tests = [
-        _wordings(task, report)
-        for task in run.tasks
-        for report in _wording_reports(task)
+def wordings_of(task: TaskView) -> list[WordingsView]:
+    """Return how a test's headline depends on wording; empty if it compares no wordings."""
+    return [_wordings(report) for report in _wording_reports(task)]
+
+
+@dataclass(frozen=True, slots=True)
+class WordingsSection:
+    """A test in each of its wordings, in its card.
+
+    Attributes:
+        tests: What is compared, one table each.
+        link: Saves them as CSV.
+    """
+
+    tests: tuple[WordingsView, ...]
+    link: Markup
+
+
+def wordings_section(task: TaskView) -> WordingsSection | None:
+    """Return the part of a test's card on its wordings; None if it compares none."""
+    tests = wordings_of(task)
+    if not tests:
+        return None
+    heads = ["pair", "wording", "language", "headline", "interval", "why not"]
+    rows = [
+        [test.pair, row.name, row.language, row.value, row.interval, row.reason]
+        for test in tests
+        for row in test.rows
     ]
-    return fragment("wordings.html", tests=tests) if tests else None
+    link = csv_link(f"{task.id} by wording", heads, rows)
+    return WordingsSection(tuple(tests), link)
 
 
 def _wording_reports(task: TaskView) -> list[WordingReport]:
@@ -81,20 +102,32 @@ def _wording_reports(task: TaskView) -> list[WordingReport]:
         return []
 
 
-def _wordings(task: TaskView, report: WordingReport) -> WordingsView:
+def _wordings(report: WordingReport) -> WordingsView:
     is_square = report.scale == "mean_square"
     parts = [*report.by_language, *report.by_wording]
     rows = tuple(_wording_row(part, is_square) for part in parts)
     return WordingsView(
-        id=task.id,
-        test=task.name,
         pair=report.pair or "",
+        brief=_range(report, is_square),
         sentence=report.sentence,
         by_language=bool(report.by_language),
         has_languages=any(row.language != _NO_LANGUAGE for row in rows),
         has_reasons=any(row.reason for row in rows),
         rows=rows,
     )
+
+
+def _range(report: WordingReport, is_square: bool) -> str:
+    """Return the lowest and the highest headline of a wording; a dash where none has one."""
+    values = [
+        (root(part.value) if is_square else part.value) or 0.0
+        for part in report.by_wording
+        if part.value is not None
+    ]
+    if not values:
+        return _NO_LANGUAGE
+    shown = plain if is_square else signed
+    return f"{shown(min(values))} to {shown(max(values))}"
 
 
 def _wording_row(part: PartScore, is_square: bool) -> WordingRow:
@@ -105,13 +138,14 @@ def _wording_row(part: PartScore, is_square: bool) -> WordingRow:
         low = root(low)
         value = root(value)
         high = root(high)
+    shown = plain if is_square else signed
     several = f" ({part.wordings} wordings)" if part.wordings > 1 else ""
     has_interval = value is not None and low is not None
     return WordingRow(
         name=f"{part.name}{several}",
         language=part.language or _NO_LANGUAGE,
-        value=number(value) if is_square else signed(value),
-        interval=ends(low, high),
+        value=shown(value),
+        interval=f"{shown(low)} to {shown(high)}" if low is not None else "–",
         reason="" if has_interval else part.reason or "",
     )
 
@@ -123,12 +157,15 @@ class ComparisonView:
     id: str
     test: str
     table: ScoreTableView
+    link: Markup
 
 
 def score_tables_section(run: RunView) -> Markup | None:
     """Return the section of comparisons within tests, such as of forms; None if there are none."""
     comparisons = [
-        ComparisonView(task.id, task.name, table)
+        ComparisonView(
+            task.id, task.name, table, csv_link(table.title, table.heads, table.rows)
+        )
         for task in run.tasks
         for table in score_table_views(task.result)
     ]
@@ -142,8 +179,6 @@ class PowerRow:
     """The smallest lean that a test can detect, and how many images would halve its interval.
 
     Attributes:
-        id: The test's id.
-        test: What pages call it.
         missing: Why there is no estimate; empty where there is one.
         width: The length of the meter, in per cent; empty without an estimate.
         over: Whether it sees no lean, however large.
@@ -153,8 +188,6 @@ class PowerRow:
         advice: What would halve its interval.
     """
 
-    id: str
-    test: str
     missing: str
     width: str = ""
     over: bool = False
@@ -164,27 +197,18 @@ class PowerRow:
     advice: str = ""
 
 
-def power_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
-    """Return the section on the smallest leans that tests detect; None if no task file is known."""
-    rows = [
-        _power_row(task, paired.get(task.id))
-        for task in run.tasks
-        if task.spec is not None
-    ]
-    return fragment("power.html", rows=rows) if rows else None
-
-
-def _power_row(task: TaskView, paired: PairedTask | None) -> PowerRow:
+def power_row(task: TaskView, paired: PairedTask | None) -> PowerRow:
+    """Return the smallest lean that a test detects; why it is unknown where it is."""
+    if task.spec is None:
+        return PowerRow(missing=_NO_FILE)
     reached, now = _reach(task, paired)
     if reached is None:
         missing = _INCONCLUSIVE if task.result.inconclusive else _NO_VARIATION
-        return PowerRow(id=task.id, test=task.name, missing=missing)
+        return PowerRow(missing=missing)
     effect = reached.effect
     sees = effect is not None and 0 < effect < 1
     images = f"{reached.images} images a prompt" if reached.images else _MORE_PROMPTS
     return PowerRow(
-        id=task.id,
-        test=task.name,
         missing="",
         width=str(round(100 * effect if sees and effect is not None else 100, 1)),
         over=not sees,

@@ -10,13 +10,11 @@ import contextlib
 import hashlib
 import io
 import math
-import os
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -36,6 +34,7 @@ _EACH = 2  # of each prompt that a judge was asked about
 _FEW = 12  # prompts, up to which each shows as many as a strip
 _SIDE = 80
 _QUALITY = 45
+_LETTERS = 12  # of the name of a file
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -72,7 +71,6 @@ class Thumbnails:
     """
 
     folder: Path
-    page: Path
     budget: int = 3_500_000
     side: int = _SIDE
     quality: int = _QUALITY
@@ -102,12 +100,6 @@ class Thumbnails:
             return None
         self.size += len(image or "")
         return image
-
-    def link(self, row: Mapping[str, Any]) -> str:
-        """Return the relative link from the page to the original image of a sample."""
-        return quote(
-            Path(os.path.relpath(self.folder / row["file"], self.page)).as_posix()
-        )
 
 
 def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
@@ -246,9 +238,12 @@ def _tile(
     alt = f"{prompt}{used}, number {row.get('index')}" + (
         f", {number}" if number else ""
     )
-    return Tile(
-        thumbnails.of(row), alt, f"{caption}{used}", number, thumbnails.link(row)
-    )
+    return Tile(thumbnails.of(row), alt, f"{caption}{used}", number, _file_name(row))
+
+
+def _file_name(row: Mapping[str, Any]) -> str:
+    """Return how the name of a sample's image file begins, which finds it in the run's folder."""
+    return PurePosixPath(row["file"]).name[:_LETTERS]
 
 
 def rewritten_to(row: Mapping[str, Any]) -> str:

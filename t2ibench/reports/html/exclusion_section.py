@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from t2ibench.reports.coverage import coverage
 from t2ibench.reports.exclusions import (
     GroupExclusions,
     TaskExclusions,
@@ -14,6 +16,7 @@ from t2ibench.reports.exclusions import (
     exclusions,
     reasons_said,
 )
+from t2ibench.reports.html.data_links import csv_link
 from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.view import RunView
 from t2ibench.results.display import IntervalMark
@@ -81,16 +84,39 @@ def exclusions_section(run: RunView) -> Markup:
             name = f"{family.title}, {task.name}"
             share = 100.0 * (1 - count / total) if total else 100.0
             rows.append(LeftOutRow(task.id, name, count, total, share))
+    covered = coverage(run)
+    tests = [_excluded_test(task) for task in exclusions(run)]
     without_loss = sum(not row.count for row in rows)
     return fragment(
         "left_out.html",
+        unanswered="" if covered is None else covered.unanswered,
         rows=sorted(
             (row for row in rows if row.count), key=lambda row: (row.share, row.name)
         ),
         reasons=reasons_said(reasons),
         without_loss=without_loss,
-        tests=[_excluded_test(task) for task in exclusions(run)],
+        tests=tests,
+        link=_link(tests) if tests else "",
     )
+
+
+def _link(tests: Sequence[ExcludedTestView]) -> Markup:
+    """Return what was refused or filtered, by group of prompts, as a link to CSV."""
+    heads = ["test", "group", "why", "images", "of", "low", "high"]
+    rows = [
+        [
+            test.name,
+            group.name,
+            group.why,
+            group.count,
+            group.total,
+            group.mark.low,
+            group.mark.high,
+        ]
+        for test in tests
+        for group in test.groups
+    ]
+    return csv_link("left out", heads, rows)
 
 
 def _excluded_test(task_exclusions: TaskExclusions) -> ExcludedTestView:

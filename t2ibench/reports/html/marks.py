@@ -135,6 +135,7 @@ class ForestView:
 
     Attributes:
         name: The run.
+        title: It, and that a request was added to its prompts if one was.
         summary: Its size.
         verdict: It in a sentence, in parts; those that are a finding are marked.
         limited: Whether it was made with fewer stimuli, for a trial.
@@ -146,6 +147,7 @@ class ForestView:
     """
 
     name: str
+    title: str
     summary: str
     verdict: tuple[tuple[str, bool], ...]
     limited: bool
@@ -170,6 +172,7 @@ def forest_view(run: RunView) -> ForestView:
     missing = results.what_is_missing if results.partial else ""
     return ForestView(
         name=run.name,
+        title=run.title,
         summary=summary(run),
         verdict=tuple(verdict(run)),
         limited=results.limited,

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
+from t2ibench.reports.coverage import coverage
 from t2ibench.reports.html.cards import CardParts, card_view, is_short
 from t2ibench.reports.html.marks import forest_view
 from t2ibench.reports.html.sections import SectionView
@@ -42,6 +43,7 @@ def report_html(
         script_hash=f"sha256-{script_digest}",
         controls=passed_controls,
         counts=counts,
+        covered=coverage(run),
         limits=limits(run),
         cards=_cards(run, parts or {}),
         text_cards=text_cards,

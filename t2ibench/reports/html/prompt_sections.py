@@ -1,25 +1,36 @@
-"""Report sections on how well images fit their prompts, and how much they differ."""
+"""How well images fit their prompts and how much they differ, for a test and its groups."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from t2ibench.methods.core.text_image_alignment import mean_cosine
 from t2ibench.reports.cells import format_p, three_digits
+from t2ibench.reports.html.data_links import csv_link
 from t2ibench.reports.html.numbers import signed
-from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.display import ALPHA
 from t2ibench.results.diversity import Diversity
 from t2ibench.results.paired import PairedTask
+from t2ibench.results.repeated_prompts import RepeatedPrompt
 from t2ibench.results.text_image_alignment import every_prompt
 
 _REPEATED = 10  # prompts that repeat their images, shown at most
 _ALL = "all prompts"
+_GROUP_HEADS = (
+    "measure",
+    "encoder",
+    "group",
+    "prompts",
+    "images",
+    "value",
+    "low",
+    "high",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +49,9 @@ class AlignmentRow:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentTest:
-    """How well images fit their prompts in one test, overall and for each group."""
+    """How well images fit their prompts in one test as one encoder reads it, and by group."""
 
-    name: str
+    reader: str
     value: str
     finding: str
     rows: tuple[AlignmentRow, ...]
@@ -49,36 +60,35 @@ class AlignmentTest:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentReader:
-    """How well images fit their prompts as one encoder sees it; `overall` is "" if unknown."""
+    """How well the images of all tests fit their prompts, as one encoder reads them."""
 
     name: str
     overall: str
     interval: str
     prompts: int
     images: int
-    tests: tuple[AlignmentTest, ...]
 
 
-def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
-    """Return the section on how well images fit their prompts; None if it was not measured."""
+def alignment_readers(
+    run: RunView, paired: Mapping[str, PairedTask]
+) -> list[AlignmentReader]:
+    """Return how well images fit their prompts over all tests, for each encoder that knows it."""
     names = dict.fromkeys(
         name for task in run.tasks for name in task.result.text_image_alignment
     )
     readers = [_reader(name, run, paired) for name in names]
-    readers = [reader for reader in readers if reader.tests]
-    return fragment("prompts.html", readers=readers) if readers else None
+    return [reader for reader in readers if reader is not None]
 
 
 def _reader(
     name: str, run: RunView, paired: Mapping[str, PairedTask]
-) -> AlignmentReader:
+) -> AlignmentReader | None:
     tasks = [task for task in run.tasks if task.result.text_image_alignment.get(name)]
-    tests = [_alignment(task, task.result.text_image_alignment[name]) for task in tasks]
     prompts = every_prompt(
         paired, name, [task.id for task in tasks if task.id in paired]
     )
     if not tasks or not prompts:
-        return AlignmentReader(name, "", "", 0, 0, tuple(tests))
+        return None
     mean = mean_cosine(prompts, tasks[0].result.settings.level)
     return AlignmentReader(
         name=name,
@@ -86,14 +96,22 @@ def _reader(
         interval=_interval(mean.low, mean.high),
         prompts=mean.n_prompts,
         images=mean.n_images,
-        tests=tuple(tests),
     )
 
 
-def _alignment(task: TaskView, groups: Sequence[TextImageAlignment]) -> AlignmentTest:
+def alignment_tests(task: TaskView) -> list[AlignmentTest]:
+    """Return how well a test's images fit their prompts, as each encoder reads them."""
+    return [
+        _alignment(reader, groups)
+        for reader, groups in task.result.text_image_alignment.items()
+        if groups
+    ]
+
+
+def _alignment(reader: str, groups: Sequence[TextImageAlignment]) -> AlignmentTest:
     whole, *parts = groups
     return AlignmentTest(
-        name=task.name,
+        reader=reader,
         value=signed(whole.value),
         finding=_finding(parts),
         rows=tuple(_alignment_row(group) for group in groups),
@@ -157,9 +175,8 @@ class DiversityRow:
 
 @dataclass(frozen=True, slots=True)
 class DiversityTest:
-    """A test's diversity as one encoder sees it; `least` is the prompt with the least."""
+    """A test's diversity as one encoder reads it; `least` is the prompt with the least."""
 
-    name: str
     reader: str
     value: str
     least: str
@@ -167,35 +184,84 @@ class DiversityTest:
     rows: tuple[DiversityRow, ...]
 
 
-def diversity_section(run: RunView) -> Markup | None:
-    """Return the section on diversity and repeated images; None if there is neither."""
-    tests = [
-        _diversity(task, reader, groups)
-        for task in run.tasks
-        for reader, groups in task.result.diversity.items()
-    ]
+@dataclass(frozen=True, slots=True)
+class RepeatedImages:
+    """The prompts whose images repeat one another most, and how many more there are."""
+
+    prompts: tuple[RepeatedPrompt, ...]
+    further: int
+
+
+def repeated_images(run: RunView) -> RepeatedImages:
+    """Return the prompts of a run whose images repeat one another, the worst first."""
     repeated = {
         prompt.prompt: prompt
         for task in run.tasks
         for prompt in task.result.repeated_prompts
     }
-    if not tests and not repeated:
-        return None
     worst = sorted(
         repeated.values(),
         key=lambda prompt: (prompt.n_distinct / prompt.n_images, prompt.prompt),
     )
-    return fragment(
-        "diversity.html",
-        tests=tests,
-        repeated=worst[:_REPEATED],
-        further=max(0, len(worst) - _REPEATED),
-    )
+    further = max(0, len(worst) - _REPEATED)
+    return RepeatedImages(tuple(worst[:_REPEATED]), further)
 
 
-def _diversity(
-    task: TaskView, reader: str, groups: Sequence[Diversity]
-) -> DiversityTest:
+def diversity_tests(task: TaskView) -> list[DiversityTest]:
+    """Return how much a test's images of one prompt differ, as each encoder reads them."""
+    return [
+        _diversity(reader, groups) for reader, groups in task.result.diversity.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsView:
+    """A test by its groups of prompts, in its card.
+
+    Attributes:
+        alignment: How well images agree with their prompts, one table an encoder.
+        diversity: How much images of one prompt differ, one table an encoder.
+        link: Saves both as CSV.
+    """
+
+    alignment: tuple[AlignmentTest, ...]
+    diversity: tuple[DiversityTest, ...]
+    link: Markup
+
+
+def groups_view(task: TaskView) -> GroupsView | None:
+    """Return the part of a test's card on its groups of prompts; None if nothing is known."""
+    alignment = alignment_tests(task)
+    diversity = diversity_tests(task)
+    if not alignment and not diversity:
+        return None
+    link = csv_link(f"{task.id} by group", _GROUP_HEADS, list(_group_cells(task)))
+    return GroupsView(tuple(alignment), tuple(diversity), link)
+
+
+def _group_cells(task: TaskView) -> Iterator[list[object]]:
+    """Yield what is known of each group of prompts as cells of a CSV file."""
+    result = task.result
+    measures: list[tuple[str, str, Sequence[TextImageAlignment | Diversity]]] = [
+        *(("agreement", *item) for item in result.text_image_alignment.items()),
+        *(("diversity", *item) for item in result.diversity.items()),
+    ]
+    for measure, reader, groups in measures:
+        for group in groups:
+            name = _ALL if group.group is None else group.group
+            ends = [group.ci_low, group.ci_high]
+            yield [
+                measure,
+                reader,
+                name,
+                group.n_prompts,
+                group.n_images,
+                group.value,
+                *ends,
+            ]
+
+
+def _diversity(reader: str, groups: Sequence[Diversity]) -> DiversityTest:
     whole = groups[0]
     rows = []
     for group in groups:
@@ -212,7 +278,6 @@ def _diversity(
             )
         )
     return DiversityTest(
-        name=task.name,
         reader=reader,
         value=three_digits(whole.value),
         least=whole.lowest_prompt,

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from t2ibench.decimals import decimal
 from t2ibench.reports import method_agreement
+from t2ibench.reports.html.data_links import csv_link
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.people import agreement_table, disputed_table
@@ -17,6 +18,7 @@ from t2ibench.reports.view import RunView, TaskView
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import displayed
 from t2ibench.results.method_agreement import MeasuredPair
+from t2ibench.results.people import PeopleAgreement
 from t2ibench.results.states import STATES
 
 _AGREEMENT = ("accuracy", "macro_f1", "kappa", "kl_divergence")
@@ -92,6 +94,7 @@ class PeopleView:
     title: str
     agreement: Table
     disputed: Table | None
+    link: Markup
 
 
 def agreement_section(
@@ -110,7 +113,28 @@ def agreement_section(
         pairs=[_pair(pair) for pair in pairs],
         encoders=encoders,
         questions=questions,
+        encoders_link=_encoders_link(encoders) if encoders else "",
+        questions_link=_questions_link(questions) if questions else "",
     )
+
+
+def _encoders_link(encoders: Sequence[EncodersView]) -> Markup:
+    """Return each encoder's headline of each test as a link to CSV."""
+    rows = [
+        [view.test, name, value]
+        for view in encoders
+        for name, value in zip(view.names, view.values, strict=True)
+    ]
+    return csv_link("by encoder", ["test", "encoder", "headline"], rows)
+
+
+def _questions_link(questions: Sequence[JudgesView]) -> Markup:
+    """Return how far judges agree on each question as a link to CSV."""
+    heads = ["question", "judges", "images", *_AGREEMENT]
+    rows = [
+        [view.question, view.judges, view.images, *view.scores] for view in questions
+    ]
+    return csv_link("judges", heads, rows)
 
 
 def _pair(pair: MeasuredPair) -> PairView:
@@ -175,6 +199,15 @@ def _judges(
     )
 
 
+def _disputed_link(question: PeopleAgreement) -> Markup:
+    """Return all images that people answered differently as a link to CSV; "" if there are none."""
+    records = disputed_table([question]).records
+    if not records:
+        return Markup("")
+    rows = [list(record.values()) for record in records]
+    return csv_link(f"disputed {question.about}", list(records[0]), rows)
+
+
 def people_section(run: RunView) -> Markup | None:
     """Return the section on how far people agree; None if no image has several labellers."""
     questions = [
@@ -185,6 +218,7 @@ def people_section(run: RunView) -> Markup | None:
             disputed=(
                 disputed_table([question], _DISPUTED) if question.disputed else None
             ),
+            link=_disputed_link(question),
         )
         for task in run.tasks
         for question in task.result.people

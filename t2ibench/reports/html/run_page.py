@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from markupsafe import Markup
+
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.figures.figure import DrawnFigure, draw
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.html.cards import CardParts
+from t2ibench.reports.html.data_links import csv_link
 from t2ibench.reports.html.evidence import Rows, Thumbnails, evidence, of_prompts
 from t2ibench.reports.html.page import report_html
 from t2ibench.reports.html.sections import run_sections
@@ -38,18 +41,17 @@ class RunPage:
     figures: tuple[PageFigure, ...]
 
 
-def run_page(run: RunView, folder: Path, page: Path, origin: str) -> RunPage:
+def run_page(run: RunView, folder: Path, origin: str) -> RunPage:
     """Return the HTML of a run's page, and every figure that it contains.
 
     Args:
         run: The run.
         folder: Its folder, which has its images and samples.
-        page: Where the page will lie; its links to images start there.
         origin: When and from what the page was made, in a line.
     """
     whole = forest(run)
     drawn = [PageFigure("forest", run.name, whole)] if whole is not None else []
-    thumbnails = Thumbnails(folder, page.parent)
+    thumbnails = Thumbnails(folder)
     parts = {}
     for task in run.tasks:
         samples = read_samples(folder, task.id)
@@ -87,10 +89,17 @@ def _card_parts(
 ) -> CardParts:
     tiles = of_prompts(task, samples, thumbnails)
     return CardParts(
-        figures=tuple(fragment("figure.html", drawn=drawn.figure) for drawn in figures),
+        figures=tuple(map(_figure, figures)),
         tiles=tiles,
         evidence=None if tiles else evidence(task, samples, thumbnails),
     )
+
+
+def _figure(drawn: PageFigure) -> Markup:
+    """Return a figure of a card as HTML, with its data as a link."""
+    figure = drawn.figure
+    link = csv_link(drawn.name, figure.head, figure.rows)
+    return fragment("figure.html", drawn=figure, link=link)
 
 
 def _paired(folder: Path) -> Mapping[str, PairedTask]:

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from t2ibench.reports.html.design_sections import (
-    power_section,
-    score_tables_section,
-    wordings_section,
-)
+from t2ibench.reports.html.design_sections import score_tables_section
 from t2ibench.reports.html.exclusion_section import exclusions_section
-from t2ibench.reports.html.prompt_sections import diversity_section, prompts_section
 from t2ibench.reports.html.reader_sections import agreement_section, people_section
+from t2ibench.reports.html.summary_table import summary_table_section
 from t2ibench.reports.view import RunView
 from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.results.paired import PairedTask
@@ -34,13 +30,10 @@ def run_sections(
 ) -> tuple[SectionView, ...]:
     """Return the sections of a run's report, in order, without those that have no content."""
     sections = [
-        ("prompts", "Prompts", prompts_section(run, paired)),
-        ("diversity", "Diversity", diversity_section(run)),
+        ("table", "Table", summary_table_section(run, paired)),
         ("people", "People", people_section(run)),
         ("agreement", "Agreement", agreement_section(run, pairs)),
         ("comparisons", "Comparisons", score_tables_section(run)),
-        ("wordings", "Wordings", wordings_section(run)),
-        ("power", "Power", power_section(run, paired)),
         ("left", "Left out", exclusions_section(run)),
     ]
     return tuple(

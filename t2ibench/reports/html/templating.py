@@ -86,8 +86,8 @@ def static(name: str) -> str:
 
 
 @functools.cache
-def style(*further: str) -> Markup:
-    """Return the style sheet of a page with embedded fonts, and further sheets of its own."""
+def font_faces() -> str:
+    """Return the style sheet of the pages' fonts, with their files in it."""
     faces = []
     for family, name in _FONTS:
         font = files("t2ibench.reports") / "static" / "fonts" / f"{name}.woff2"
@@ -96,5 +96,11 @@ def style(*further: str) -> Markup:
             f'@font-face{{font-family:"{family}";font-weight:200 900;font-display:swap;'
             f'src:url(data:font/woff2;base64,{data}) format("woff2")}}'
         )
+    return "\n".join(faces)
+
+
+@functools.cache
+def style(*further: str) -> Markup:
+    """Return the style sheet of a page with embedded fonts, and further sheets of its own."""
     sheets = [static(name) for name in ("tokens.css", "report.css", *further)]
-    return Markup("\n".join([*faces, *sheets]))
+    return Markup("\n".join([font_faces(), *sheets]))

@@ -6,6 +6,7 @@ import shlex
 
 from t2ibench.errors import visible_lines
 from t2ibench.reports import overview, sentences
+from t2ibench.reports.coverage import coverage
 from t2ibench.reports.markdown.answers import answers_sections, people_sections
 from t2ibench.reports.markdown.markup import escape, github
 from t2ibench.reports.markdown.remarks import remarks_section
@@ -39,13 +40,15 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
 
 def _opening(results: Results, run: RunView) -> list[str]:
     """Return the first lines of results.md: title, verdict, and warnings about the run."""
-    parts = [f"# {escape(results.title)}", "", escape(sentences.sentence(run)), ""]
+    covered = coverage(run)
+    lines = covered.lines() if covered is not None else []
+    parts = [f"# {escape(run.title)}", ""]
+    for text in (*lines, sentences.sentence(run)):
+        parts += [escape(text), ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
     if results.partial:
         parts += [f"**{results.what_is_missing}, {_SCORED_WITHOUT}**", ""]
-    for text in sentences.asked(run):
-        parts += [escape(text), ""]
     return parts
 
 

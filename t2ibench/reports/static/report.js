@@ -55,6 +55,14 @@ function finder(form) {
   });
 }
 
+// Paper shows every test; what was closed before is closed again after it.
+let opened = [];
+addEventListener("beforeprint", () => {
+  opened = [...document.querySelectorAll(".task > details:not([open]), .how:not([open]), .texts:not([open])")];
+  opened.forEach((details) => { details.open = true; });
+});
+addEventListener("afterprint", () => opened.forEach((details) => { details.open = false; }));
+
 addEventListener("hashchange", reveal);
 reveal();
 document.querySelectorAll("form.finder").forEach(finder);

@@ -10,8 +10,8 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from t2ibench.apps.explorer.app import Explorer, create_app
-from t2ibench.apps.explorer.source import Collection, open_collection
-from t2ibench.apps.explorer.start import first_state
+from t2ibench.apps.explorer.collection import Collection, open_collection
+from t2ibench.apps.explorer.preparation import Preparation
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.toyland import draw
 from t2ibench.toyland.world import read_bias_settings
@@ -46,7 +46,7 @@ class Client:
 @contextmanager
 def explore(collection: Collection, session: Path) -> Iterator[Client]:
     """A running explorer."""
-    explorer = Explorer(collection, first_state(collection, None), session)
+    explorer = Explorer(collection.album, Preparation.of(collection), session)
     with TestClient(create_app(explorer, 1234), base_url=HOME) as found:
         yield Client(found, collection)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench.apps.explorer.source import Collection
+from t2ibench.apps.explorer.collection import Collection
 from tests.apps.explorer.api import Client, explore, opened
 from tests.conftest import copied
 

@@ -65,9 +65,15 @@ class Watch:
         )
 
     def open(self, fragment: str = "") -> Any:
+        """The page about words."""
+        return self.visit(f"words#{fragment}" if fragment else "words")
+
+    def visit(self, path: str) -> Any:
+        """A page of the explorer, once it is ready."""
         self.page.goto("about:blank")
-        self.page.goto(f"{self.address}#{fragment}" if fragment else self.address)
-        self.page.wait_for_selector("body[data-ready=yes]")
+        self.page.goto(f"{self.address}{path}")
+        # Where the images are embedded first, that takes a while on a busy machine.
+        self.page.wait_for_selector("body[data-ready=yes]", timeout=300_000)
         return self.page
 
     def close(self) -> None:

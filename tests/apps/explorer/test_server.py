@@ -19,9 +19,10 @@ from scipy import stats as scipy_stats
 
 from t2ibench import evaluate
 from t2ibench.apps.explorer.app import Explorer, create_app
+from t2ibench.apps.explorer.collection import Collection, open_collection
+from t2ibench.apps.explorer.preparation import Preparation
 from t2ibench.apps.explorer.queries import Question, score_texts
 from t2ibench.apps.explorer.reference import Reference
-from t2ibench.apps.explorer.source import Collection, open_collection
 from t2ibench.apps.explorer.start import first_state
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.prompting_tree import DEEPEST, MOST_NODES
@@ -41,7 +42,7 @@ def served(collection: Collection, folder: Path) -> Iterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     explorer = Explorer(
-        collection, first_state(collection, None), folder / "session.json"
+        collection.album, Preparation.of(collection), folder / "session.json"
     )
     server = uvicorn.Server(
         uvicorn.Config(create_app(explorer, port), log_level="warning")
@@ -83,11 +84,11 @@ def test_a_concept_is_answered(client: Client) -> None:
         None,
     )
     assert "the word itself nearer 'women'" in found["says"] and found["p_holm"] > 0.05
-    assert nodes["anchor0"]["text"] == WOMAN
+    assert nodes["anchor0"]["text"] == MAN  # on the right, as in reports
     asked = {"texts": [WOMAN, "picture that shows a dog"]}
     raw = client.http.post("/api/similarities", json=asked, headers=HEADERS)
     assert len(raw.content) == 2 * len(client.get("/api/images")["images"]) * 4
-    pair = client.post("/api/text", tree=tree, nodes=["new", "anchor1"])
+    pair = client.post("/api/text", tree=tree, nodes=["new", "anchor0"])
     assert pair["text"] == "picture that shows a man and a female nurse"
 
 
@@ -270,8 +271,9 @@ def test_a_folder_of_pictures(tmp_path: Path) -> None:
     found = open_collection([tmp_path], "toyland", reporter)
     assert len(found.gallery.pictures) == 6 and "broken.png" in reporter.warnings[0]
     assert {one.prompt for one in found.gallery.pictures} == {"a man", "a woman"}
-    start = first_state(found, ["a woman", "a man"])
-    assert [anchor.prompt for anchor in start.anchors] == ["a woman", "a man"]
+    start = first_state(found.album, ["a woman", "a man"])
+    # Men are on the right, as in reports, whoever is named first.
+    assert [anchor.prompt for anchor in start.anchors] == ["a man", "a woman"]
 
 
 @pytest.fixture(scope="module")
@@ -343,17 +345,17 @@ def test_a_run_that_only_asks_is_seen_with_its_model_s_own_encoder(
     assert found.encoder.name == "toyland"
 
 
-def test_images_without_an_encoder_say_at_once_which_one_they_need(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+def test_images_without_an_encoder_say_which_one_they_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import open_clip
 
-    monkeypatch.setattr("t2ibench.apps.explorer.source.is_downloaded", lambda *_: False)
-    # nothing is loaded
-    monkeypatch.setattr("t2ibench.apps.explorer.source.create_encoder", None)
-    status, _, said = cli("explore", tmp_path)
-    assert status == 1 and said.count("\n") == 1
-    assert f"--encoder {DEFAULT_ENCODER}" in said and "--encoder toy-clip" in said
+    pictures(tmp_path, {"a man": ["a man"]})
+    where = "t2ibench.apps.explorer.collection"
+    monkeypatch.setattr(f"{where}.is_downloaded", lambda *_: False)
+    monkeypatch.setattr(f"{where}.create_encoder", None)  # nothing is loaded
+    with pytest.raises(T2IBenchError, match=f"--encoder {DEFAULT_ENCODER}"):
+        open_collection([tmp_path], None, SilentReporter())
     architecture, tag = DEFAULT_ENCODER.removeprefix("open_clip:").split("/")
     hub = open_clip.get_pretrained_cfg(architecture, tag)["hf_hub"]
     assert hub.rstrip("/") == DEFAULT_WEIGHTS[0]

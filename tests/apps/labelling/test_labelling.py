@@ -222,18 +222,22 @@ def test_the_page_answers_by_keyboard_and_saves(
     problems: list[str] = []
     opened.on("console", lambda message: problems.append(message.text))
     opened.goto((tmp_path / "l" / "label.html").as_uri())
-    assert opened.evaluate("document.getElementById('image').naturalWidth") > 0
+    opened.fill("#name", "Anna")
+    opened.keyboard.press("Enter")
+    opened.wait_for_function("document.getElementById('image').naturalWidth > 0")
     for key in ("1", "2", "n"):
         opened.keyboard.press(key)
-    assert "3 answered" in opened.inner_text("#progress")
+    assert "3 answered, none left" in opened.inner_text("#progress")
     opened.reload()
     assert "3 answered" in opened.inner_text("#progress")  # kept in this browser
+    assert opened.locator("#answers button kbd").all_inner_texts() == list("120N")
     with opened.expect_download() as download:
         opened.click("#save")
     saved = tmp_path / "saved.csv"
     download.value.save_as(saved)
-    answers = pandas.read_csv(saved, keep_default_na=False).answer
-    assert list(answers) == ["male", "female", "not in the picture"]
+    table = pandas.read_csv(saved, keep_default_na=False)
+    assert list(table.answer) == ["male", "female", "not in the picture"]
+    assert set(table.labeller) == {"Anna"}
     assert cli("label", "import", run, saved, "--labeller", "page")[0] == 0
     assert not problems
 
@@ -247,6 +251,8 @@ def test_texts_of_the_page_are_data(tmp_path: Path, browser: Any) -> None:
     file.write_text(page(rows), encoding="utf-8")
     opened = browser.new_page()
     opened.goto(file.as_uri())
+    opened.fill("#name", "Anna")
+    opened.keyboard.press("Enter")
     assert opened.title() == "Label images"
     assert opened.inner_text("#question") == evil
 

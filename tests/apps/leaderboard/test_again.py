@@ -230,7 +230,7 @@ def test_a_judge_on_a_server_is_not_called(copy: Path) -> None:
         server.settimeout(0)
         with pytest.raises(BlockingIOError):
             server.accept()
-    assert verdict.level == "partly reproduced", verdict.problems
+    assert verdict.level == "recomputed", verdict.problems
     assert "answers" not in verdict.parts and verdict.parts["images"] == 4
     assert (
         "openai:gpt is on a server, which is not called" in verdict.not_regenerated[0]

@@ -8,6 +8,7 @@ import * as link from "./link.js";
 import * as session from "./session.js";
 import * as tabs from "./tabs.js";
 import * as tree from "./tree.js";
+import { embedded } from "./waiting.js";
 
 const asked = link.read(); // before anything writes the address anew
 let turn = 0, preview = null;
@@ -145,12 +146,15 @@ function follow(asked) {
 
 addEventListener("hashchange", () => { if (document.body.dataset.ready) follow(link.read()); });
 
-tree.head();
-try {
+async function begin() {
+  tree.head();
+  if (!await embedded()) { document.body.dataset.ready = "yes"; return; }
   await loadImages();
   await session.load();
   await evaluate();
   grid.relist();
   follow(asked);
   document.body.dataset.ready = "yes";
-} catch (error) { say(error.message); }
+}
+
+begin().catch((error) => say(error.message));

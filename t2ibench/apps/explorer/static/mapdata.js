@@ -41,14 +41,20 @@ function ramp(values, ids, note, poles = ["low", "high"], sides = ["--left", "--
   return { colours, key: [[css(sides[0]), `${poles[0]} ${signed(low)}`], [css(sides[1]), `${poles[1]} ${signed(high)}`]], note };
 }
 
-function kinds(of, ids, note) {
+// The colours of classes by their number, as in reports; see tokens.css.
+const CLASS_COLOURS = ["--right", "--left", "--neutral", "--ink-3", "--zero", "--ink", "--race-1", "--race-2", "--race-3", "--race-4",
+  "--race-5", "--race-6", "--race-3", "--race-2"];
+
+// `numbers` gives each kind the number of its colour; without them, kinds have colours by how many there are of each.
+function kinds(of, ids, note, numbers = null) {
   const counts = new Map();
   for (const id of ids) { const kind = of(id); if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + 1); }
   const common = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MOST_KINDS).map(([kind]) => kind);
-  const colours = hues().map(channels), rest = channels(css("--ink-3"));
+  const hueOf = (kind) => (numbers ? css(CLASS_COLOURS[numbers[kind] % CLASS_COLOURS.length]) : hues()[common.indexOf(kind)]);
+  const rest = channels(css("--ink-3")), colours = new Map(common.map((kind) => [kind, channels(hueOf(kind))]));
   return {
-    colours: ids.map((id) => { const kind = of(id); return kind === undefined ? null : colours[common.indexOf(kind)] ?? rest; }),
-    key: [...common.map((kind, k) => [hues()[k], `${kind} (${counts.get(kind)})`]),
+    colours: ids.map((id) => { const kind = of(id); return kind === undefined ? null : colours.get(kind) ?? rest; }),
+    key: [...common.map((kind) => [hueOf(kind), `${kind} (${counts.get(kind)})`]),
       ...(counts.size > common.length ? [[css("--ink-3"), `${counts.size - common.length} others`]] : [])],
     note,
   };
@@ -74,7 +80,8 @@ export async function colouring(how, ids, run) {
   const values = new Map(found.ids.map((id, k) => [id, found.values[k]]));
   const note = `${found.row ? `${found.row}: ` : ""}${found.noun ?? "score"} of each image that the test used.`;
   if (found.values.some((value) => typeof value === "string")) {
-    return kinds((id) => values.get(id) ?? undefined, list, found.said ? "What the judge answered about each image." : note);
+    return kinds((id) => values.get(id) ?? undefined, list,
+      found.said ? "What the judge answered about each image." : note, found.colours);
   }
   // An end that an anchor names has that anchor's colour.
   return ramp(values, list, note, found.poles ?? undefined, turned(found.poles) ? ["--right", "--left"] : undefined);

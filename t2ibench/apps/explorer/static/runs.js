@@ -1,4 +1,4 @@
-// Two runs side by side: images of the same prompt and number, and a swipe from one to the other.
+// Two runs side by side: images of the same prompt and number; a swipe where text and seed are the same.
 import { S, axial, json, scarce } from "./store.js";
 import { byId, el, many, signed } from "./dom.js";
 import { shuffled } from "./geometry.js";
@@ -70,7 +70,9 @@ function sorted(pairs) {
 function render() {
   if (!found) return;
   const { pairs, basis } = found; // the records of both runs say what a pair shares
-  ui.say.replaceChildren(el("p", { class: "small muted", text: `${many(pairs.length, "pair")}. ${basis}` }));
+  ui.say.replaceChildren(el("p", { class: "small muted", text: `${many(pairs.length, "pair")}. ${basis}` }),
+    pairs.some((one) => one.values) ? el("p", { class: "micro faint", text: `A number says where an image lies: +1 as the images of `
+      + `${S.state.anchors[0].name} on average, −1 as those of ${S.state.anchors[1].name}.` }) : "");
   list = sorted(pairs).slice(0, SHOWN);
   ui.rows.replaceChildren(...list.map(column));
   if (list.length) { choose(0, false); return; }
@@ -96,7 +98,10 @@ function choose(k, focus) {
     src: `/image/${id}`, alt: `${which ? "After" : "Before"}: ${one.prompt}`, class: which ? "after" : "before",
   }));
   const names = pair.map((number, which) => el("span", { class: `tag ${which ? "after" : "before"}`, text: S.sources[number].name }));
-  ui.stage.replaceChildren(a, b, el("i", { class: "cut" }), ...names);
+  // Where the records name no common text and seed, a swipe would suggest that only the model differs.
+  ui.stage.className = one.swipe ? "stage" : "stage beside";
+  ui.swipe.hidden = !one.swipe;
+  ui.stage.replaceChildren(a, b, ...(one.swipe ? [el("i", { class: "cut" })] : []), ...names);
   const change = one.values ? ` · ${signed(one.values[0], 2)} → ${signed(one.values[1], 2)} ` : " ";
   ui.caption.replaceChildren(`${one.prompt}, image ${one.index + 1}${change}`,
     el("button", { text: "Open both", on: { click: (event) => open(one.ids, 0, event.target) } }));

@@ -1,10 +1,11 @@
 "use strict";
-const { sheet, unknown, notShown, rows } = JSON.parse(document.getElementById("data").textContent);
-const key = `t2ibench-labels-${sheet}`;
+const { sheet, unknown, notShown, served, rows } = JSON.parse(document.getElementById("data").textContent);
+const NAME = "t2ibench-labeller";
 const by = (id) => document.getElementById(id);
-let answers = {};
-try { answers = JSON.parse(localStorage.getItem(key)) || {}; } catch { answers = {}; }
-let at = Math.max(0, rows.findIndex((row) => !(row.id in answers)));
+let answers = {}, name = "", at = 0, sending = Promise.resolve();
+
+function stored(item) { try { return localStorage.getItem(item); } catch { return null; } }
+function store(item, text) { try { localStorage.setItem(item, text); } catch { /* saving is up to the user */ } }
 
 function field(text) {
   // As reports/csv.py: a spreadsheet sees a formula behind spaces and in full-width forms, too.
@@ -14,50 +15,111 @@ function field(text) {
 }
 
 function csv() {
-  const lines = [["id", "file", "question", "classes", "answer"]];
+  const lines = [["id", "file", "question", "classes", "answer", "labeller"]];
   for (const row of rows) {
     const classes = [...row.classes, unknown, notShown].join(" | ");
-    lines.push([row.id, row.file, row.question, classes, answers[row.id] ?? ""]);
+    lines.push([row.id, row.file, row.question, classes, answers[row.id] ?? "", name]);
   }
   return lines.map((line) => line.map(field).join(",") + "\r\n").join("");
 }
 
-function subject(row) {
-  return JSON.stringify([row.question, row.classes]);
+// Of each person apart: several may answer on one machine.
+const key = () => `t2ibench-labels-${sheet} ${name}`;
+const subject = (row) => JSON.stringify([row.question, row.classes]);
+const firstOpen = () => rows.findIndex((row) => !(row.id in answers));
+
+async function ask(path, body) {
+  const options = body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const reply = await fetch(path, options);
+  const found = await reply.json();
+  if (!reply.ok) throw new Error(found.error);
+  return found;
 }
 
-function keep() {
-  try { localStorage.setItem(key, JSON.stringify(answers)); } catch { /* saving is up to the user */ }
+// Who labels is asked before the first answer; in a file the name is kept in this browser and goes into the sheet.
+async function begin(given) {
+  if (served) ({ answers } = await ask(`/api/answers?labeller=${encodeURIComponent(given)}`));
+  name = given;
+  if (!served) { try { answers = JSON.parse(stored(key())) ?? {}; } catch { answers = {}; } }
+  store(NAME, name);
+  by("start").hidden = true;
+  by("work").hidden = false;
+  document.querySelector("footer").hidden = false;
+  const change = document.createElement("button");
+  change.type = "button";
+  change.textContent = "Somebody else";
+  change.addEventListener("click", who);
+  by("who").replaceChildren(name, change);
+  at = Math.max(0, firstOpen());
+  show();
+}
+
+function who() {
+  by("start").hidden = false;
+  by("work").hidden = true;
+  document.querySelector("footer").hidden = true;
+  by("who").replaceChildren();
+  by("name").value = "";
+  by("name").focus();
+}
+
+function progress(row, done) {
+  const asked = [...new Set(rows.map(subject))];
+  const mine = rows.filter((item) => subject(item) === subject(row));
+  const which = asked.length > 1 ? `Question ${asked.indexOf(subject(row)) + 1} of ${asked.length}, image` : "Image";
+  const left = rows.length - done;
+  return `${which} ${mine.indexOf(row) + 1} of ${mine.length}; ${done} answered, ${left ? `${left} left` : "none left"}`;
 }
 
 function show() {
   const row = rows[at];
   const done = rows.filter((item) => item.id in answers).length;
-  const asked = [...new Set(rows.map(subject))];
-  const mine = rows.filter((item) => subject(item) === subject(row));
-  const which = asked.length > 1 ? `Question ${asked.indexOf(subject(row)) + 1} of ${asked.length}, image` : "Image";
-  const all = done === rows.length ? `all ${done} answered: save sheet.csv` : `${done} answered, ${rows.length - done} left`;
-  by("progress").textContent = `${which} ${mine.indexOf(row) + 1} of ${mine.length}; ${all}`;
-  by("bar").value = rows.length ? done / rows.length : 1;
+  by("progress").textContent = progress(row, done);
+  by("bar").value = done / rows.length;
   by("image").src = row.file;
   by("full").href = row.file;
   if (by("question").textContent !== row.question) by("question").textContent = row.question;
   if (rows[at + 1]) new Image().src = rows[at + 1].file; // so that the next one is there at once
+  by("kept").textContent = served
+    ? "Each answer is stored in the run at once; whoever comes back under the same name goes on here."
+    : "Answers stay in this browser: a reload goes on here. Save sheet.csv when you are done.";
   const held = [...by("answers").children].indexOf(document.activeElement);
-  const buttons = [...row.classes, unknown, notShown].map((name, number) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    const hint = name === unknown ? "0" : name === notShown ? "N" : number < 9 ? `${number + 1}` : "";
-    button.textContent = `${hint} ${name === unknown ? "cannot tell" : name}`.trim();
-    button.setAttribute("aria-pressed", String(answers[row.id] === name));
-    button.addEventListener("click", () => answer(name));
-    return button;
-  });
+  const buttons = [...row.classes, unknown, notShown].map((option, number) => choice(row, option, number));
   by("answers").replaceChildren(...buttons);
   if (held >= 0) buttons[Math.min(held, buttons.length - 1)].focus();
   by("open").disabled = done === rows.length;
   by("back").disabled = at === 0;
   by("next").disabled = at === rows.length - 1;
+  end(done === rows.length);
+}
+
+function choice(row, option, number) {
+  const button = document.createElement("button"), hint = document.createElement("kbd");
+  button.type = "button";
+  hint.textContent = option === unknown ? "0" : option === notShown ? "N" : number < 9 ? `${number + 1}` : "";
+  button.append(...(hint.textContent ? [hint, " "] : []), option === unknown ? "cannot tell" : option);
+  button.setAttribute("aria-pressed", String(answers[row.id] === option));
+  button.addEventListener("click", () => answer(option));
+  return button;
+}
+
+// What others answered is told only now, so that it sways nobody.
+async function end(isDone) {
+  by("end").hidden = !isDone;
+  by("finish").hidden = !served;
+  if (!isDone) return;
+  by("then").textContent = served
+    ? "“Finish and score the run” ends this page and writes the run's report with all labels. Or let somebody else label first."
+    : "Save sheet.csv, and store it in the run with `t2ibench label import RUN sheet.csv`.";
+  if (!served) return;
+  await sending;
+  const { others } = await ask(`/api/answers?labeller=${encodeURIComponent(name)}`);
+  const lines = Object.entries(others).map(([person, [same, both]]) => {
+    const line = document.createElement("p");
+    line.textContent = `You and ${person} gave the same answer about ${same} of the ${both} images that you both answered.`;
+    return line;
+  });
+  by("agreement").replaceChildren(...lines);
 }
 
 function move(step) {
@@ -65,31 +127,74 @@ function move(step) {
   show();
 }
 
-function answer(name) {
-  answers[rows[at].id] = name;
-  keep();
+function answer(option) {
+  const row = rows[at];
+  answers[row.id] = option;
+  if (served) send(row.id, option);
+  else store(key(), JSON.stringify(answers));
   if (at < rows.length - 1) at += 1;
   show();
 }
 
+// One after the other; an answer that was not stored is open again, and the page says so.
+function send(id, option) {
+  sending = sending.then(() => ask("/api/answer", { id, labeller: name, answer: option })).catch((error) => {
+    delete answers[id];
+    show();
+    by("progress").textContent = `Not stored: ${error.message}`;
+  });
+}
+
+function zoom() {
+  const is = document.body.classList.toggle("zoomed");
+  by("zoom").setAttribute("aria-pressed", String(is));
+  const figure = document.querySelector("figure"); // the middle first: there the subject mostly is
+  figure.scrollTo((figure.scrollWidth - figure.clientWidth) / 2, (figure.scrollHeight - figure.clientHeight) / 2);
+}
+
+function open() {
+  if (firstOpen() >= 0) { at = firstOpen(); show(); }
+}
+
+async function finish() {
+  await sending;
+  try {
+    await ask("/api/finish", {});
+    by("progress").textContent = "Finished: the terminal shows the scores, and the run's report has them.";
+    document.querySelector("footer").hidden = by("work").hidden = true;
+  } catch (error) { by("progress").textContent = `Not finished: ${error.message}`; }
+}
+
 by("back").addEventListener("click", () => move(-1));
 by("next").addEventListener("click", () => move(1));
-by("open").addEventListener("click", () => {
-  const open = rows.findIndex((row) => !(row.id in answers));
-  if (open >= 0) { at = open; show(); }
-});
+by("zoom").addEventListener("click", zoom);
+by("open").addEventListener("click", open);
+by("finish").addEventListener("click", finish);
+by("save").hidden = served;
 by("save").addEventListener("click", () => {
   by("save").href = `data:text/csv;charset=utf-8,${encodeURIComponent(csv())}`;
 });
+by("start").addEventListener("submit", (event) => {
+  event.preventDefault();
+  begin(by("name").value.trim()).catch((error) => { by("wrong").textContent = error.message; });
+});
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT" || by("work").hidden) return;
+  const pressed = event.key.toLowerCase();
   if (event.key === "ArrowLeft") move(-1);
   else if (event.key === "ArrowRight") move(1);
+  else if (pressed === "z") zoom();
+  else if (pressed === "u") open();
   else if (event.key === "0") answer(unknown);
-  else if (event.key.toLowerCase() === "n") answer(notShown);
+  else if (pressed === "n") answer(notShown);
   else if (/^[1-9]$/.test(event.key) && Number(event.key) <= rows[at].classes.length) {
     answer(rows[at].classes[Number(event.key) - 1]);
   }
 });
-if (rows.length) show();
-else by("progress").textContent = "Nothing to label.";
+
+if (!rows.length) by("progress").textContent = "Nothing to label.";
+else {
+  const last = stored(NAME);
+  if (last) begin(last).catch(who);
+  else who();
+}

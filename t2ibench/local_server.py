@@ -1,14 +1,23 @@
-"""Request checks of the local server: allowed hosts and origins, size limits, error messages."""
+"""A web server for this machine alone: its port, allowed hosts and origins, sizes and errors."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Sequence
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+import uvicorn
+from pydantic import BaseModel, ValidationError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from t2ibench.errors import T2IBenchError, first_line
@@ -28,6 +37,70 @@ _HEADERS = {
 _LARGEST_BODY = 8_000_000
 _LINE = 400  # characters of an error
 _LOG = logging.getLogger(__name__)
+_TYPES = {str: "text/plain", bytes: "application/octet-stream"}
+AskT = TypeVar("AskT", bound=BaseModel)
+Reply = dict[str, Any] | str | bytes
+
+
+def local_app(routes: Sequence[Route | Mount], port: int) -> Starlette:
+    """Return a web app that accepts only requests for localhost or 127.0.0.1 at this port."""
+    hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
+    return Starlette(routes=list(routes), middleware=[Middleware(Guard, hosts=hosts)])
+
+
+def local_listener(port: int) -> socket.socket:
+    """Return a listening socket that only this machine can reach; raise an error if that fails.
+
+    Port 0 is a free one.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()  # connections wait until the server has started
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or "ports go up to 65535"
+        raise T2IBenchError(
+            f"Port {port} cannot be used: {why}.", "Omit --port to use a free one."
+        ) from None
+    return listener
+
+
+def serve(
+    app: Starlette, listener: socket.socket, until: threading.Event | None = None
+) -> None:
+    """Answer requests until Ctrl-C, or until an event is set."""
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+
+    def wait(event: threading.Event) -> None:
+        event.wait()
+        server.should_exit = True
+
+    if until is not None:
+        threading.Thread(target=wait, args=[until], daemon=True).start()
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets=[listener])
+
+
+def post_route(
+    path: str,
+    model: type[AskT],
+    answer: Callable[[AskT], Reply],
+) -> Route:
+    """Return a POST route that validates the request body and sends the result of `answer`."""
+
+    async def endpoint(request: Request) -> Response:
+        body = await request.body()
+
+        def whole() -> Response:
+            content = answer(model.model_validate_json(body))
+            if isinstance(content, dict):
+                return JSONResponse(content)
+            return Response(content, media_type=_TYPES[type(content)])
+
+        return await run_in_threadpool(whole)
+
+    return Route(path, endpoint, methods=["POST"])
 
 
 class Guard:

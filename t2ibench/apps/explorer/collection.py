@@ -1,12 +1,9 @@
-"""The runs or folders of images that the explorer shows, with embeddings of their images."""
+"""The images of runs or folders with their embeddings, which words are compared with."""
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections import Counter, defaultdict
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from t2ibench.apps.explorer.album import Album, Picture, Source, open_album
 from t2ibench.arrays import BoolArray, Float32Array, IntArray
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.identity import ImageKey
@@ -23,37 +21,11 @@ from t2ibench.models.hub import is_downloaded
 from t2ibench.models.protocols import Encoder
 from t2ibench.pipeline.embedding import embedded_images, missing_embeddings, naming
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.results.run import RunFolder, is_run, open_run
-from t2ibench.store.database import Database
-from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_files
 from t2ibench.store.repair import mend
 
 _TEXTS = 64  # texts that are embedded at a time
 _MOST_TEXTS = 50_000  # embeddings of texts that are held in memory
-
-
-@dataclass(frozen=True, slots=True)
-class Picture(StoredImage):
-    """One image, with the index of the run or folder that contains it."""
-
-    source: int
-
-
-@dataclass(slots=True)
-class Source:
-    """A run, or a plain folder of images, which has neither a run record nor an image store."""
-
-    name: str
-    folder: Path
-    run: RunFolder | None
-    images: ImageStore | None
-    evidence: EvidenceStore
-
-    def attempt(self, picture: Picture) -> Attempt | None:
-        """Return the record of how an image was generated; None for one of a plain folder."""
-        return self.images.get(picture.key) if self.images is not None else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +88,11 @@ class Collection:
     ) -> None:
         self.sources = list(sources)
         self.encoder = encoder
-        rows = np.empty((len(pictures), sources[0].evidence.width or 1), np.float32)
-        for number, source in enumerate(sources):
-            places = {
-                key: place for place, key in enumerate(source.evidence.keys("images"))
-            }
+        stores = [evidence_of(source, encoder) for source in sources]
+        self._evidence = stores[0]
+        rows = np.empty((len(pictures), self._evidence.width or 1), np.float32)
+        for number, evidence in enumerate(stores):
+            places = {key: place for place, key in enumerate(evidence.keys("images"))}
             of_source = [
                 index
                 for index, picture in enumerate(pictures)
@@ -130,7 +102,7 @@ class Collection:
             for index in sorted(
                 of_source, key=lambda index: places[pictures[index].sha256]
             ):
-                rows[index] = source.evidence.get("images", pictures[index].sha256)
+                rows[index] = evidence.get("images", pictures[index].sha256)
         # An image that the encoder cannot embed has no place on the map.
         seen = np.flatnonzero(np.isfinite(rows).all(axis=1))
         self.gallery = Gallery([pictures[index] for index in seen.tolist()], rows[seen])
@@ -143,6 +115,15 @@ class Collection:
             raise T2IBenchError(f"There is no run {run}.")
         return self.sources[run]
 
+    @property
+    def album(self) -> Album:
+        """The same runs and folders with every image, embedded or not."""
+        return Album(self.sources)
+
+    def samples(self, run: int) -> dict[ImageKey, int]:
+        """Return the position of each image of a run in the gallery, keyed by its `ImageKey`."""
+        return self.gallery.samples(run)
+
     def texts(self, texts: Sequence[str], *, may_lack: bool = False) -> Float32Array:
         """Return the embeddings of texts, shape (texts, d); they are cached in memory.
 
@@ -150,7 +131,7 @@ class Collection:
             T2IBenchError: the encoder has no vector of a text, unless some may lack one; then it
                 has a row of NaN.
         """
-        store = self.sources[0].evidence
+        store = self._evidence
         distinct = list(dict.fromkeys(texts))
         embedded: dict[str, Float32Array] = {}
         with self._lock:
@@ -189,57 +170,60 @@ def open_collection(
     device: str | None = None,
 ) -> Collection:
     """Return the images of runs and folders with their embeddings, computing missing ones."""
-    runs = [open_run(path) if is_run(path) else None for path in paths]
-    name = encoder_name or _default_encoder(runs)
-    if (
-        encoder_name is None
-        and name == DEFAULT_ENCODER
-        and not is_downloaded(*DEFAULT_WEIGHTS)
-    ):
-        raise T2IBenchError(
-            f"The images of '{paths[0]}' need an encoder, and the default one, {DEFAULT_ENCODER}, "
-            "is not on this machine.",
+    album = open_album(paths, reporter)
+    name = encoder_name or encoder_of(album)
+    reporter.say(f"Loading the encoder {name}.")
+    encoder = loaded_encoder(name, device, recorded=encoder_name is None)
+    return embedded(album, encoder, reporter)
+
+
+class NoEncoderError(T2IBenchError):
+    """Raised if the images need an encoder that is not on this machine."""
+
+
+def encoder_of(album: Album) -> str:
+    """Return the encoder that runs and folders are seen with where the user names none."""
+    name = _default_encoder(album)
+    if name == DEFAULT_ENCODER and not is_downloaded(*DEFAULT_WEIGHTS):
+        raise NoEncoderError(
+            f"The images of '{album.sources[0].folder}' need an encoder, and the default one, "
+            f"{DEFAULT_ENCODER}, is not on this machine.",
             f"`--encoder {DEFAULT_ENCODER}` downloads it (1.7 GB); `--encoder toy-clip` needs no "
             "download, and knows images of toyland alone.",
         )
-    reporter.say(f"Loading the encoder {name}.")
-    encoder = create_encoder(name, device=device, recorded=encoder_name is None)
+    return name
+
+
+def loaded_encoder(name: str, device: str | None, *, recorded: bool) -> Encoder:
+    """Return an encoder of images; `recorded` says that its name comes from a stored run."""
+    encoder = create_encoder(name, device=device, recorded=recorded)
     if not encoder.embeds_images:
         raise T2IBenchError(
             f"'{encoder.name}' cannot embed images.", "Give another --encoder."
         )
-    sources: list[Source] = []
+    return encoder
+
+
+def embedded(album: Album, encoder: Encoder, reporter: Reporter) -> Collection:
+    """Return the images of an album with their embeddings, computing missing ones."""
     pictures: list[Picture] = []
-    names: Counter[str] = Counter()
-    for number, (path, run) in enumerate(zip(paths, runs, strict=True)):
-        source = _source(path, run, encoder)
-        names[source.name] += 1
-        if names[source.name] > 1:
-            source.name += f" ({names[source.name]})"
-        added = _pictures(source, number, reporter)
-        stored = source.images
-        removed = len(stored) - len(stored.attempts()) if stored else 0
-        if removed:
-            reporter.warn(
-                f"{removed} images of {path} have no file any more and are not shown; the run's "
-                "own command with --generate-only generates them again."
-            )
-        if not added:
-            raise T2IBenchError(
-                f"'{path}' holds no images.",
-                "Give a run folder, or a folder of images.",
-            )
-        reporter.say(f"{path}: {len(added):,} images.")
+    for source in album.sources:
+        added = source.distinct_pictures()
         _embed(added, source, encoder, reporter)
-        sources.append(source)
         pictures += added
     # Questions come in threads, and what loads with a first text has to be there before them.
     with naming(encoder.name):
         encoder.encode_texts(["picture"])
-    return Collection(sources, encoder, pictures)
+    return Collection(album.sources, encoder, pictures)
 
 
-def _default_encoder(runs: Sequence[RunFolder | None]) -> str:
+def evidence_of(source: Source, encoder: Encoder) -> EvidenceStore:
+    """Return the store of an encoder's embeddings of a source's images."""
+    return EvidenceStore(source.database, encoder.name, encoder.fingerprint)
+
+
+def _default_encoder(album: Album) -> str:
+    runs = [source.run for source in album.sources]
     for run in runs:
         if run is None:
             continue
@@ -257,72 +241,12 @@ def _default_encoder(runs: Sequence[RunFolder | None]) -> str:
     return default_encoder(models[0] if models else None)
 
 
-def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
-    if run is None:
-        if not path.is_dir():
-            raise T2IBenchError(f"No such folder: '{path}'.")
-        database = Database(path / ".t2ibench")
-        name = path.resolve().name
-        images = None
-    else:
-        generator = run.record.generator
-        if generator is None:
-            raise T2IBenchError(f"'{path}' is a run on texts alone; it has no images.")
-        name = run.record.settings.name or generator.name
-        database = run.database
-        images = ImageStore(database, generator.fingerprint)
-    store = EvidenceStore(database, encoder.name, encoder.fingerprint)
-    return Source(name, path, run, images, store)
-
-
-def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
-    """Return the distinct images of a run or folder, ordered by prompt if it is a folder."""
-    if source.images is not None:
-        distinct = DistinctImages(source.images)
-        return [
-            Picture(
-                source.images.path(attempt),
-                attempt.sha256 or "",
-                attempt.key,
-                number,
-            )
-            for attempt in source.images.attempts()
-            if (image := distinct.get(attempt.key)) and image.status == "ok"
-        ]
-    files_by_prompt: dict[str, dict[str, Path]] = defaultdict(dict)
-    files = _with_prompts(source.folder)
-    with reporter.stage("Reading images", len(files), "files") as ticker:
-        for path, prompt in files:  # a file that repeats another counts once
-            files_by_prompt[prompt].setdefault(
-                hashlib.sha256(path.read_bytes()).hexdigest(), path
-            )
-            ticker.advance(1)
-    return [
-        Picture(path, digest, ImageKey.of(prompt, index), number)
-        for prompt, files_by_digest in sorted(files_by_prompt.items())
-        for index, (digest, path) in enumerate(files_by_digest.items())
-    ]
-
-
-def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
-    """Return image files with prompts; without a prompt table, subfolders' names are prompts."""
-    from t2ibench.models.generators.image_folder import ImageFolder
-
-    listed: list[tuple[Path, str]] = []
-    with suppress(T2IBenchError):
-        listed = ImageFolder(folder).existing()
-    return listed or [
-        (path, path.parent.name if path.parent != folder else "picture")
-        for path in image_files(folder)
-    ]
-
-
 def _embed(
     pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter
 ) -> None:
     """Compute the missing embeddings of images, and remove unreadable images from `pictures`."""
-    mend(source.evidence.database, reporter)
-    store = source.evidence
+    mend(source.database, reporter)
+    store = evidence_of(source, encoder)
     todo = missing_embeddings(pictures, [store])
     if not todo:
         return

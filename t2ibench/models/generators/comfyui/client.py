@@ -1,0 +1,225 @@
+"""Speak to a ComfyUI server: post a graph, look at the queue and the history, fetch an image."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from t2ibench.models.api_key import ApiKey
+from t2ibench.models.generators.comfyui.arguments import ComfyArguments
+from t2ibench.models.generators.comfyui.workflow import Graph
+from t2ibench.models.http_server import HttpServer
+from t2ibench.models.server_errors import (
+    BadReplyError,
+    Reply,
+    UnusableServerError,
+    one_line,
+)
+
+ADDRESS = "http://127.0.0.1:8188"
+_SECONDS = 60  # of one request, none of which waits for an image
+_WORDS = 300  # characters of a server's message that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The jobs of a server, by id.
+
+    Attributes:
+        running: Those that it works on.
+        pending: Those that wait, in no certain order.
+        before: The number of jobs that come before each of those that wait.
+    """
+
+    running: frozenset[str]
+    pending: frozenset[str]
+    before: Mapping[str, int]
+
+
+class RejectedGraphError(UnusableServerError):
+    """Raised if a server does not accept a graph, so that no image of it can be made."""
+
+
+class ComfyServer(HttpServer):
+    """A ComfyUI server, asked over HTTP."""
+
+    def __init__(self, args: ComfyArguments) -> None:
+        key = ApiKey(args.api_key_env or "COMFYUI_API_KEY", header="X-API-Key")
+        quick = args.model_copy(update={"timeout": _SECONDS})
+        super().__init__(args.base_url or ADDRESS, key, quick)
+
+    async def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        """Return what the server replies to a GET request; raise an error if it is an error."""
+        answer = await self.send("GET", path, query=query)
+        if isinstance(answer, Reply):
+            raise self._unusable(answer, path)
+        return answer
+
+    async def get_json(self, path: str, query: Mapping[str, str] | None = None) -> Any:
+        """Return the JSON that the server replies to a GET request."""
+        body = await self.get(path, query)
+        try:
+            return self.key.hide_all(json.loads(body))
+        except (ValueError, RecursionError):
+            beginning = one_line(body[:200].decode("utf-8", errors="replace"), 60)
+            raise UnusableServerError(
+                f"The server {self.where} is no ComfyUI: {path} is not JSON (it begins with: "
+                f"{beginning}).",
+                "Check base_url=… in --model-args, which has no path as a rule.",
+            ) from None
+
+    async def queue(self) -> Queue:
+        """Return the jobs that run and wait."""
+        data = await self.get_json("/queue")
+        entries = [
+            _jobs_in(data.get(name) if isinstance(data, Mapping) else None)
+            for name in ("queue_running", "queue_pending")
+        ]
+        running, pending = entries
+        order = [job for _, job in sorted(pending)]
+        return Queue(
+            running=frozenset(job for _, job in running),
+            pending=frozenset(order),
+            before={job: len(running) + place for place, job in enumerate(order)},
+        )
+
+    async def history(self, job: str) -> Mapping[str, Any] | None:
+        """Return what became of a job; None while it waits or runs, and if it is not known."""
+        data = await self.get_json(f"/history/{quote(job, safe='')}")
+        entry = data.get(job) if isinstance(data, Mapping) else None
+        return entry if isinstance(entry, Mapping) else None
+
+    async def post(self, graph: Graph, job: str, client: str) -> None:
+        """Put a graph into the queue under an id, once, even if a reply is lost on the way.
+
+        Raises:
+            RejectedGraphError: the server does not accept the graph.
+        """
+        body = {"prompt": graph, "client_id": client, "prompt_id": job}
+        attempts = 0
+
+        async def send() -> bytes:
+            nonlocal attempts
+            attempts += 1
+            if attempts > 1 and await self._has(job):
+                return b"{}"
+            return await self.request("POST", "/prompt", body=body)
+
+        answer = await self.ask(send)
+        if isinstance(answer, Reply):
+            raise self._rejected(answer)
+        try:
+            errors = json.loads(answer).get("node_errors")
+        except (ValueError, AttributeError):
+            raise BadReplyError("the reply to /prompt is not JSON") from None
+        # Of a graph with several results the server runs those that are right.
+        if errors:
+            await self.cancel([job])
+            raise RejectedGraphError(
+                f"ComfyUI at {self.where} leaves the image out: {_words_of(errors)}.",
+                "Mend the workflow in ComfyUI, and export it again.",
+            )
+
+    async def _has(self, job: str) -> bool:
+        """Return whether an earlier attempt at posting a job arrived; it asks once."""
+        queue = json.loads(await self.request("GET", "/queue"))
+        if job in json.dumps(queue):
+            return True
+        history = await self.request("GET", f"/history/{quote(job, safe='')}")
+        return job in history.decode("utf-8", errors="replace")
+
+    async def image(self, file: Mapping[str, Any]) -> bytes | None:
+        """Return the bytes of an image file that a node's output names; None if it is gone."""
+        names = ("filename", "subfolder", "type")
+        query = {name: str(file[name]) for name in names if file.get(name)}
+        answer = await self.send("GET", "/view", query=query)
+        if not isinstance(answer, Reply):
+            return answer
+        if answer.status == 404:
+            return None
+        answer.check_access(self.where)
+        raise BadReplyError(f"the server replied {answer.words()} to /view")
+
+    async def metadata(self, folder: str, file: str) -> Mapping[str, Any]:
+        """Return the header of a model's file; empty if the server does not show it."""
+        path = f"/view_metadata/{folder}"
+        answer = await self.send("GET", path, query={"filename": file})
+        try:
+            header = {} if isinstance(answer, Reply) else json.loads(answer)
+        except (ValueError, RecursionError):
+            header = {}
+        return header if isinstance(header, Mapping) else {}
+
+    async def cancel(self, jobs: Collection[str]) -> None:
+        """Take these jobs out of the queue, and stop those of them that run; no other one."""
+        if not jobs:
+            return
+        await self.send("POST", "/queue", body={"delete": sorted(jobs)})
+        # Servers of 2025 ignore the id and stop whatever runs, so it has to be one of these.
+        for job in sorted((await self.queue()).running & frozenset(jobs)):
+            await self.send("POST", "/interrupt", body={"prompt_id": job})
+
+    async def forget(self, jobs: Collection[str]) -> None:
+        """Take finished jobs out of the server's history; their files stay."""
+        if jobs:
+            await self.send("POST", "/history", body={"delete": sorted(jobs)})
+
+    def _unusable(self, reply: Reply, path: str) -> UnusableServerError:
+        """Return the error for a server that does not reply as ComfyUI does."""
+        if reply.status == 404:
+            return UnusableServerError(
+                f"The server {self.where} is no ComfyUI: it has no {path}.",
+                "Check base_url=… in --model-args, which has no path as a rule.",
+            )
+        reply.check_access(self.where)
+        return UnusableServerError(
+            f"The server {self.where} replied {reply.words()} to {path}."
+        )
+
+    def _rejected(self, reply: Reply) -> UnusableServerError:
+        """Return the error for a graph that the server does not accept."""
+        try:
+            body = reply.json()
+        except BadReplyError:
+            body = {}
+        error = body.get("error") if isinstance(body, Mapping) else None
+        if reply.status != 400 or not isinstance(error, Mapping):
+            return self._unusable(reply, "/prompt")
+        errors = body.get("node_errors")
+        words = _words_of(errors) if errors else _words_of_error(error)
+        return RejectedGraphError(
+            f"ComfyUI at {self.where} does not run the workflow: {words}.",
+            "Mend the workflow in ComfyUI, and export it again.",
+        )
+
+
+def _jobs_in(entries: Any) -> list[tuple[float, str]]:
+    """Return the number and the id of each job in a list of the queue."""
+    if not isinstance(entries, list):
+        return []
+    return [
+        (float(entry[0]), str(entry[1]))
+        for entry in entries
+        if isinstance(entry, Sequence) and len(entry) >= 2
+    ]
+
+
+def _words_of(node_errors: Any) -> str:
+    """Return what is wrong with the nodes of a graph, in one line."""
+    lines = []
+    for node, problem in dict(node_errors).items():
+        errors = problem.get("errors") if isinstance(problem, Mapping) else None
+        kind = problem.get("class_type", "") if isinstance(problem, Mapping) else ""
+        for error in errors if isinstance(errors, list) else ():
+            lines.append(f"node {node} ({kind}): {_words_of_error(error)}")
+    return one_line("; ".join(lines) or str(node_errors), _WORDS)
+
+
+def _words_of_error(error: Any) -> str:
+    if not isinstance(error, Mapping):
+        return one_line(str(error), _WORDS)
+    parts = [str(error.get(name) or "").strip() for name in ("message", "details")]
+    return one_line(": ".join(part for part in parts if part), _WORDS).rstrip(".")

@@ -1,0 +1,179 @@
+"""Wait for the jobs of a ComfyUI server: told by its websocket, or by looking at its queue."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import json
+from collections.abc import Callable, Mapping
+from time import monotonic
+from typing import Any
+
+from t2ibench.models.generators.comfyui.client import ComfyServer, Queue
+from t2ibench.models.server_errors import BadReplyError
+from t2ibench.models.servers import WaitEndedError, is_stopping
+
+_CONNECT = 20.0  # seconds until the websocket is connected
+_FIRST_LOOK = 0.05  # seconds until the first look at a job; each wait is longer
+_GROWTH = 1.5
+_LOOK = 1.0  # seconds between two looks at a job that the websocket does not tell about
+_LOOK_BESIDE_SOCKET = 3.0  # the same where it does
+_MISSED = 5  # looks at which a job is nowhere, after which the server has lost it
+_BEHIND = 5.0  # seconds of waiting behind other jobs after which the user is told
+_LARGEST_FRAME = 64_000_000  # bytes; previews of images come between the messages
+_ENDS = {"execution_success", "execution_error", "execution_interrupted"}
+
+
+class Jobs:
+    """Waits for jobs; one look at the queue serves all of them.
+
+    Attributes:
+        tell: Gets a sentence about a long wait behind other jobs.
+        posted: The ids of jobs that this process posted and that have not ended.
+    """
+
+    def __init__(self, server: ComfyServer, client: str, timeout: float) -> None:
+        self.tell: Callable[[str], None] = lambda _: None
+        self.posted: set[str] = set()
+        self._server = server
+        self._client = client
+        self._timeout = timeout
+        self._events: dict[str, asyncio.Event] = {}
+        self._queue: Queue | None = None
+        self._looked = 0.0
+        self._lock: asyncio.Lock | None = None
+        self._listener: asyncio.Task[None] | None = None
+        self._is_connected = False
+        self._has_said = False
+
+    async def outcome(self, job: str) -> Mapping[str, Any] | None:
+        """Return what the history says of a job once it has ended; None if it is lost.
+
+        Raises:
+            BadReplyError: it took too long, and was stopped.
+            WaitEndedError: the run stops, and the job had not begun.
+        """
+        self._listen()
+        event = self._events.setdefault(job, asyncio.Event())
+        wait = _FIRST_LOOK
+        missed = 0
+        asked = posted = monotonic()
+        begun: float | None = None
+        try:
+            while missed < _MISSED:
+                queue = await self._fresh_queue(asked)
+                if job in queue.pending:
+                    await self._stop_if_asked(job)
+                    self._say_behind(queue, job, monotonic() - posted)
+                elif job in queue.running:
+                    begun = asked if begun is None else begun
+                    if monotonic() - begun > self._timeout:
+                        await self._server.cancel([job])
+                        raise BadReplyError(
+                            f"ComfyUI did not finish the image within {self._timeout:g} s; it was "
+                            "stopped (--model-args timeout=…)"
+                        )
+                else:
+                    entry = await self._server.history(job)
+                    if entry is not None:
+                        return entry
+                    missed += 1
+                with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
+                    await asyncio.wait_for(event.wait(), wait)
+                event.clear()
+                asked = monotonic()
+                longest = (
+                    _LOOK_BESIDE_SOCKET if self._is_connected and not missed else _LOOK
+                )
+                wait = min(longest, wait * _GROWTH)
+            return None
+        finally:
+            self._events.pop(job, None)
+
+    async def _fresh_queue(self, asked: float) -> Queue:
+        """Return the queue as it is after the moment `asked`, which others may have looked up."""
+        if self._lock is None:
+            self._lock = asyncio.Lock()
+        async with self._lock:
+            if self._queue is None or self._looked < asked:
+                looked = monotonic()
+                self._queue = await self._server.queue()
+                self._looked = looked
+            return self._queue
+
+    async def _stop_if_asked(self, job: str) -> None:
+        if is_stopping():
+            await self._server.cancel([job])
+            self.posted.discard(job)
+            raise WaitEndedError("The wait for ComfyUI ended: the run stops.")
+
+    def _say_behind(self, queue: Queue, job: str, seconds: float) -> None:
+        """Say once that other people's jobs come first."""
+        everything = queue.running | queue.pending
+        others = len(everything - self.posted - {job})
+        if others and seconds > _BEHIND and not self._has_said:
+            self._has_said = True
+            plural = "" if others == 1 else "s"
+            self.tell(
+                f"ComfyUI at {self._server.where} has {others} job{plural} of others in its queue; "
+                "they are waited for."
+            )
+
+    def _listen(self) -> None:
+        if self._listener is None:
+            self._listener = asyncio.create_task(self._hear())
+
+    async def _hear(self) -> None:
+        """Wake whoever waits for a job that the server's websocket says has ended.
+
+        Where the library is missing, or the connection breaks, jobs are looked up more often.
+        """
+        try:
+            websockets = importlib.import_module("websockets.asyncio.client")
+        except ImportError:
+            return
+        address = (
+            f"ws{self._server.base_url.removeprefix('http')}/ws?clientId={self._client}"
+        )
+        try:
+            async with websockets.connect(
+                address,
+                additional_headers=self._server.key.headers(),
+                open_timeout=_CONNECT,
+                max_size=_LARGEST_FRAME,
+            ) as socket:
+                self._is_connected = True
+                async for message in socket:
+                    if isinstance(message, str):
+                        self._wake(message)
+        except asyncio.CancelledError:
+            raise
+        # Whatever breaks here costs no image: the queue and the history have everything, too.
+        except Exception:
+            pass
+        finally:
+            self._is_connected = False
+            for event in self._events.values():
+                event.set()
+
+    def _wake(self, message: str) -> None:
+        try:
+            event = json.loads(message)
+            kind, data = event["type"], event["data"]
+            job = data.get("prompt_id")
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+            return
+        is_over = kind in _ENDS or (kind == "executing" and data.get("node") is None)
+        if is_over and job in self._events:
+            self._events[job].set()
+
+    async def close(self) -> None:
+        """Cancel what this process posted and did not get, and end the websocket."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await listener
+        left, self.posted = self.posted, set()
+        await self._server.cancel(left)

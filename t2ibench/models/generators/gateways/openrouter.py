@@ -1,0 +1,228 @@
+"""The generator `openrouter:MODEL`: OpenRouter's images, of one provider that is pinned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.api_key import ApiKey
+from t2ibench.models.generators.gateways.forms import (
+    ratio_and_resolution,
+    switches_of,
+)
+from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
+from t2ibench.models.http_server import HttpServer
+from t2ibench.models.server_errors import BadReplyError, Reply, UnusableServerError
+from t2ibench.models.servers import submit
+
+_ADDRESS = "https://openrouter.ai/api/v1"
+_AN_IMAGE = {"image", "images", "per_image", "output_image", "image_output"}
+_AMOUNTS = ("price", "cost", "cost_usd", "usd", "amount", "value")
+_NAMES = ("type", "name", "unit", "billable", "kind")
+
+
+class OpenRouterArguments(HostedArguments):
+    """The options of `openrouter:MODEL` (see `HostedArguments`).
+
+    Attributes:
+        provider: The slug of the provider; by default the first that takes a seed, else the first.
+    """
+
+    provider: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One provider of a model.
+
+    Attributes:
+        provider: Its slug.
+        fields: The fields of a request that it takes; None if it does not say.
+        price: What an image costs; None if it does not say.
+    """
+
+    provider: str
+    fields: frozenset[str] | None
+    price: float | None
+
+
+def create_openrouter(request: Request[OpenRouterArguments]) -> HostedGenerator:
+    """Return the generator of a model, after asking who serves it, with what, at what price."""
+    args, model = request.args, request.source
+    key = ApiKey(args.api_key_env or "OPENROUTER_API_KEY")
+    address, needs_key = args.base_url or _ADDRESS, args.base_url is None
+    if request.recorded:
+        endpoint = Endpoint("", None, None)
+    else:
+        asked = HttpServer(address, key, args)
+        endpoint = submit(_endpoint(asked, model, args.provider)).result()
+    takes_seed = endpoint.fields is None or "seed" in endpoint.fields
+    if args.seed and not takes_seed:
+        request = replace(request, args=args.model_copy(update={"seed": False}))
+    server = HttpServer(address, key, args, needs_key=needs_key)
+    provider = {"only": [endpoint.provider], "allow_fallbacks": False}
+
+    async def call(prompt: str, fields: dict[str, Any], key: str) -> Reply:
+        server.check_access()
+        body = {"model": model, "prompt": prompt, "provider": provider}
+        body |= openrouter_fields(fields, endpoint)
+        headers = {"Idempotency-Key": key}
+        data = await server.request("POST", "/images", body=body, headers=headers)
+        return Reply(200, data, server.key)
+
+    settings = {
+        "model": model,
+        "url": f"{server.base_url}/images",
+        "provider": endpoint.provider,
+        "takes_seed": takes_seed,
+    }
+    return HostedGenerator(
+        request,
+        server,
+        call,
+        settings,
+        wishes={"output_format": "png"} if _takes(endpoint, "output_format") else {},
+        switches={
+            name: value
+            for name, value in switches_of(model).items()
+            if _takes(endpoint, name)
+        },
+        price=endpoint.price,
+    )
+
+
+def _takes(endpoint: Endpoint, field: str) -> bool:
+    return endpoint.fields is None or field in endpoint.fields
+
+
+def openrouter_fields(fields: Mapping[str, Any], endpoint: Endpoint) -> dict[str, Any]:
+    """Return the fields of a request, a size as the provider takes it."""
+    given = dict(fields)
+    size = given.get("size")
+    named = endpoint.fields or frozenset()
+    by_ratio = bool(named & {"aspect_ratio", "resolution"}) and "size" not in named
+    if size and size != "auto" and by_ratio:
+        del given["size"]
+        ratio, resolution = ratio_and_resolution(size)
+        named_size = {"aspect_ratio": ratio, "resolution": resolution}
+        given |= {name: value for name, value in named_size.items() if name in named}
+    return given
+
+
+async def _endpoint(server: HttpServer, model: str, chosen: str | None) -> Endpoint:
+    """Return the provider to pin; raise T2IBenchError if there is no such model or provider."""
+    path = f"/images/models/{quote(model, safe='/')}/endpoints"
+    answer = await server.send("GET", path)
+    if isinstance(answer, Reply) and answer.status == 404:
+        listed = await server.send("GET", "/images/models")
+        names = [] if isinstance(listed, Reply) else _names_in(_json(listed))
+        raise UnusableServerError(
+            f"OpenRouter has no image model '{shown(model)}'.{did_you_mean(model, names)}",
+            "Models that draw in chat replies are chat:MODEL, with "
+            "base_url=https://openrouter.ai/api/v1.",
+        )
+    if isinstance(answer, Reply):
+        answer.check_access(server.where)
+        raise BadReplyError(f"{server.where} replied {answer.words()} to {path}")
+    endpoints = list(_endpoints_in(_json(answer)))
+    if not endpoints:
+        raise UnusableServerError(
+            f"No provider of OpenRouter serves {shown(model)} now."
+        )
+    if chosen is not None:
+        slugs = [endpoint.provider for endpoint in endpoints]
+        if chosen not in slugs:
+            raise T2IBenchError(
+                f"--model-args: provider={shown(chosen)} does not serve {shown(model)}."
+                f"{did_you_mean(chosen, slugs)}",
+                f"These do: {', '.join(slugs)}.",
+            )
+        return endpoints[slugs.index(chosen)]
+    seeded = [item for item in endpoints if item.fields and "seed" in item.fields]
+    return (seeded or endpoints)[0]
+
+
+def _json(data: bytes) -> Any:
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return body.get("data", body) if isinstance(body, Mapping) else body
+
+
+def _names_in(body: Any) -> list[str]:
+    rows = body if isinstance(body, list) else []
+    return [str(row["id"]) for row in rows if isinstance(row, Mapping) and "id" in row]
+
+
+def _endpoints_in(body: Any) -> Iterator[Endpoint]:
+    rows = body.get("endpoints") if isinstance(body, Mapping) else body
+    for row in rows if isinstance(rows, list) else ():
+        if not isinstance(row, Mapping):
+            continue
+        slug = row.get("provider_slug") or row.get("tag") or row.get("provider_name")
+        supported = row.get("supported_parameters")
+        if slug:
+            fields = _fields_in(supported)
+            yield Endpoint(str(slug), fields, price_in(row.get("pricing")))
+
+
+def _fields_in(supported: Any) -> frozenset[str] | None:
+    """Return the names of the fields that a provider takes, in a list or as a mapping."""
+    if isinstance(supported, Mapping):
+        return frozenset(name for name, value in supported.items() if value)
+    if not isinstance(supported, list):
+        return None
+    names = (row.get("name") if isinstance(row, Mapping) else row for row in supported)
+    return frozenset(str(name) for name in names if name)
+
+
+def price_in(pricing: Any) -> float | None:
+    """Return the price of an image in a provider's pricing; None where it says none.
+
+    Examples:
+        >>> price_in({"image": "0.04", "prompt": "0.000001"})
+        0.04
+        >>> price_in([{"type": "image", "price": 0.03}, {"type": "text_input", "price": 1e-6}])
+        0.03
+        >>> price_in(None) is None
+        True
+    """
+    if isinstance(pricing, Mapping):
+        prices = [value for name, value in pricing.items() if name in _AN_IMAGE]
+    else:
+        rows = pricing if isinstance(pricing, list) else []
+        prices = [
+            row.get(amount)
+            for row in rows
+            if isinstance(row, Mapping)
+            and any(row.get(name) in _AN_IMAGE for name in _NAMES)
+            for amount in _AMOUNTS
+        ]
+    for price in prices:
+        number = _number(price)
+        if number is not None:
+            return number
+    return None
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if 0 <= number < 1000 else None
+
+
+ADAPTER = Adapter(
+    create=create_openrouter,
+    form="openrouter:MODEL",
+    description="OpenRouter's images, of one provider; --model-args provider=…",
+    Args=OpenRouterArguments,
+    libraries=("pillow",),
+)

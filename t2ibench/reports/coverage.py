@@ -1,0 +1,311 @@
+"""What a run asked and who answered, and what is missing: the first lines of every page."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.describe import listed
+from t2ibench.proposals.proposal import method_for
+from t2ibench.results.judge_checks import short_questions
+from t2ibench.results.record import RunRecord, UnaskedAnswers
+from t2ibench.results.run import open_run
+from t2ibench.results.schema import Results, TaskResult
+
+if TYPE_CHECKING:
+    from t2ibench.reports.view import RunView, TaskView
+
+_NAMED = 4  # questions of a kind that a line names
+# Images that a model did not make, whatever the reason.
+_NOT_MADE = ("missing", "failed", "refused", "filtered")
+_FOLDER = "folder:"
+_USUAL_FILE = "people.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredQuestion:
+    """A question of one test, and about how many images it was answered.
+
+    Attributes:
+        name: What it is about, such as 'gender'; with its test where a run has several.
+        images: Images that it was asked about.
+        answered: Images that somebody answered about.
+        by: Who answered, with the number of images.
+        by_people: Whether people were asked rather than models.
+        sampled: Whether people labelled a sample, so that other images are no gap.
+    """
+
+    name: str
+    images: int
+    answered: int
+    by: Mapping[str, int]
+    by_people: bool = False
+    sampled: bool = False
+
+    @property
+    def missing(self) -> int:
+        """Number of images without an answer that should have one."""
+        return 0 if self.sampled else self.images - self.answered
+
+    @property
+    def is_partly(self) -> bool:
+        """Whether people answered it about some of its images only.
+
+        What a model could not tell is an answer that it gave; what a person left empty is a gap.
+        """
+        return self.by_people and self.answered > 0 and self.missing > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a run asked, who answered, and which of its images are missing.
+
+    Attributes:
+        questions: Every question of every test on images.
+        n_tests: Number of tests that ask any.
+        wanted: Images that the tests asked for, all together.
+        not_made: How many of these the model did not make, by reason.
+        unasked: What files of human labels answer and no question asks for.
+        command: The command that asks it; empty where none can.
+        encoders: What read the images, where nobody was asked.
+        request: What was added to every prompt; empty where nothing was.
+    """
+
+    questions: tuple[CoveredQuestion, ...]
+    n_tests: int
+    wanted: int
+    not_made: Mapping[str, int]
+    unasked: tuple[UnaskedAnswers, ...] = ()
+    command: str = ""
+    encoders: tuple[str, ...] = ()
+    request: str = ""
+
+    @property
+    def unanswered(self) -> str:
+        """A clause on questions without an answer about some or all images; "" if there is none."""
+        silent = [question for question in self.questions if not question.answered]
+        partly = [question for question in self.questions if question.is_partly]
+        clauses = []
+        if silent:
+            verb = "has" if len(silent) == 1 else "have"
+            names = listed([question.name for question in silent], _NAMED)
+            missing = sum(question.missing for question in silent)
+            total = sum(question.images for question in self.questions)
+            clauses.append(
+                f"{len(silent)} of {len(self.questions)} questions {verb} no answer: {names} "
+                f"({missing:,} of {total:,} answers)"
+            )
+        clauses += [
+            f"{question.missing:,} of {question.images:,} answers about {question.name} are missing"
+            for question in partly
+        ]
+        return "; ".join(clauses)
+
+    @property
+    def further(self) -> str:
+        """A sentence on columns of human labels that no question asks for; "" if there are none."""
+        sentences = []
+        for answers in self.unasked:
+            names = listed([name.replace("_", " ") for name in answers.unasked])
+            verb = "asks it" if len(answers.unasked) == 1 else "asks them"
+            name = Path(answers.file).name
+            sentences.append(f"{name} also answers {names}; no question {verb}.")
+        return " ".join(sentences)
+
+    def parts(self) -> list[tuple[str, str]]:
+        """Return title and text of each part of the coverage, in the order of a page."""
+        added = f"'{self.request}' was added to every prompt"
+        return [
+            *([("Request", added)] if self.request else []),
+            ("Asked", self._asked()),
+            *self._answers(),
+            ("Images", self._images()),
+        ]
+
+    def lines(self) -> list[str]:
+        """Return the coverage as lines of text: what is there, then what could be asked."""
+        covered = " ".join(f"{title}: {text}." for title, text in self.parts())
+        further = [self.further] if self.further else []
+        command = [f"To ask it: {self.command}"] if self.command else []
+        return [covered, *further, *command]
+
+    def _asked(self) -> str:
+        if not self.questions:
+            if self.encoders:
+                return f"no question; read by {listed(self.encoders)} alone"
+            return "no question"
+        count = len(self.questions)
+        plural = "" if count == 1 else "s"
+        if self.n_tests > 1:
+            return f"{count} question{plural} in {self.n_tests} tests"
+        images = max(question.images for question in self.questions)
+        return f"{count} question{plural} about {images:,} images"
+
+    def _answers(self) -> Iterator[tuple[str, str]]:
+        """Yield who answered what: of many questions how many, of few each by its name."""
+        groups: dict[str, list[CoveredQuestion]] = {
+            "Answered": [],
+            "Partly answered": [],
+            "Not answered": [],
+        }
+        for question in self.questions:
+            groups[_kind(question)].append(question)
+        for title, questions in groups.items():
+            if not questions:
+                continue
+            if title == "Not answered":
+                yield title, listed([question.name for question in questions], _NAMED)
+            else:
+                yield title, _answered(questions)
+
+    def _images(self) -> str:
+        made = self.wanted - sum(self.not_made.values())
+        missing = self.not_made.get("missing", 0) + self.not_made.get("failed", 0)
+        refused = self.not_made.get("refused", 0)
+        clauses = [f"{made:,} of {self.wanted:,}"]
+        clauses += [f"{missing:,} missing" if missing else "none missing"]
+        clauses += [f"{refused:,} refused" if refused else "none refused"]
+        filtered = self.not_made.get("filtered", 0)
+        clauses += [f"{filtered:,} filtered"] if filtered else []
+        return ", ".join(clauses)
+
+
+def coverage(run: RunView) -> Coverage | None:
+    """Return what a run asked and who answered; None for tests on words alone.
+
+    What files of human labels answer besides is in the run's folder.
+    """
+    if not run.tasks:
+        return None
+    by_test = {task.id: _questions(task) for task in run.tasks}
+    asking = [name for name, questions in by_test.items() if questions]
+    not_made: Counter[str] = Counter()
+    wanted = 0
+    for task in run.tasks:
+        total, by_reason = images_wanted(task.result)
+        wanted += total
+        not_made.update({reason: by_reason.get(reason, 0) for reason in _NOT_MADE})
+    record = _record(run.results)
+    unasked = _distinct(record.unasked_answers) if record is not None else ()
+    return Coverage(
+        questions=tuple(
+            question for questions in by_test.values() for question in questions
+        ),
+        n_tests=len(asking),
+        wanted=wanted,
+        not_made=+not_made,
+        unasked=unasked,
+        command=_command(record, unasked) if record is not None else "",
+        encoders=run.encoders,
+        request=run.request,
+    )
+
+
+def images_wanted(result: TaskResult) -> tuple[int, dict[str, int]]:
+    """Return how many images a test asked for, and how many the model did not make, by reason."""
+    not_made = {reason: result.excluded.get(reason, 0) for reason in _NOT_MADE}
+    counted = sum(
+        count
+        for reason, count in result.excluded.items()
+        # A judge's 'unknown' is among the images that count, as are images of no label.
+        if reason in {*_NOT_MADE, "repeated"}
+    )
+    return result.n_images + counted, not_made
+
+
+def _questions(task: TaskView) -> list[CoveredQuestion]:
+    """Return the questions of a test: as people were asked them, or as judges were."""
+    if task.result.questions:
+        names = short_questions([asked.about for asked in task.result.questions])
+        return [
+            CoveredQuestion(
+                name=name,
+                images=asked.images,
+                answered=asked.answered,
+                by=asked.by,
+                by_people=True,
+                sampled=asked.sampled,
+            )
+            for name, asked in zip(names, task.result.questions, strict=True)
+        ]
+    names = short_questions([shown.counted.attribute for shown in task.prompts])
+    who = listed(list(task.result.settings.judges))
+    questions = []
+    for name, shown in zip(names, task.prompts, strict=True):
+        images = round(sum(row.images for row in shown.rows))
+        answered = images - round(sum(row.counted.unanswered for row in shown.rows))
+        questions.append(CoveredQuestion(name, images, answered, {who: answered}))
+    return questions
+
+
+def _kind(question: CoveredQuestion) -> str:
+    """Return whether a question was answered, in part, or not at all, as a title."""
+    if not question.answered:
+        return "Not answered"
+    return "Partly answered" if question.is_partly else "Answered"
+
+
+def _answered(questions: Sequence[CoveredQuestion]) -> str:
+    """Return which questions were answered by whom, and for how many images."""
+    if len(questions) <= _NAMED:
+        return ", ".join(_with_labellers(question) for question in questions)
+    by: Counter[str] = Counter()
+    for question in questions:
+        by.update(question.by)
+    total = sum(question.images for question in questions)
+    who = listed([f"{name} ({count:,} of {total:,})" for name, count in by.items()])
+    return f"{len(questions)} of them by {who}"
+
+
+def _with_labellers(question: CoveredQuestion) -> str:
+    sample = ", a sample" if question.sampled else ""
+    who = [
+        f"{name} ({count:,} of {question.images:,}{sample})"
+        for name, count in question.by.items()
+    ]
+    return f"{question.name} by {listed(who)}"
+
+
+def _record(results: Results) -> RunRecord | None:
+    """Return the record of the run that results lie beside; None without one."""
+    if results.folder is None:
+        return None
+    with contextlib.suppress(T2IBenchError):
+        return open_run(results.folder).record
+    return None
+
+
+def _distinct(unasked: Sequence[UnaskedAnswers]) -> tuple[UnaskedAnswers, ...]:
+    """Return what files answer besides, each file once although several judges read it."""
+    by_file = {answers.file: answers for answers in reversed(unasked)}
+    return tuple(reversed(by_file.values()))
+
+
+def _command(record: RunRecord, unasked: Sequence[UnaskedAnswers]) -> str:
+    """Return the command that asks what one file of human labels answers; "" where none can.
+
+    It reads prompts from a folder of images, so a run of any other model has no such command;
+    prompts with a request at their end would make another task.
+    """
+    generator = record.generator
+    if generator is None or not generator.model.startswith(_FOLDER) or not unasked:
+        return ""
+    if generator.settings.get("request"):
+        return ""
+    answers = unasked[0]
+    names = ["_".join(name.split()) for name in (*answers.answered, *answers.unasked)]
+    folder = Path(generator.model.removeprefix(_FOLDER))
+    words = ["t2ibench", "propose", method_for("captions")]
+    words += ["--captions", generator.model, "--attributes", ",".join(names)]
+    if Path(answers.file) != folder / _USUAL_FILE:
+        words += ["--answers", answers.file]
+    tasks = record.settings.include_path
+    place = Path(tasks[0]) if tasks else Path("tasks")
+    words += ["--output", str(place / f"{'_'.join(names)}.yaml")]
+    return shlex.join(words)

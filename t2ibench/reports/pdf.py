@@ -1,0 +1,107 @@
+"""The report as a PDF, which Chromium prints from report.html where it is installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from t2ibench.errors import T2IBenchError, first_line, shown
+from t2ibench.reports.files import write_page
+from t2ibench.reports.view import RunView
+from t2ibench.store.file_errors import disk_errors
+from t2ibench.store.files import write_bytes
+
+NAME = "report.pdf"
+VARIABLE = "T2IBENCH_CHROMIUM"
+_BROWSERS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+)
+_SECONDS = 180  # for the printing of one page
+
+
+def write_pdf(run: RunView, folder: Path, target: Path | None = None) -> Path:
+    """Print a run's page to a PDF, and return its path.
+
+    Args:
+        run: The run.
+        folder: Its folder, which has its images and samples.
+        target: Where the PDF goes; None for report.pdf in the folder.
+
+    Raises:
+        T2IBenchError: there is no Chromium, or it made no PDF.
+    """
+    browser = chromium()
+    place = target or folder / NAME
+    with tempfile.TemporaryDirectory(prefix="t2ibench-pdf-") as temporary:
+        page = write_page(run, folder, Path(temporary) / "report.html")
+        printed = Path(temporary) / NAME
+        _print(browser, page, printed)
+        with disk_errors(place):
+            write_bytes(place, printed.read_bytes())
+    return place
+
+
+def chromium() -> str:
+    """Return the path of an installed Chromium, from the environment or from PATH."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        path = shutil.which(named)
+        if path is None:
+            raise T2IBenchError(
+                f"{VARIABLE}: '{shown(named)}' is no program.",
+                "Give the path of Chromium or Chrome.",
+            )
+        return path
+    for name in _BROWSERS:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    raise T2IBenchError(
+        "--format pdf needs Chromium or Chrome, and none is on PATH.",
+        f"Install one (Debian: apt install chromium), name it in {VARIABLE}, or open report.html "
+        "and print it to a file.",
+    )
+
+
+def _print(browser: str, page: Path, target: Path) -> None:
+    """Have a browser print a page of this disk to a PDF, without a window or a network."""
+    command = [
+        browser,
+        "--headless",
+        "--disable-gpu",
+        "--no-first-run",
+        "--no-pdf-header-footer",
+        f"--user-data-dir={target.parent / 'profile'}",
+        f"--print-to-pdf={target}",
+    ]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        # Chromium's sandbox refuses to run as root, as in most containers.
+        command.append("--no-sandbox")
+    try:
+        done = subprocess.run(
+            [*command, page.as_uri()],
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise T2IBenchError(
+            f"{browser} printed nothing within {_SECONDS} seconds.",
+            "Try again on an idle machine, or open report.html and print it to a file.",
+        ) from None
+    except OSError as error:
+        raise T2IBenchError(f"{browser} does not start: {first_line(error)}.") from None
+    if not target.is_file() or not target.stat().st_size:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no word"]
+        raise T2IBenchError(
+            f"{browser} made no PDF (exit status {done.returncode}): {shown(lines[-1], 200)}",
+            "Open report.html and print it to a file.",
+        )

@@ -1,0 +1,153 @@
+"""The wall of all images in a browser: facets, keys, numbers that lead to images, wrong answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from t2ibench.apps.explorer.wrong_answers import WrongAnswers
+from t2ibench.models.encoders import DEFAULT_WEIGHTS
+from t2ibench.models.hub import is_downloaded
+from tests.apps.explorer.api import pictures
+from tests.apps.explorer.page import Watch, axe, made, serving
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("runs"), "toyland", "openbias_examples", 3)
+
+
+@pytest.fixture(scope="module")
+def address(run: Path) -> Iterator[str]:
+    with serving(run) as found:
+        yield found
+
+
+def answered(watch: Watch, fragment: str = "") -> Any:
+    """The wall once the answers are there."""
+    page = watch.visit(f"#{fragment}" if fragment else "")
+    page.wait_for_selector("body[data-answered=yes]")
+    return page
+
+
+def shown(page: Any) -> int:
+    """How many images fit."""
+    return int(page.locator("#count").inner_text().split()[0].replace(",", ""))
+
+
+@pytest.mark.smoke
+def test_the_wall_by_keyboard_and_a_wrong_answer(
+    browser: Any, address: str, run: Path
+) -> None:
+    WrongAnswers(run).path.unlink(missing_ok=True)
+    watch = Watch(browser, address)
+    page = answered(watch)
+    every = shown(page)
+    # A number leads to its images, and back.
+    page.locator("#test-list .test").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#wall-title")).to_have_text("Images of a test")
+    page.locator("#test-rows .test:not(:disabled)").first.click()
+    expect(page.locator("#chosen b")).to_be_visible()
+    assert 0 < shown(page) <= every
+    page.locator("#chosen button").click()
+    expect(page.locator("#wall-title")).to_have_text("All images")
+    # Only what the judge called a woman.
+    page.locator("[data-facet=judge]").select_option("female")
+    women = shown(page)
+    assert 0 < women < every
+    page.locator("#grid").focus()
+    for key in ("j", "j", "k", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.locator("#grid .tile:focus")).to_have_attribute("data-index", "1")
+    page.keyboard.press("Enter")
+    box = page.locator("#large")
+    expect(box.locator(".who").first).to_contain_text("female")
+    expect(box).to_contain_text(f"2 of {women}")
+    page.keyboard.press("k")
+    expect(box).to_contain_text(f"1 of {women}")
+    asked = box.locator(".asked", has_text="gender").first
+    asked.locator("summary").click()
+    asked.get_by_role("button", name="male", exact=True).click()
+    page.locator("#labeller").fill("Anna")
+    page.keyboard.press("Enter")
+    expect(box).to_contain_text("You noted: male")
+    expect(box.locator(".noted")).to_contain_text("no random sample")
+    page.keyboard.press("Escape")
+    expect(box).to_be_hidden()
+    expect(page.locator("#grid .tile:focus")).to_have_attribute("data-index", "0")
+    (label,) = WrongAnswers(run).all()
+    assert (label.labeller, label.answer) == ("Anna", "male")
+    watch.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_the_wall_at_every_size(
+    width: int, scheme: str, browser: Any, address: str
+) -> None:
+    # axe is a script of the test, which the page's policy keeps out.
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
+    watch = Watch(browser, address, bypass_csp=True, **options)
+    page = answered(watch)
+    assert axe(page) == []
+    page.locator("#test-list .test").first.click()
+    page.locator("#test-rows .test").first.wait_for()
+    assert axe(page) == []
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= width
+    page.locator("#grid").focus()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.locator("#large .asked").first.wait_for()
+    page.locator("#large summary").first.click()
+    assert axe(page) == []
+    page.keyboard.press("Escape")
+    watch.close()
+
+
+def test_a_link_opens_a_test_and_texts_are_text(
+    browser: Any, address: str, tmp_path: Path
+) -> None:
+    watch = Watch(browser, address)
+    page = answered(watch, "task=openbias_examples")
+    expect(page.locator("#wall-title")).to_have_text("Images of a test")
+    watch.close()
+    evil = "<img src=x onerror=alert(1)>"
+    pictures(tmp_path, {evil: ["a man"] * 2, "b": ["a man"]})
+    with serving(tmp_path, "--encoder", "toyland") as other:
+        watch = Watch(browser, other)
+        page = answered(watch)
+        expect(page.locator("#tests-note")).to_contain_text("has no scores")
+        expect(page.locator(".foot small").first).to_have_text(evil)
+        page.locator("#grid").focus()
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        expect(page.locator("#large-title")).to_have_text(evil)
+        page.keyboard.press("Escape")
+        page.goto(f"{other}words")
+        page.wait_for_selector("body[data-ready=yes][data-stage=ready]")
+        expect(page.locator("#where")).to_have_text(
+            re.compile(re.escape(tmp_path.name))
+        )
+        watch.close()
+
+
+@pytest.mark.skipif(
+    is_downloaded(*DEFAULT_WEIGHTS), reason="the default encoder is on this machine"
+)
+def test_words_say_which_encoder_they_need(browser: Any, tmp_path: Path) -> None:
+    pictures(tmp_path, {"a man": ["a man"] * 2})
+    with serving(tmp_path) as address:
+        watch = Watch(browser, address)
+        page = watch.open()
+        expect(page.locator("#waiting")).to_contain_text("--encoder")
+        expect(page.locator("#tree-panel")).to_be_hidden()
+        page.locator("#waiting a").click()
+        page.wait_for_selector("body[data-answered=yes]")
+        watch.close()

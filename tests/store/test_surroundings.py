@@ -1,0 +1,125 @@
+"""What surrounds run.db goes wrong: pipes in its place, full disks, logs of other runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.results.run import mending
+from t2ibench.store.database import Database
+from t2ibench.store.labels import COPY, Label, LabelStore
+from tests.store.test_lost_bytes import LABELS, labelled, labels_of
+
+resource = pytest.importorskip("resource")  # not on Windows
+
+IN_PLACE: dict[str, Callable[[Path], object]] = {
+    "a pipe": os.mkfifo,
+    "a folder": lambda path: path.mkdir(),
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_what_is_no_file_is_refused_at_once(name: str, tmp_path: Path) -> None:
+    IN_PLACE[name](tmp_path / "run.db")
+    for use in (
+        lambda: Database(tmp_path).read("SELECT * FROM texts"),
+        lambda: Database(tmp_path).add_texts(["a nurse"]),
+    ):
+        with pytest.raises(T2IBenchError, match="is no file") as caught, mending():
+            use()
+        assert "kept" not in str(caught.value)
+
+
+def test_a_link_to_a_run_is_followed_and_stays(tmp_path: Path) -> None:
+    labelled(tmp_path / "there")
+    (tmp_path / "here").mkdir()
+    link = tmp_path / "here" / "run.db"
+    link.symlink_to(tmp_path / "there" / "run.db")
+    with closing(Database(link.parent)) as database:
+        assert LabelStore(database).all() == LABELS
+        database.add_texts(["a doctor"])
+    assert link.is_symlink()
+    with closing(Database(tmp_path / "there")) as database:
+        assert "a doctor" in database.texts("").values()
+
+
+@contextmanager
+def files_up_to(size: int) -> Iterator[None]:
+    """A disk on which no file can grow larger than this many bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_disk_that_fills_up_loses_nothing_that_was_stored(tmp_path: Path) -> None:
+    path = labelled(tmp_path)
+    size = path.stat().st_size
+    texts = [f"{number} " + "x" * 1000 for number in range(200)]
+    with files_up_to(size), closing(Database(tmp_path)) as database:
+        with pytest.raises(T2IBenchError) as caught:
+            database.add_texts(texts)
+        assert len(str(caught.value).splitlines()) == 1
+    assert labels_of(tmp_path) == LABELS
+    with closing(Database(tmp_path)) as database:
+        database.add_texts(texts)
+        assert len(database.texts("")) >= 200
+
+
+def test_labels_whose_copy_finds_no_room_are_copied_later(tmp_path: Path) -> None:
+    labelled(tmp_path)
+    another = Label("Which?", ("a", "b"), "f" * 64, "berta", "b")
+    size = (tmp_path / COPY).stat().st_size
+    copy = (tmp_path / COPY).read_bytes()
+    with closing(Database(tmp_path)) as database:
+        store = LabelStore(database)
+        (tmp_path / COPY).unlink()
+        (tmp_path / COPY).mkdir()  # what cannot be written to, for root, too
+        with pytest.raises(T2IBenchError):
+            store.add([another])
+    (tmp_path / COPY).rmdir()
+    (tmp_path / COPY).write_bytes(copy)
+    assert another in labels_of(tmp_path)
+    with closing(Database(tmp_path)) as database:
+        assert LabelStore(database).restore() == 0
+    assert (tmp_path / COPY).stat().st_size > size
+
+
+def test_the_log_of_another_run_changes_nothing(tmp_path: Path) -> None:
+    """Two runs' write-ahead logs are swapped while neither is open."""
+    runs = [tmp_path / "one", tmp_path / "two"]
+    for number, run in enumerate(runs):
+        path = labelled(run)
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("UPDATE labels SET crc = crc")
+        connection.commit()
+        # As after a kill: copied while it is open, so that nothing is merged.
+        for file in ("run.db", "run.db-wal"):
+            shutil.copy(run / file, tmp_path / f"{number}-{file}")
+        connection.close()
+    killed = [tmp_path / "killed one", tmp_path / "killed two"]
+    for number, folder in enumerate(killed):
+        folder.mkdir()
+        shutil.copy(tmp_path / f"{number}-run.db", folder / "run.db")
+        shutil.copy(tmp_path / f"{1 - number}-run.db-wal", folder / "run.db-wal")
+        shutil.copy(runs[number] / COPY, folder / COPY)
+    for folder in killed:
+        try:
+            with mending(), closing(Database(folder)) as database:
+                assert set(LabelStore(database).all()) <= set(LABELS)
+        except T2IBenchError:
+            pass
+        with closing(Database(folder)) as database:
+            LabelStore(database).restore()
+        assert labels_of(folder) == LABELS

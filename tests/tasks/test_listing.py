@@ -1,0 +1,66 @@
+"""The stored list of the shipped tasks."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from t2ibench.tasks import build_index, listing
+from t2ibench.tasks.folders import bundled_tasks
+from t2ibench.tasks.listing import LIST, list_text, listed_task, shipped_list
+
+
+def test_the_list_is_that_of_the_shipped_files() -> None:
+    """Where this fails after a change of tasks: python tools/write_task_list.py."""
+    index, _ = build_index()
+    stored = (bundled_tasks() / LIST).read_text(encoding="utf-8")
+    assert stored == list_text(bundled_tasks(), index.tasks.values())
+
+
+def test_it_lists_every_task_as_its_file_does() -> None:
+    index, _ = build_index()
+    stored = shipped_list()
+    assert stored is not None
+    assert stored.tasks == {
+        name: listed_task(task) for name, task in index.tasks.items()
+    }
+    assert stored.groups == index.groups and stored.tags == index.tags
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the shipped tasks that is used in their place."""
+    folder = tmp_path / "tasks"
+    shutil.copytree(bundled_tasks(), folder)
+    monkeypatch.setattr(listing, "bundled_tasks", lambda: folder)
+    return folder
+
+
+def test_it_does_not_count_once_a_file_is_another(copied: Path) -> None:
+    assert shipped_list() is not None
+    words = next((copied / "stimuli").glob("*.yaml"))
+    before = words.read_bytes()
+    for change in (
+        lambda: words.write_bytes(before + b"\n"),
+        words.unlink,
+        lambda: (
+            words.write_bytes(before),
+            (copied / "weat" / "new.yaml").write_text(""),
+        ),
+    ):
+        change()
+        assert shipped_list() is None
+    (copied / "weat" / "new.yaml").unlink()
+    assert shipped_list() is not None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"files": 1}', '{"files": {}, "tasks": []}']
+)
+def test_a_damaged_list_is_no_list(copied: Path, text: str) -> None:
+    (copied / LIST).write_text(text)
+    assert shipped_list() is None
+    (copied / LIST).unlink()
+    assert shipped_list() is None
