@@ -151,7 +151,7 @@ def _record(
 
 def _cells(record: FrontierRecord) -> list[str]:
     digits = digits_of(record.number)
-    names: dict[str, str] = {**NUMBER_NAMES}
+    names: dict[str, str] = {str(key): words for key, words in NUMBER_NAMES.items()}
     name = names.get(record.number, record.number)
     interval = "–"
     if record.change_low is not None and record.change_high is not None:

@@ -24,6 +24,7 @@ from t2ibench.methods import needs, score
 from t2ibench.methods.core.contradictions import contradictions
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.text_image_alignment import measure_prompts
+from t2ibench.methods.occupations.schema import OccupationsTask, Stimulus
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges.toyland import ToylandJudge
@@ -159,8 +160,8 @@ def _run(remedy: PlantedRemedy, seed: int, drawn: _Drawn) -> ComparedRun:
     paired: dict[str, PairedTask] = {}
     for loaded in load_tasks([_GENDER, _SKIN]):
         spec = loaded.spec
-        stimulus = type(spec.concept.stimuli[0])
-        stimuli = [stimulus(name=name) for name in _WOMEN]
+        assert isinstance(spec, OccupationsTask)
+        stimuli = [Stimulus(name=name) for name in _WOMEN]
         concept = spec.concept.model_copy(update={"stimuli": tuple(stimuli)})
         sizes = {"images_per_prompt": _NEUTRAL, "guided_images_per_prompt": _GUIDED}
         task = spec.model_copy(update={"concept": concept, "reference": None, **sizes})
@@ -235,12 +236,14 @@ def _evidence(
     for (image, _, question, _), answer in zip(
         asked, judge.answer(queries), strict=True
     ):
-        drawn.answers[(*image, question)] = answer.answer or "unknown"
+        caption, number = image
+        drawn.answers[caption, number, question] = answer.answer or "unknown"
     texts = list(dict.fromkeys([*wanted.texts, *captions]))
     vectors = encoder.encode_texts(texts).astype("float64")
     replies: dict[Asked, list[str]] = {
         (prompt, *asking): [
-            drawn.answers[(*image, asking[0])] for image in captions[prompt]
+            drawn.answers[caption, number, asking[0]]
+            for caption, number in captions[prompt]
         ]
         for prompt, asking in questions.items()
     }

@@ -99,13 +99,14 @@ def frontier_html(frontier: Frontier, axes: Axes) -> str:
 def frontier_view(frontier: Frontier, axes: Axes) -> FrontierView:
     """Return everything that the page shows."""
     table = frontier_table(frontier)
-    runs = [frontier.before, *frontier.remedies]
+    runs = [(frontier.before.name, frontier.before.results)]
+    runs += [(remedy.name, remedy.results) for remedy in frontier.remedies]
     return FrontierView(
         before=frontier.before.name,
         task=frontier.task,
         attribute=frontier.attribute,
         limited=tuple(
-            run.name for run in runs if run.results.limited or run.results.partial
+            name for name, results in runs if results.limited or results.partial
         ),
         remedies=tuple(
             RemedyView(
