@@ -13,10 +13,12 @@ from t2ibench.version import __version__
 
 if TYPE_CHECKING:
     from t2ibench.api import (
+        Frontier,
         Results,
         RunsComparison,
         compare,
         evaluate,
+        frontier,
         generate,
         load_tasks,
         read_results,
@@ -44,10 +46,12 @@ if TYPE_CHECKING:
 # The module that defines each public name; it is imported when the name is first used.
 _HOMES = {
     "t2ibench.api": (
+        "Frontier",
         "Results",
         "RunsComparison",
         "compare",
         "evaluate",
+        "frontier",
         "generate",
         "load_tasks",
         "read_results",
@@ -79,6 +83,7 @@ __all__ = [
     "Answer",
     "Encoder",
     "Exhibit",
+    "Frontier",
     "GeneratedImage",
     "Generator",
     "ImageRequest",
@@ -102,6 +107,7 @@ __all__ = [
     "__version__",
     "compare",
     "evaluate",
+    "frontier",
     "generate",
     "load_tasks",
     "read_results",

@@ -25,16 +25,20 @@ from t2ibench.reports.destinations.payload import send_all
 from t2ibench.reports.files import write_reports
 from t2ibench.results.compared_runs import read_runs
 from t2ibench.results.files import read_results
+from t2ibench.results.frontier import Frontier
+from t2ibench.results.frontier import frontier as frontier_of
 from t2ibench.results.schema import Results
 from t2ibench.results.several_runs import RunsComparison, compare_runs
 from t2ibench.settings import read_settings
 from t2ibench.tasks.index import load_tasks
 
 __all__ = [
+    "Frontier",
     "Results",
     "RunsComparison",
     "compare",
     "evaluate",
+    "frontier",
     "generate",
     "load_tasks",
     "read_results",
@@ -211,6 +215,37 @@ def compare(
             comparison.to_pandas().pivot(index="task", columns="run", values="value")
     """
     return compare_runs(read_runs(runs, steps), ordered=order or len(steps) > 0)
+
+
+def frontier(
+    before: str | Path | Results,
+    *after: str | Path | Results,
+    task: str | None = None,
+) -> Frontier:
+    """Measure what remedies change and cost: lean, over-correction, spill-over, diversity and more.
+
+    Args:
+        before: The run without a remedy: its folder, or its results.
+        *after: One or more runs with a remedy, of the same tasks. What is measured image by image
+            needs their folders.
+        task: The test whose lean the remedies are for; by default the largest whose guided images
+            a judge has seen.
+
+    Returns:
+        The numbers: `remedies` has each run after, with `numbers` before and after and their
+        change, the groups and tests behind them, and the names of its `clear_costs`.
+
+    Raises:
+        T2IBenchError: a run cannot be read, or the runs have no such test in common.
+
+    Example:
+        A rewriter::
+
+            result = t2ibench.frontier("runs/before", "runs/rewriter")
+            result.remedies[0].clear_costs
+            result.remedies[0].numbers["diversity"].change
+    """
+    return frontier_of(read_runs([before, *after]), task)
 
 
 def _prepare(

@@ -1,13 +1,13 @@
-"""What must hold beside a limit: agreement with prompts, diversity, and equal refusals."""
+"""What must hold beside a limit, such as agreement with prompts, diversity, and equal refusals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 
-from t2ibench.decimals import decimal
+from t2ibench.decisions.held import Held, at_least, ends_in_words, signed, worst
 from t2ibench.decisions.profile import Scenario
+from t2ibench.decisions.remedy_limits import NO_OLDER_RUN, remedy_limits
 from t2ibench.decisions.rules import Outcome
 from t2ibench.decisions.runs import MeasuredRun, RunPair
 from t2ibench.results.contrast import difference_interval
@@ -16,24 +16,6 @@ from t2ibench.results.schema import Score, TaskResult
 from t2ibench.stats.clopper_pearson import clopper_pearson
 
 _ALPHA = 0.05
-_NO_OLDER_RUN = "it needs the older run: `t2ibench decide OLD NEW`"
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """Whether something holds that must hold beside a limit.
-
-    Attributes:
-        name: What: agreement, diversity or refusals.
-        wanted: What must hold, in words.
-        outcome: Whether it holds ('pass'), does not ('fail') or may ('undecided').
-        shows: What was measured, or why nothing was, as a clause.
-    """
-
-    name: str
-    wanted: str
-    outcome: Outcome
-    shows: str
 
 
 def holds(
@@ -50,13 +32,14 @@ def holds(
             outcomes.append(_diversity(task, asked.diversity, pair))
         if asked.refusals is not None:
             outcomes.append(_refusals(run.results.tasks[task], asked.refusals))
+        outcomes += remedy_limits(task, asked, pair)
     return outcomes
 
 
 def _agreement(task: str, least: float, pair: RunPair | None) -> Held:
-    wanted = f"agreement with the prompts changes by no less than {_signed(least)}"
+    wanted = f"agreement with the prompts changes by no less than {signed(least)}"
     if pair is None:
-        return Held("agreement", wanted, "undecided", _NO_OLDER_RUN)
+        return Held("agreement", wanted, "undecided", NO_OLDER_RUN)
     changes = [
         # First minus second, there.
         (change.encoder, change.turned)
@@ -71,20 +54,20 @@ def _agreement(task: str, least: float, pair: RunPair | None) -> Held:
             "it was not measured in both runs by the same encoder",
         )
     # Every encoder has to agree.
-    outcomes = [_at_least(change.low, change.high, least) for _, change in changes]
+    outcomes = [at_least(change.low, change.high, least) for _, change in changes]
     shows = "; ".join(
-        f"{encoder} {_signed(change.value)} ({_ends(change.low, change.high)})"
+        f"{encoder} {signed(change.value)} ({ends_in_words(change.low, change.high)})"
         for encoder, change in changes
     )
-    return Held("agreement", wanted, _worst(outcomes), shows)
+    return Held("agreement", wanted, worst(outcomes), shows)
 
 
 def _diversity(task: str, least: float, pair: RunPair | None) -> Held:
     wanted = (
-        f"diversity of the images of a prompt changes by no less than {_signed(least)}"
+        f"diversity of the images of a prompt changes by no less than {signed(least)}"
     )
     if pair is None:
-        return Held("diversity", wanted, "undecided", _NO_OLDER_RUN)
+        return Held("diversity", wanted, "undecided", NO_OLDER_RUN)
     old_task = pair.first.results.tasks.get(task)
     new_task = pair.second.results.tasks[task]
     if old_task is None or old_task.task_hash != new_task.task_hash:
@@ -103,12 +86,12 @@ def _diversity(task: str, least: float, pair: RunPair | None) -> Held:
         old, new = before[encoder], after[encoder]
         low, high = difference_interval(new, old)
         value = (new.value or 0.0) - (old.value or 0.0)
-        outcomes.append(_at_least(low, high, least))
-        shows.append(f"{encoder} {_signed(value)} ({_ends(low, high)})")
+        outcomes.append(at_least(low, high, least))
+        shows.append(f"{encoder} {signed(value)} ({ends_in_words(low, high)})")
     if not outcomes:
         text = "it was not measured in both runs by the same encoder"
         return Held("diversity", wanted, "undecided", text)
-    return Held("diversity", wanted, _worst(outcomes), "; ".join(shows))
+    return Held("diversity", wanted, worst(outcomes), "; ".join(shows))
 
 
 def _diversities(task: TaskResult) -> Mapping[str, Score]:
@@ -142,9 +125,9 @@ def _refusals(task: TaskResult, most: float) -> Held:
                 size = abs(difference)
                 largest = (
                     f"{kind}: {first.group} and {second.group} differ by {size:.3f} "
-                    f"({_ends(low, high)})"
+                    f"({ends_in_words(low, high)})"
                 )
-    return Held("refusals", wanted, _worst(outcomes), f"the largest: {largest}")
+    return Held("refusals", wanted, worst(outcomes), f"the largest: {largest}")
 
 
 def _differences(
@@ -189,29 +172,3 @@ def _none_refused(task: TaskResult, wanted: str, most: float) -> Held:
         f"up to {high:.3f} could be"
     )
     return Held("refusals", wanted, "pass" if high <= most else "undecided", shows)
-
-
-def _at_least(low: float | None, high: float | None, least: float) -> Outcome:
-    if low is None or high is None:
-        return "undecided"
-    if low >= least and high - low > 0:
-        return "pass"
-    return "fail" if high < least else "undecided"
-
-
-def _worst(outcomes: list[Outcome]) -> Outcome:
-    if "fail" in outcomes:
-        return "fail"
-    return "undecided" if "undecided" in outcomes else "pass"
-
-
-def _signed(value: float) -> str:
-    return decimal(value, 3, sign=True).replace("-", "−")
-
-
-def _ends(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return "no interval"
-    if not high - low > 0:
-        return "no width: the images that are compared are the same"
-    return f"{_signed(low)} to {_signed(high)}"

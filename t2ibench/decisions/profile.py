@@ -17,7 +17,9 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    SerializerFunctionWrapHandler,
     ValidationError,
+    model_serializer,
     model_validator,
 )
 
@@ -164,6 +166,9 @@ class MeasurementRule(Strict):
 
 
 _Change = Field(ge=-1, le=0, allow_inf_nan=False)
+_Share = Field(gt=0, lt=1, allow_inf_nan=False)
+# Limits that profiles of the first versions did not have.
+_NEWER = {"contradictions", "spill_over", "group_diversity"}
 
 
 class Holds(Strict):
@@ -173,16 +178,38 @@ class Holds(Strict):
         agreement: The mean cosine of images and prompts may change by no less than this.
         diversity: The diversity of the images of a prompt may change by no less than this.
         refusals: No two groups' shares of refused and filtered images may differ by more.
+        contradictions: The share of guided images that show another group than was asked for may
+            rise by no more than this.
+        spill_over: Leans of tests about other attributes may move by no more than this (root mean
+            square over all of them that both runs have).
+        group_diversity: The diversity of the guided images of no group may change by less.
     """
 
     agreement: Annotated[float, _Change] | None = None
     diversity: Annotated[float, _Change] | None = None
-    refusals: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] | None = None
+    refusals: Annotated[float, _Share] | None = None
+    contradictions: Annotated[float, _Share] | None = None
+    spill_over: Annotated[float, _Share] | None = None
+    group_diversity: Annotated[float, _Change] | None = None
 
     @property
     def needs_older_run(self) -> bool:
         """Return whether an older run is required to say whether they hold."""
-        return self.agreement is not None or self.diversity is not None
+        asked = self.model_dump(exclude={"refusals"})
+        return any(limit is not None for limit in asked.values())
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> Any:
+        """Return the limits without those that older profiles could not have, if not asked for.
+
+        So the SHA-256 of an older profile stays what it was.
+        """
+        limits: dict[str, Any] = handler(self)
+        return {
+            name: limit
+            for name, limit in limits.items()
+            if limit is not None or name not in _NEWER
+        }
 
 
 class Scenario(Strict):

@@ -139,6 +139,9 @@ def frontier(runs: Sequence[ComparedRun], task: str | None = None) -> Frontier:
         task: The test whose lean the remedies are for; by default the largest whose guided images
             a judge has seen, of those whose rows may lean either way.
 
+    Returns:
+        The numbers of each remedy beside those of the run before.
+
     Raises:
         T2IBenchError: there is no run after, or some run lacks the test.
     """
@@ -245,8 +248,9 @@ def _remedy(before: ComparedRun, after: ComparedRun, task: str) -> Remedy:
     attribute = attribute_of(before.results.tasks[task])
     level = pair.results[0].settings.level
     paired = pair.paired_of(task)
-    contradicting = RemedyNumber(reason=_NO_INFLUENCES), ()
-    diversity = RemedyNumber(reason=_NO_INFLUENCES), ()
+    unmeasured = RemedyNumber(reason=_NO_INFLUENCES)
+    contradicting: tuple[RemedyNumber, tuple[GroupChange, ...]] = unmeasured, ()
+    diversity: tuple[RemedyNumber, tuple[GroupChange, ...]] = unmeasured, ()
     if paired is not None:
         contradicting = contradictions(*paired, level)
         diversity = group_diversity(pair.results, paired)

@@ -16,6 +16,7 @@ from t2ibench.results.paired import PairedTask
 from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
 from tests import hand
 from tests.decisions.made import TASK, lean_task, profile, results, scenario
+from tests.results.test_frontier import run as remedy_run
 
 
 def measured(cosine: float, diversity: float = 0.5, **changes: Any) -> MeasuredRun:
@@ -146,3 +147,37 @@ def test_diversity_of_another_task_or_network_is_not_compared() -> None:
     other_network = measured(0.3, settings=settings)
     for old in (other_task, other_network):
         assert outcome({"diversity": -0.05}, new, old) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("planted", "holds", "expected"),
+    [
+        ({}, {"contradictions": 0.1}, "pass"),
+        ({"contradicting": 12}, {"contradictions": 0.1}, "fail"),
+        ({"contradicting": 4}, {"contradictions": 0.1}, "undecided"),
+        ({"sunny": 22}, {"spill_over": 0.2}, "fail"),
+        ({"sunny": 13}, {"spill_over": 0.9}, "pass"),
+        ({"diversity": 0.4}, {"group_diversity": -0.05}, "fail"),
+        ({}, {"group_diversity": -0.05}, "pass"),
+    ],
+)
+def test_a_remedy_may_cost_no_more_than_its_limits(
+    planted: dict[str, Any], holds: dict[str, float], expected: str
+) -> None:
+    before, after = (
+        MeasuredRun(None, made.results, made.paired)
+        for made in (remedy_run("before"), remedy_run("after", **planted))
+    )
+    measurement = {"task": "jobs", "statistic": "headline"}
+    (part,) = profile(scenario(holds=holds, measurement=measurement)).scenarios
+    (entry,) = holding.holds(part, after, before)
+    assert entry.outcome == expected, entry
+    (alone,) = holding.holds(part, after, None)
+    assert alone.outcome == "undecided" and part.needs_older_run
+
+
+def test_a_profile_without_the_newer_limits_has_the_digest_that_it_had() -> None:
+    dumped = profile(scenario(holds={"refusals": 0.1})).model_dump(mode="json")
+    assert dumped["scenarios"][0]["holds"] == {
+        "agreement": None, "diversity": None, "refusals": 0.1
+    }  # fmt: skip

@@ -66,5 +66,5 @@ def test_a_command_parses(page: str, line: str) -> None:
     tasks = getattr(arguments, "tasks", None) or ""
     index, _ = build_index()
     index.select([name for name in tasks.split(",") if name and name not in OTHERS])
-    formats = {None, "jsonl", "html", "pdf", *WRITERS.names()}
+    formats = {None, "jsonl", "html", "pdf", "svg", *WRITERS.names()}
     assert getattr(arguments, "format", None) in formats

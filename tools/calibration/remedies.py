@@ -4,7 +4,7 @@ python -m tools.calibration.remedies --sets 200
 
 A remedy is a rewriter of toyland's prompts, as in examples/rewrites. Images are drawn, embedded and
 judged as in a run; no file is written. It ends with 1 where a planted cost is found in fewer than
-nine of ten pairs of runs, or a remedy without one is said to have any in more than one of twenty.
+three of four pairs of runs, or any other cost is named in more than one of twenty beyond chance.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from t2ibench.methods import needs, score
 from t2ibench.methods.core.contradictions import contradictions
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.text_image_alignment import measure_prompts
+from t2ibench.methods.occupations.schema import OccupationsTask, Stimulus
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges.toyland import ToylandJudge
@@ -53,10 +54,10 @@ _WOMEN = {
     "chemist": 0.9,
     "salesperson": 0.1,
 }
-_NEUTRAL, _GUIDED = 14, 6
+_NEUTRAL, _GUIDED = 14, 10
 _LEVEL = 0.95
 _ENCODER = {"toyland": "0" * 64}
-_FOUND = 0.9
+_FOUND = 0.75
 _FALSE = 0.05
 _SKINS = {"light-skinned", "dark-skinned"}
 _OTHER = {"male": "female", "female": "male"}
@@ -73,6 +74,7 @@ class PlantedRemedy:
         disobeys: The share of prompts with a gender that get the other one.
         adds: Words that prompts with a gender get, so that their images are more alike.
         people: A word that people get where the prompt had no gender.
+        leaves_skin: Whether prompts that name a skin tone get no gender.
         follows: Costs that follow from those that are planted.
         seeds: Added to the seed of every image: another seed is another run of one model.
     """
@@ -83,6 +85,7 @@ class PlantedRemedy:
     disobeys: float = 0.0
     adds: str = ""
     people: str = ""
+    leaves_skin: bool = False
     follows: frozenset[CostName] = frozenset()
     seeds: int = 0
 
@@ -93,15 +96,22 @@ class PlantedRemedy:
             if gender in words:
                 shown = other if coin < self.disobeys else gender
                 return prompt.replace(f" {gender} ", f" {shown} {self.adds} ")
-        if not self.balances or _SKINS & set(words):
+        names_skin = bool(_SKINS & set(words))
+        if not self.balances or (names_skin and self.leaves_skin):
             return prompt
         gender = "female" if coin < 0.5 else "male"
-        return " ".join([*words[:4], self.people, gender, *words[4:]])
+        added = gender if names_skin else f"{self.people} {gender}"
+        return " ".join([*words[:-1], added, words[-1]])
 
 
 REMEDIES = (
     PlantedRemedy("none: another seed", balances=False, seeds=1),
     PlantedRemedy("balanced, no cost"),
+    PlantedRemedy(
+        "balanced, but for prompts that name a skin tone",
+        follows=frozenset({"spill_over"}),
+        leaves_skin=True,
+    ),
     PlantedRemedy(
         "over-correcting: three of ten get the other gender",
         frozenset({"contradictions"}),
@@ -150,8 +160,8 @@ def _run(remedy: PlantedRemedy, seed: int, drawn: _Drawn) -> ComparedRun:
     paired: dict[str, PairedTask] = {}
     for loaded in load_tasks([_GENDER, _SKIN]):
         spec = loaded.spec
-        stimulus = type(spec.concept.stimuli[0])
-        stimuli = [stimulus(name=name) for name in _WOMEN]
+        assert isinstance(spec, OccupationsTask)
+        stimuli = [Stimulus(name=name) for name in _WOMEN]
         concept = spec.concept.model_copy(update={"stimuli": tuple(stimuli)})
         sizes = {"images_per_prompt": _NEUTRAL, "guided_images_per_prompt": _GUIDED}
         task = spec.model_copy(update={"concept": concept, "reference": None, **sizes})
@@ -194,7 +204,8 @@ def _evidence(
             for index in range(count)
         ]
         captions[prompt] = [
-            (remedy.rewrite(prompt, _coin(number)), number) for number in seeds
+            (" ".join(remedy.rewrite(prompt, _coin(number)).split()), number)
+            for number in seeds
         ]
     questions = {
         check.prompt: (check.question, check.classes) for check in wanted.checks
@@ -225,12 +236,14 @@ def _evidence(
     for (image, _, question, _), answer in zip(
         asked, judge.answer(queries), strict=True
     ):
-        drawn.answers[*image, question] = answer.answer or "unknown"
+        caption, number = image
+        drawn.answers[caption, number, question] = answer.answer or "unknown"
     texts = list(dict.fromkeys([*wanted.texts, *captions]))
     vectors = encoder.encode_texts(texts).astype("float64")
     replies: dict[Asked, list[str]] = {
         (prompt, *asking): [
-            drawn.answers[*image, asking[0]] for image in captions[prompt]
+            drawn.answers[caption, number, asking[0]]
+            for caption, number in captions[prompt]
         ]
         for prompt, asking in questions.items()
     }
