@@ -34,7 +34,8 @@ ABOUT = (
     "cost is named where its p-value is below .05 after Holm’s correction, over groups, tests or "
     "rows, and then over the costs of a remedy. No cost named is not the same as none: look at the "
     "intervals. Spill-over is the root mean square by which the leans of tests about other "
-    "attributes move, whichever way; a run and itself have none."
+    "attributes move; where a test is clearly less one-sided after, that is no cost. A run and "
+    "itself have none."
 )
 
 
@@ -53,6 +54,9 @@ def remedy_sentences(frontier: Frontier, remedy: Remedy) -> Iterator[str]:
         yield from costs
     else:
         yield "No cost is clear; the intervals say how large it may be."
+    falling = _moved_tests(remedy, falls=True)
+    if falling:
+        yield f"Leans of other tests fall, too: {falling}."
     refusals = remedy.numbers["refusals"]
     if refusals.reason:
         yield f"{refusals.reason[0].upper()}{refusals.reason[1:]}."
@@ -87,7 +91,8 @@ def _cost(name: CostName, remedy: Remedy) -> list[str]:
         shown = amount(change, digits_of(name)) if change is not None else "–"
         return [f"Images agree less with their prompts ({shown})."]
     if name == "spill_over":
-        return [_moved_tests(remedy)]
+        moved = _moved_tests(remedy, falls=False)
+        return [f"It is entangled: leans of other tests move: {moved}."]
     if name == "contradictions":
         return [
             f"It over-corrects: {_shares(group)} of the images asked for {group.group} show "
@@ -107,13 +112,14 @@ def _cost(name: CostName, remedy: Remedy) -> list[str]:
     ]
 
 
-def _moved_tests(remedy: Remedy) -> str:
+def _moved_tests(remedy: Remedy, *, falls: bool) -> str:
+    """Return the tests about other attributes that moved, and became less one-sided or did not."""
     moved = [
         f"{cell.task} ({cell.attribute}, by {decimal(cell.shift.value or 0.0, 3)})"
         for cell in remedy.spill_over
-        if cell.p_holm is not None and cell.p_holm < _ALPHA
+        if cell.p_holm is not None and cell.p_holm < _ALPHA and cell.falls == falls
     ]
-    return f"It is entangled: leans of other tests move: {listed(moved)}."
+    return listed(moved) if moved else ""
 
 
 def _from_to(before: Score, after: Score) -> str:

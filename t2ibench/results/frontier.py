@@ -270,7 +270,7 @@ def _remedy(before: ComparedRun, after: ComparedRun, task: str) -> Remedy:
     p_values: dict[CostName, float | None] = {
         "contradictions": least_p(contradicting[1], rises=True),
         "turned": min((row.p for row in turned), default=1.0),
-        "spill_over": _least([cell.p_holm for cell in cells]),
+        "spill_over": _least([1.0 if cell.falls else cell.p_holm for cell in cells]),
         "diversity": least_p(diversity[1], rises=False),
         "agreement": _p_of_fall(numbers["agreement"].change),
         "refusals": least_p(refusals[1], rises=True),

@@ -42,6 +42,15 @@ class SpillOver:
     p: float | None
     p_holm: float | None = None
 
+    @property
+    def falls(self) -> bool:
+        """Whether the test is clearly less one-sided after the remedy: that is no cost."""
+        return (
+            self.change is not None
+            and self.change.high is not None
+            and self.change.high < 0
+        )
+
 
 def with_corrected_tests(cells: Sequence[SpillOver]) -> tuple[SpillOver, ...]:
     """Return tests with p-values after Holm's correction over all of them."""

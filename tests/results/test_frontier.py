@@ -12,6 +12,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.diversity import diversity_of, diversity_values
 from t2ibench.methods.core.prompt_values import PromptValues, mean_over_prompts
 from t2ibench.methods.core.text_image_alignment import PromptCosines
+from t2ibench.reports.frontier_sentences import remedy_sentences
 from t2ibench.results.frontier import Remedy, frontier
 from t2ibench.results.over_correction import change_of_shares
 from t2ibench.results.paired import dump_paired, load_paired, paired_task
@@ -135,6 +136,16 @@ def test_a_remedy_that_only_removes_the_lean_costs_nothing() -> None:
 )
 def test_each_cost_is_named_and_no_other(planted: dict[str, object], cost: str) -> None:
     assert remedy(**planted).clear_costs == [cost]
+
+
+def test_a_lean_of_another_test_that_goes_away_is_no_cost() -> None:
+    runs = [run("before", sunny=22), run("after", women=(12, 12, 12))]
+    both = frontier(runs)
+    (cell,) = both.remedies[0].spill_over
+    assert cell.falls and cell.p_holm is not None and cell.p_holm < 0.05
+    assert both.remedies[0].clear_costs == []
+    sentences = list(remedy_sentences(both, both.remedies[0]))
+    assert any(line.startswith("Leans of other tests fall, too") for line in sentences)
 
 
 def test_what_costs_is_said_by_group_row_and_test() -> None:
