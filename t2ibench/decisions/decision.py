@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from t2ibench.decisions.evidence import evidence
-from t2ibench.decisions.holds import Held, holds
+from t2ibench.decisions.held import Held
+from t2ibench.decisions.holds import holds
 from t2ibench.decisions.images_needed import ImagesNeeded, images_needed
 from t2ibench.decisions.looks import level_of
 from t2ibench.decisions.obstacles import obstacles, other_run_obstacles
