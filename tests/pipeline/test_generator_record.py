@@ -38,7 +38,7 @@ def recorded(folder: RunFolder, *observed: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_what_became_of_settings_is_of_all_processes(folder: RunFolder) -> None:
-    observed = [
+    observed: list[dict[str, Any]] = [
         {"seed": "none", "became": {"size": ["512x512"]}},
         {"seed": "none", "became": {"size": ["256x256"], "quality": ["low"]}},
         {"seed": "none"},
