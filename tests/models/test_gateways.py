@@ -373,6 +373,10 @@ def test_the_image_of_gemini_is_the_last_that_is_no_thought(
         (gemini([], "PROHIBITED_CONTENT"), "refused", "PROHIBITED_CONTENT"),
         (gemini({"text": "I would rather not."}), "refused", None),
         (gemini([], "MAX_TOKENS"), "failed", None),
+        (gemini({"text": "Sure, I draw a"}, "MAX_TOKENS"), "failed", None),
+        (gemini({"text": "Sure, I draw a"}, "OTHER"), "failed", None),
+        (json_reply({"usageMetadata": {"totalTokenCount": 3}}), "filtered", None),
+        (json_reply({"responseId": "r", "modelVersion": "x"}), "filtered", None),
         (gemini([]), "filtered", None),
         (
             json_reply({"promptFeedback": {"blockReason": "JAILBREAK"}}),
@@ -433,6 +437,17 @@ def test_words_instead_of_one_image_are_a_refusal() -> None:
     assert image.reason == "the model replied in words: I cannot draw that person."
 
 
+@pytest.mark.parametrize("reason", ["length", "error"])
+@pytest.mark.parametrize("words", ["Sure, I draw a", None])
+def test_a_chat_reply_that_was_cut_off_is_no_refusal(
+    reason: str, words: str | None
+) -> None:
+    message = {"role": "assistant", "content": words}
+    reply = json_reply({"choices": [{"message": message, "finish_reason": reason}]})
+    image, _ = first_of(Omni(), reply)
+    assert image.status == "failed" and reason in str(image.reason)
+
+
 def test_a_chat_is_asked_for_sizes_in_its_servers_words() -> None:
     with replying(Omni()) as (url, posted):
         model_of(Omni(), url, size="64x32", steps=7).generate(requests(PROMPTS[:1], 1))
@@ -482,10 +497,13 @@ def test_azure_is_asked_by_deployment_and_version() -> None:
     with speaking(speak) as (url, posted):
         root = url.removesuffix("/v1")
         version = {"base_url": root, "api_version": "2025-04-01-preview"}
-        for args in ({"base_url": f"{root}/openai/v1"}, version):
+        slash = {"base_url": f"{root}/openai/v1/"}
+        for args in ({"base_url": f"{root}/openai/v1"}, slash, version):
             model = create_generator("azure:painter", args)
             assert model.generate(requests(PROMPTS[:1], 1))[0].status == "ok"
-    assert seen == [KEY] * 2 and posted[0]["model"] == "painter"
+    assert seen == [KEY] * 3 and posted[0]["model"] == "painter"
+    paths = [body["path"] for body in posted if "path" in body]
+    assert not any("/openai/v1/openai/v1" in path for path in paths)
     assert "2025-04-01-preview" in json.dumps(dict(model.settings))
     with pytest.raises(T2IBenchError, match="needs the address of your resource"):
         create_generator("azure:painter")
@@ -579,6 +597,66 @@ def test_a_refusal_of_the_responses_api(
     assert [image.status for image in images] == [status, "ok", "ok", "ok"]
     assert stage_of(images[0].reason) == stage
     assert categories_of(images[0].reason) == ((category,) if category else ())
+
+
+FAILED_CALL = {"type": "image_generation_call", "status": "failed", "result": None}
+DRAWING = {"content": [{"type": "output_text", "text": "I draw"}], "type": "message"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"status": "failed", "output": []}, "failed"),
+        ({"status": "cancelled", "output": []}, "failed"),
+        (
+            {
+                "status": "incomplete",
+                "incomplete_details": {"reason": "max_output_tokens"},
+                "output": [DRAWING],
+            },
+            "failed",
+        ),
+        (
+            {
+                "status": "incomplete",
+                "incomplete_details": {"reason": "content_filter"},
+                "output": [],
+            },
+            "refused",
+        ),
+        ({"status": "completed", "output": [FAILED_CALL]}, "failed"),
+        (
+            {"status": "failed", "error": {"code": "invalid_image"}, "output": []},
+            "failed",
+        ),
+        ({"status": "completed", "output": []}, "filtered"),
+    ],
+)
+def test_a_response_that_failed_is_not_filtered(
+    body: dict[str, Any], status: str
+) -> None:
+    def speak(asked: dict[str, Any]) -> Said:
+        if "nurse" in asked["input"]:
+            return json_reply({"id": "r", "object": "response", **body})
+        return responding([drawn_call()])
+
+    images, *_ = through_responses(speak)
+    assert [image.status for image in images] == [status, "ok", "ok", "ok"]
+
+
+@pytest.mark.parametrize("code", ["server_error", "rate_limit_exceeded"])
+def test_a_response_that_failed_for_a_while_is_asked_for_again(
+    code: str, waits: list[float]
+) -> None:
+    error = {"code": code, "message": "An error occurred."}
+    faults = [json_reply({"status": "failed", "error": error, "output": []})]
+
+    def speak(_: dict[str, Any]) -> Said:
+        return faults.pop() if faults else responding([drawn_call()])
+
+    images, *_ = through_responses(speak)
+    assert [image.status for image in images] == ["ok"] * 4
+    assert not faults and waits
 
 
 def test_arguments_of_another_api_are_refused() -> None:
