@@ -520,6 +520,36 @@ def test_a_sampler_that_draws_noise_is_tried_with_two_posts(
     assert len(state.posted) == 2 * len(PROMPTS) + 1
 
 
+def test_a_second_post_that_fails_costs_no_image_and_says_nothing(
+    server: tuple[str, ComfyUi], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, state = server
+    model = workflow(url, workers=1, **{"node.3.sampler_name": "euler_ancestral"})
+    post = model._comfy.post
+
+    async def failing(*given: Any) -> None:
+        if len(state.posted) == 1:
+            state.posted.append({})
+            raise T2IBenchError("the server is away")
+        await post(*given)
+
+    monkeypatch.setattr(model._comfy, "post", failing)
+    images = model.generate(requests(PROMPTS, 1))
+    assert [image.status for image in images] == ["ok"] * len(PROMPTS)
+    assert "equal_seeds" not in model.effective_settings()
+
+
+def test_a_server_that_runs_no_job_is_not_waited_for_forever(
+    server: tuple[str, ComfyUi],
+) -> None:
+    url, state = server
+    model = workflow(url, timeout=1)
+    state.faults.dead = True
+    with pytest.raises(T2IBenchError, match="works on nothing, though jobs"):
+        model.generate(requests(PROMPTS[:1], 1))
+    assert state.pending == []
+
+
 def test_a_file_with_a_long_workflow_has_the_same_pixels(
     server: tuple[str, ComfyUi], tmp_path: Path
 ) -> None:

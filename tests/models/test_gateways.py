@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from PIL import Image
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
+from t2ibench.models.image_download import is_public
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.models.servers import submit
 from t2ibench.results.prompt_outcomes import categories_line, prompt_outcomes
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
@@ -487,8 +490,60 @@ def test_openrouter_is_asked_beforehand_what_it_takes_and_costs() -> None:
             create_generator("openrouter:maker/painter", recorded=True)
 
 
+def test_the_provider_that_is_pinned_does_not_depend_on_the_replys_order() -> None:
+    row = {"supported_parameters": ["seed"], "pricing": {"image": "0.02"}}
+    rows = [{**row, "provider_slug": slug} for slug in ("b", "a", "c")]
+    rows.append({"provider_slug": "0-without-seed", "supported_parameters": ["size"]})
+    for order in (rows, rows[::-1], rows[2:] + rows[:2]):
+        reply = json_reply({"data": {"endpoints": order}})
+        with speaking(lambda *_: reply) as (url, _):  # noqa: B023
+            model = model_of(OpenRouter(), url)
+        assert model.settings["provider"] == "a"
+
+
+def test_a_key_in_a_list_of_providers_is_not_stored() -> None:
+    reply = json_reply({"data": {"endpoints": [{"provider_slug": f"x {KEY}"}]}})
+    with speaking(lambda *_: reply) as (url, _):
+        model = model_of(OpenRouter(), url)
+    assert KEY not in json.dumps(dict(model.settings))
+
+
+def test_an_image_of_ones_own_gateway_is_fetched_with_the_key() -> None:
+    data = base64.b64decode(inline(77)["inlineData"]["data"])
+
+    def speak(body: dict[str, Any], _: Any) -> Said:
+        if "path" in body:
+            return 200, {"content-type": "image/png"}, data
+        return json_reply({"data": [{"url": "/files/1.png"}]})
+
+    with speaking(speak) as (url, posted):
+        model: Any = create_generator("azure:painter", {"base_url": url})
+        (image,) = model.generate(requests(PROMPTS[:1], 1))
+    assert image.image is not None and np.asarray(image.image)[0, 0, 0] == 77
+    assert [body["headers"]["api-key"] for body in posted] == [KEY] * 2
+
+
+def test_addresses_in_replies_of_servers_elsewhere_are_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bases: list[str] = []
+
+    async def fetch(_: str, base_url: str, *__: Any) -> bytes:
+        bases.append(base_url)
+        return b""
+
+    monkeypatch.setattr("t2ibench.models.image_download.fetch_image", fetch)
+    for spec in ("gemini:m", "hf:m"):
+        model: Any = create_generator(spec)
+        submit(model._fetch("http://169.254.169.254/x")).result()
+    hosts = [urlsplit(base).hostname or "" for base in bases]
+    assert hosts[0] == "generativelanguage.googleapis.com"
+    assert is_public(hosts[1])
+
+
 def test_azure_is_asked_by_deployment_and_version() -> None:
     seen: list[str] = []
+    addresses: list[Any] = []
 
     def speak(body: dict[str, Any], headers: dict[str, str]) -> Said:
         seen.append(headers.get("api-key", ""))
@@ -499,11 +554,11 @@ def test_azure_is_asked_by_deployment_and_version() -> None:
         version = {"base_url": root, "api_version": "2025-04-01-preview"}
         slash = {"base_url": f"{root}/openai/v1/"}
         for args in ({"base_url": f"{root}/openai/v1"}, slash, version):
-            model = create_generator("azure:painter", args)
+            model: Any = create_generator("azure:painter", args)
             assert model.generate(requests(PROMPTS[:1], 1))[0].status == "ok"
+            addresses.append(model.settings["url"])
+    assert addresses[:2] == [f"{root}/openai/v1/images/generations"] * 2
     assert seen == [KEY] * 3 and posted[0]["model"] == "painter"
-    paths = [body["path"] for body in posted if "path" in body]
-    assert not any("/openai/v1/openai/v1" in path for path in paths)
     assert "2025-04-01-preview" in json.dumps(dict(model.settings))
     with pytest.raises(T2IBenchError, match="needs the address of your resource"):
         create_generator("azure:painter")

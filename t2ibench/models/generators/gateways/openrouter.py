@@ -30,7 +30,8 @@ class OpenRouterArguments(HostedArguments):
     """The options of `openrouter:MODEL` (see `HostedArguments`).
 
     Attributes:
-        provider: The slug of the provider; by default the first that takes a seed, else the first.
+        provider: The slug of the provider; by default the first by name of those that take a
+            seed, else the first of all.
     """
 
     provider: str | None = None
@@ -120,7 +121,9 @@ async def _endpoint(server: HttpServer, model: str, chosen: str | None) -> Endpo
     answer = await server.send("GET", path)
     if isinstance(answer, Reply) and answer.status == 404:
         listed = await server.send("GET", "/images/models")
-        names = [] if isinstance(listed, Reply) else _names_in(_json(listed))
+        names = (
+            [] if isinstance(listed, Reply) else _names_in(_json_of(listed, server.key))
+        )
         raise UnusableServerError(
             f"OpenRouter has no image model '{shown(model)}'.{did_you_mean(model, names)}",
             "Models that draw in chat replies are chat:MODEL, with "
@@ -129,27 +132,34 @@ async def _endpoint(server: HttpServer, model: str, chosen: str | None) -> Endpo
     if isinstance(answer, Reply):
         answer.check_access(server.where)
         raise BadReplyError(f"{server.where} replied {answer.words()} to {path}")
-    endpoints = list(_endpoints_in(_json(answer)))
+    endpoints = list(_endpoints_in(_json_of(answer, server.key)))
     if not endpoints:
         raise UnusableServerError(
             f"No provider of OpenRouter serves {shown(model)} now."
         )
     if chosen is not None:
-        slugs = [endpoint.provider for endpoint in endpoints]
+        slugs = sorted({endpoint.provider for endpoint in endpoints})
         if chosen not in slugs:
             raise T2IBenchError(
                 f"--model-args: provider={shown(chosen)} does not serve {shown(model)}."
                 f"{did_you_mean(chosen, slugs)}",
                 f"These do: {', '.join(slugs)}.",
             )
-        return endpoints[slugs.index(chosen)]
+        endpoints = [item for item in endpoints if item.provider == chosen]
     seeded = [item for item in endpoints if item.fields and "seed" in item.fields]
-    return (seeded or endpoints)[0]
+    # By name: the order of a reply may change, and another provider is another model.
+    return min(seeded or endpoints, key=_place)
 
 
-def _json(data: bytes) -> Any:
+def _place(endpoint: Endpoint) -> tuple[str, list[str], float]:
+    """Return what sorts providers, whatever the order of a reply."""
+    return endpoint.provider, sorted(endpoint.fields or ()), endpoint.price or 0.0
+
+
+def _json_of(data: bytes, key: ApiKey) -> Any:
+    """Return the JSON of a reply with the key masked, because slugs are stored."""
     try:
-        body = json.loads(data)
+        body = key.hide_all(json.loads(data))
     except (ValueError, RecursionError):
         return {}
     return body.get("data", body) if isinstance(body, Mapping) else body
