@@ -17,6 +17,7 @@ import pytest
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
+from t2ibench.models.generators.comfyui.server_facts import _options
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.servers import StopHeard, heed
 from t2ibench.store.database import Database
@@ -128,6 +129,13 @@ def test_the_fingerprint_is_of_graph_server_and_models(
     settings = model.effective_settings()
     assert (settings["steps"], settings["sampler"]) == (30, "dpmpp_2m")
     assert settings["seed"] == "one an image"
+
+
+def test_an_option_has_its_values_in_words_and_no_path() -> None:
+    arguments = ["main.py", "--fast", "fp16_accumulation", "cublas_ops", "--force-fp16"]
+    arguments += ["--output-directory=/mnt/fast/x", "--base-directory", "/mnt/fp16"]
+    options = _options(arguments)
+    assert options == ("--fast fp16_accumulation cublas_ops", "--force-fp16")
 
 
 def test_a_seed_has_as_many_bits_as_its_node_takes(

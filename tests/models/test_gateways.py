@@ -15,10 +15,14 @@ import pytest
 from PIL import Image
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.api_key import ApiKey
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
+from t2ibench.models.generators.gateways.forms import json_of, switches_of
+from t2ibench.models.generators.gateways.openrouter import price_in
 from t2ibench.models.image_download import is_public
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.models.server_errors import Reply
 from t2ibench.models.servers import submit
 from t2ibench.results.prompt_outcomes import categories_line, prompt_outcomes
 from t2ibench.store.database import Database
@@ -229,7 +233,7 @@ def test_a_dialect_meets_the_contract_and_sends_each_image_its_seed(
         wanted = requests(PROMPTS, 2)
         model = model_of(dialect, url)
         assert_drawn(model.generate(wanted), wanted, dialect)
-        assert model.fingerprint != model_of(dialect, url, size="64x64").fingerprint
+        assert model.fingerprint != model_of(dialect, url, size="512x512").fingerprint
     headers = {name for body in posted for name in body["headers"]}
     assert not {"cookie", "origin"} & headers
     sent = "".join(json.dumps(body["headers"]) for body in posted)
@@ -478,7 +482,10 @@ def test_openrouter_is_asked_beforehand_what_it_takes_and_costs() -> None:
         assert model.price_per_image() == 0.04
         model.generate(requests(PROMPTS[:2], 1))
         assert model.cost == pytest.approx(0.1)  # what the replies say
-        assert (posted[-1]["aspect_ratio"], posted[-1]["resolution"]) == ("3:2", "1K")
+        assert (posted[-1]["aspect_ratio"], posted[-1]["resolution"]) == (
+            "3:2",
+            "1.5K",
+        )
         other = model_of(dialect, url, provider="first")
         assert other.settings["takes_seed"] is False and other.price_per_image() == 0.02
         assert other.fingerprint != model.fingerprint
@@ -499,6 +506,105 @@ def test_the_provider_that_is_pinned_does_not_depend_on_the_replys_order() -> No
         with speaking(lambda *_: reply) as (url, _):  # noqa: B023
             model = model_of(OpenRouter(), url)
         assert model.settings["provider"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("fields", "size", "expected"),
+    [
+        (["aspect_ratio", "resolution"], "512x512", ("1:1", "512")),
+        (["aspect_ratio", "resolution"], "768", ("1:1", "768")),
+        (["aspect_ratio", "resolution"], "1024x1536", ("2:3", "1.5K")),
+        (["aspect_ratio", "resolution"], "4096x4096", ("1:1", "4K")),
+        (["aspect_ratio", "resolution"], "1000x1000", None),
+        (["aspect_ratio"], "1024x1024", None),
+        (["resolution"], "1024x1024", None),
+    ],
+)
+def test_openrouter_gets_the_size_that_was_asked_for_or_none(
+    fields: list[str], size: str, expected: tuple[str, str] | None
+) -> None:
+    row = {"provider_slug": "a", "supported_parameters": ["seed", *fields]}
+    reply = json_reply({"data": {"endpoints": [row]}})
+
+    def speak(body: dict[str, Any], _: Any) -> Said:
+        return reply if "path" in body else json_reply({"data": [{"url": "/1.png"}]})
+
+    with speaking(speak) as (url, posted):
+        if expected is None:
+            with pytest.raises(T2IBenchError, match="provider a") as caught:
+                model_of(OpenRouter(), url, size=size)
+            assert "\n" not in str(caught.value)
+            return
+        model_of(OpenRouter(), url, size=size).generate(requests(PROMPTS[:1], 1))
+    (sent,) = [body for body in posted if "prompt" in body]
+    assert (sent["aspect_ratio"], sent["resolution"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("pricing", "price"),
+    [
+        ({"image": "0.04", "prompt": "0.000001"}, 0.04),
+        ({"image": "0.0000003", "image_output": "0.00003"}, None),
+        ([{"billable": "output_image", "unit": "image", "cost_usd": 0.04}], 0.04),
+        ([{"billable": "output_image", "unit": "token", "cost_usd": 0.00003}], None),
+        ([{"billable": "output_image", "unit": "megapixel", "cost_usd": 0.03}], None),
+        ([{"unit": "image", "price": 0.02}], 0.02),
+        ([{"type": {"image": 1}, "unit": ["image"], "price": 0.02}], None),
+        (
+            [
+                {"type": "image", "price": 0.001},
+                {"type": "output_image", "unit": "images", "price": 0.05},
+            ],
+            0.05,
+        ),
+    ],
+)
+def test_a_price_of_another_unit_is_no_price_of_an_image(
+    pricing: Any, price: float | None
+) -> None:
+    assert price_in(pricing) == price
+
+
+@pytest.mark.parametrize(
+    ("model", "switches"),
+    [
+        ("vertex_ai/imagen-4.0-generate-001", {"enhancePrompt": False}),
+        ("fal_ai/fal-ai/imagen4/preview", {"enhance_prompt": False}),
+        ("maker/imagenet-x", {}),
+        ("black_forest_labs/flux-pro-1.1", {"prompt_upsampling": False}),
+    ],
+)
+def test_a_rewriter_is_named_by_whole_words(
+    model: str, switches: dict[str, Any]
+) -> None:
+    assert switches_of(model) == switches
+
+
+def test_the_key_is_hidden_in_a_reply_beside_its_images(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Images are not searched for it, which would take a second for each megabyte of them."""
+    key = ApiKey("GEMINI_API_KEY")
+    image = base64.b64encode(bytes(range(256)) * 8).decode()
+    url = f"data:image/png;base64,{image}"
+    body = {
+        "data": [{"b64_json": image, "revised_prompt": f"a {KEY}", KEY: 1}],
+        "content": f"{KEY} ![]({url}) {KEY}",
+        "result": f"short {KEY}",
+        "text": base64.b64encode(f"{KEY:>900}".encode()).decode(),
+    }
+    searched: list[str] = []
+
+    def hide(text: str) -> str:
+        searched.append(text)
+        return ApiKey.hide(key, text)
+
+    monkeypatch.setattr(key, "hide", hide)
+    masked = json_of(Reply(200, json.dumps(body).encode(), key))
+    assert KEY not in json.dumps(masked) and masked["text"] == "***"
+    assert masked["data"][0]["b64_json"] == image
+    assert masked["content"] == f"*** ![]({url}) ***"
+    assert not any(image in text for text in searched)
 
 
 def test_a_key_in_a_list_of_providers_is_not_stored() -> None:
