@@ -24,6 +24,7 @@ from t2ibench.models.image_download import is_public
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.server_errors import Reply
 from t2ibench.models.servers import submit
+from t2ibench.redaction import Redaction
 from t2ibench.results.prompt_outcomes import categories_line, prompt_outcomes
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
@@ -595,11 +596,13 @@ def test_the_key_is_hidden_in_a_reply_beside_its_images(
     }
     searched: list[str] = []
 
-    def hide(text: str) -> str:
-        searched.append(text)
-        return ApiKey.hide(key, text)
+    values = Redaction.values
 
-    monkeypatch.setattr(key, "hide", hide)
+    def hidden(redaction: Redaction, text: str) -> str:
+        searched.append(text)
+        return values(redaction, text)
+
+    monkeypatch.setattr(Redaction, "values", hidden)
     masked = json_of(Reply(200, json.dumps(body).encode(), key))
     assert KEY not in json.dumps(masked) and masked["text"] == "***"
     assert masked["data"][0]["b64_json"] == image
