@@ -229,6 +229,7 @@ class Faults:
         lost_replies: So many replies to /prompt get lost after the job was put into the queue.
         text: Characters of the workflow in the file of an image.
         busy: So many requests are answered with status 503.
+        dead: Its thread for jobs has died: it takes jobs, and runs none.
     """
 
     seconds: float = 0.0
@@ -240,6 +241,7 @@ class Faults:
     lost_replies: int = 0
     text: int = 0
     busy: int = 0
+    dead: bool = False
 
 
 @dataclass
@@ -351,7 +353,7 @@ class ComfyUi:
     async def work(self) -> None:
         """Run the jobs, one after the other."""
         while True:
-            while not self.pending:
+            while not self.pending or self.faults.dead:
                 await asyncio.sleep(0.002)
             self.pending.sort(key=lambda job: job.number)
             self.working = job = self.pending.pop(0)

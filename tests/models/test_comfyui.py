@@ -17,6 +17,7 @@ import pytest
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
+from t2ibench.models.generators.comfyui.server_facts import _options
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.servers import StopHeard, heed
 from t2ibench.store.database import Database
@@ -128,6 +129,13 @@ def test_the_fingerprint_is_of_graph_server_and_models(
     settings = model.effective_settings()
     assert (settings["steps"], settings["sampler"]) == (30, "dpmpp_2m")
     assert settings["seed"] == "one an image"
+
+
+def test_an_option_has_its_values_in_words_and_no_path() -> None:
+    arguments = ["main.py", "--fast", "fp16_accumulation", "cublas_ops", "--force-fp16"]
+    arguments += ["--output-directory=/mnt/fast/x", "--base-directory", "/mnt/fp16"]
+    options = _options(arguments)
+    assert options == ("--fast fp16_accumulation cublas_ops", "--force-fp16")
 
 
 def test_a_seed_has_as_many_bits_as_its_node_takes(
@@ -518,6 +526,36 @@ def test_a_sampler_that_draws_noise_is_tried_with_two_posts(
     assert expected in model.effective_settings()["equal_seeds"]
     model.generate(requests(PROMPTS, 1))
     assert len(state.posted) == 2 * len(PROMPTS) + 1
+
+
+def test_a_second_post_that_fails_costs_no_image_and_says_nothing(
+    server: tuple[str, ComfyUi], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, state = server
+    model = workflow(url, workers=1, **{"node.3.sampler_name": "euler_ancestral"})
+    post = model._comfy.post
+
+    async def failing(*given: Any) -> None:
+        if len(state.posted) == 1:
+            state.posted.append({})
+            raise T2IBenchError("the server is away")
+        await post(*given)
+
+    monkeypatch.setattr(model._comfy, "post", failing)
+    images = model.generate(requests(PROMPTS, 1))
+    assert [image.status for image in images] == ["ok"] * len(PROMPTS)
+    assert "equal_seeds" not in model.effective_settings()
+
+
+def test_a_server_that_runs_no_job_is_not_waited_for_forever(
+    server: tuple[str, ComfyUi],
+) -> None:
+    url, state = server
+    model = workflow(url, timeout=1)
+    state.faults.dead = True
+    with pytest.raises(T2IBenchError, match="works on nothing, though jobs"):
+        model.generate(requests(PROMPTS[:1], 1))
+    assert state.pending == []
 
 
 def test_a_file_with_a_long_workflow_has_the_same_pixels(

@@ -8,15 +8,23 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.api_key import ApiKey
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
+from t2ibench.models.generators.gateways.forms import json_of, switches_of
+from t2ibench.models.generators.gateways.openrouter import price_in
+from t2ibench.models.image_download import is_public
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.models.server_errors import Reply
+from t2ibench.models.servers import submit
+from t2ibench.redaction import Redaction
 from t2ibench.results.prompt_outcomes import categories_line, prompt_outcomes
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
@@ -226,7 +234,7 @@ def test_a_dialect_meets_the_contract_and_sends_each_image_its_seed(
         wanted = requests(PROMPTS, 2)
         model = model_of(dialect, url)
         assert_drawn(model.generate(wanted), wanted, dialect)
-        assert model.fingerprint != model_of(dialect, url, size="64x64").fingerprint
+        assert model.fingerprint != model_of(dialect, url, size="512x512").fingerprint
     headers = {name for body in posted for name in body["headers"]}
     assert not {"cookie", "origin"} & headers
     sent = "".join(json.dumps(body["headers"]) for body in posted)
@@ -373,6 +381,10 @@ def test_the_image_of_gemini_is_the_last_that_is_no_thought(
         (gemini([], "PROHIBITED_CONTENT"), "refused", "PROHIBITED_CONTENT"),
         (gemini({"text": "I would rather not."}), "refused", None),
         (gemini([], "MAX_TOKENS"), "failed", None),
+        (gemini({"text": "Sure, I draw a"}, "MAX_TOKENS"), "failed", None),
+        (gemini({"text": "Sure, I draw a"}, "OTHER"), "failed", None),
+        (json_reply({"usageMetadata": {"totalTokenCount": 3}}), "filtered", None),
+        (json_reply({"responseId": "r", "modelVersion": "x"}), "filtered", None),
         (gemini([]), "filtered", None),
         (
             json_reply({"promptFeedback": {"blockReason": "JAILBREAK"}}),
@@ -433,6 +445,17 @@ def test_words_instead_of_one_image_are_a_refusal() -> None:
     assert image.reason == "the model replied in words: I cannot draw that person."
 
 
+@pytest.mark.parametrize("reason", ["length", "error"])
+@pytest.mark.parametrize("words", ["Sure, I draw a", None])
+def test_a_chat_reply_that_was_cut_off_is_no_refusal(
+    reason: str, words: str | None
+) -> None:
+    message = {"role": "assistant", "content": words}
+    reply = json_reply({"choices": [{"message": message, "finish_reason": reason}]})
+    image, _ = first_of(Omni(), reply)
+    assert image.status == "failed" and reason in str(image.reason)
+
+
 def test_a_chat_is_asked_for_sizes_in_its_servers_words() -> None:
     with replying(Omni()) as (url, posted):
         model_of(Omni(), url, size="64x32", steps=7).generate(requests(PROMPTS[:1], 1))
@@ -460,7 +483,10 @@ def test_openrouter_is_asked_beforehand_what_it_takes_and_costs() -> None:
         assert model.price_per_image() == 0.04
         model.generate(requests(PROMPTS[:2], 1))
         assert model.cost == pytest.approx(0.1)  # what the replies say
-        assert (posted[-1]["aspect_ratio"], posted[-1]["resolution"]) == ("3:2", "1K")
+        assert (posted[-1]["aspect_ratio"], posted[-1]["resolution"]) == (
+            "3:2",
+            "1.5K",
+        )
         other = model_of(dialect, url, provider="first")
         assert other.settings["takes_seed"] is False and other.price_per_image() == 0.02
         assert other.fingerprint != model.fingerprint
@@ -472,8 +498,161 @@ def test_openrouter_is_asked_beforehand_what_it_takes_and_costs() -> None:
             create_generator("openrouter:maker/painter", recorded=True)
 
 
+def test_the_provider_that_is_pinned_does_not_depend_on_the_replys_order() -> None:
+    row = {"supported_parameters": ["seed"], "pricing": {"image": "0.02"}}
+    rows = [{**row, "provider_slug": slug} for slug in ("b", "a", "c")]
+    rows.append({"provider_slug": "0-without-seed", "supported_parameters": ["size"]})
+    for order in (rows, rows[::-1], rows[2:] + rows[:2]):
+        reply = json_reply({"data": {"endpoints": order}})
+        with speaking(lambda *_: reply) as (url, _):  # noqa: B023
+            model = model_of(OpenRouter(), url)
+        assert model.settings["provider"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("fields", "size", "expected"),
+    [
+        (["aspect_ratio", "resolution"], "512x512", ("1:1", "512")),
+        (["aspect_ratio", "resolution"], "768", ("1:1", "768")),
+        (["aspect_ratio", "resolution"], "1024x1536", ("2:3", "1.5K")),
+        (["aspect_ratio", "resolution"], "4096x4096", ("1:1", "4K")),
+        (["aspect_ratio", "resolution"], "1000x1000", None),
+        (["aspect_ratio"], "1024x1024", None),
+        (["resolution"], "1024x1024", None),
+    ],
+)
+def test_openrouter_gets_the_size_that_was_asked_for_or_none(
+    fields: list[str], size: str, expected: tuple[str, str] | None
+) -> None:
+    row = {"provider_slug": "a", "supported_parameters": ["seed", *fields]}
+    reply = json_reply({"data": {"endpoints": [row]}})
+
+    def speak(body: dict[str, Any], _: Any) -> Said:
+        return reply if "path" in body else json_reply({"data": [{"url": "/1.png"}]})
+
+    with speaking(speak) as (url, posted):
+        if expected is None:
+            with pytest.raises(T2IBenchError, match="provider a") as caught:
+                model_of(OpenRouter(), url, size=size)
+            assert "\n" not in str(caught.value)
+            return
+        model_of(OpenRouter(), url, size=size).generate(requests(PROMPTS[:1], 1))
+    (sent,) = [body for body in posted if "prompt" in body]
+    assert (sent["aspect_ratio"], sent["resolution"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("pricing", "price"),
+    [
+        ({"image": "0.04", "prompt": "0.000001"}, 0.04),
+        ({"image": "0.0000003", "image_output": "0.00003"}, None),
+        ([{"billable": "output_image", "unit": "image", "cost_usd": 0.04}], 0.04),
+        ([{"billable": "output_image", "unit": "token", "cost_usd": 0.00003}], None),
+        ([{"billable": "output_image", "unit": "megapixel", "cost_usd": 0.03}], None),
+        ([{"unit": "image", "price": 0.02}], 0.02),
+        ([{"type": {"image": 1}, "unit": ["image"], "price": 0.02}], None),
+        (
+            [
+                {"type": "image", "price": 0.001},
+                {"type": "output_image", "unit": "images", "price": 0.05},
+            ],
+            0.05,
+        ),
+    ],
+)
+def test_a_price_of_another_unit_is_no_price_of_an_image(
+    pricing: Any, price: float | None
+) -> None:
+    assert price_in(pricing) == price
+
+
+@pytest.mark.parametrize(
+    ("model", "switches"),
+    [
+        ("vertex_ai/imagen-4.0-generate-001", {"enhancePrompt": False}),
+        ("fal_ai/fal-ai/imagen4/preview", {"enhance_prompt": False}),
+        ("maker/imagenet-x", {}),
+        ("black_forest_labs/flux-pro-1.1", {"prompt_upsampling": False}),
+    ],
+)
+def test_a_rewriter_is_named_by_whole_words(
+    model: str, switches: dict[str, Any]
+) -> None:
+    assert switches_of(model) == switches
+
+
+def test_the_key_is_hidden_in_a_reply_beside_its_images(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Images are not searched for it, which would take a second for each megabyte of them."""
+    key = ApiKey("GEMINI_API_KEY")
+    image = base64.b64encode(bytes(range(256)) * 8).decode()
+    url = f"data:image/png;base64,{image}"
+    body = {
+        "data": [{"b64_json": image, "revised_prompt": f"a {KEY}", KEY: 1}],
+        "content": f"{KEY} ![]({url}) {KEY}",
+        "result": f"short {KEY}",
+        "text": base64.b64encode(f"{KEY:>900}".encode()).decode(),
+    }
+    searched: list[str] = []
+
+    values = Redaction.values
+
+    def hidden(redaction: Redaction, text: str) -> str:
+        searched.append(text)
+        return values(redaction, text)
+
+    monkeypatch.setattr(Redaction, "values", hidden)
+    masked = json_of(Reply(200, json.dumps(body).encode(), key))
+    assert KEY not in json.dumps(masked) and masked["text"] == "***"
+    assert masked["data"][0]["b64_json"] == image
+    assert masked["content"] == f"*** ![]({url}) ***"
+    assert not any(image in text for text in searched)
+
+
+def test_a_key_in_a_list_of_providers_is_not_stored() -> None:
+    reply = json_reply({"data": {"endpoints": [{"provider_slug": f"x {KEY}"}]}})
+    with speaking(lambda *_: reply) as (url, _):
+        model = model_of(OpenRouter(), url)
+    assert KEY not in json.dumps(dict(model.settings))
+
+
+def test_an_image_of_ones_own_gateway_is_fetched_with_the_key() -> None:
+    data = base64.b64decode(inline(77)["inlineData"]["data"])
+
+    def speak(body: dict[str, Any], _: Any) -> Said:
+        if "path" in body:
+            return 200, {"content-type": "image/png"}, data
+        return json_reply({"data": [{"url": "/files/1.png"}]})
+
+    with speaking(speak) as (url, posted):
+        model: Any = create_generator("azure:painter", {"base_url": url})
+        (image,) = model.generate(requests(PROMPTS[:1], 1))
+    assert image.image is not None and np.asarray(image.image)[0, 0, 0] == 77
+    assert [body["headers"]["api-key"] for body in posted] == [KEY] * 2
+
+
+def test_addresses_in_replies_of_servers_elsewhere_are_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bases: list[str] = []
+
+    async def fetch(_: str, base_url: str, *__: Any) -> bytes:
+        bases.append(base_url)
+        return b""
+
+    monkeypatch.setattr("t2ibench.models.image_download.fetch_image", fetch)
+    for spec in ("gemini:m", "hf:m"):
+        model: Any = create_generator(spec)
+        submit(model._fetch("http://169.254.169.254/x")).result()
+    hosts = [urlsplit(base).hostname or "" for base in bases]
+    assert hosts[0] == "generativelanguage.googleapis.com"
+    assert is_public(hosts[1])
+
+
 def test_azure_is_asked_by_deployment_and_version() -> None:
     seen: list[str] = []
+    addresses: list[Any] = []
 
     def speak(body: dict[str, Any], headers: dict[str, str]) -> Said:
         seen.append(headers.get("api-key", ""))
@@ -482,10 +661,13 @@ def test_azure_is_asked_by_deployment_and_version() -> None:
     with speaking(speak) as (url, posted):
         root = url.removesuffix("/v1")
         version = {"base_url": root, "api_version": "2025-04-01-preview"}
-        for args in ({"base_url": f"{root}/openai/v1"}, version):
-            model = create_generator("azure:painter", args)
+        slash = {"base_url": f"{root}/openai/v1/"}
+        for args in ({"base_url": f"{root}/openai/v1"}, slash, version):
+            model: Any = create_generator("azure:painter", args)
             assert model.generate(requests(PROMPTS[:1], 1))[0].status == "ok"
-    assert seen == [KEY] * 2 and posted[0]["model"] == "painter"
+            addresses.append(model.settings["url"])
+    assert addresses[:2] == [f"{root}/openai/v1/images/generations"] * 2
+    assert seen == [KEY] * 3 and posted[0]["model"] == "painter"
     assert "2025-04-01-preview" in json.dumps(dict(model.settings))
     with pytest.raises(T2IBenchError, match="needs the address of your resource"):
         create_generator("azure:painter")
@@ -579,6 +761,66 @@ def test_a_refusal_of_the_responses_api(
     assert [image.status for image in images] == [status, "ok", "ok", "ok"]
     assert stage_of(images[0].reason) == stage
     assert categories_of(images[0].reason) == ((category,) if category else ())
+
+
+FAILED_CALL = {"type": "image_generation_call", "status": "failed", "result": None}
+DRAWING = {"content": [{"type": "output_text", "text": "I draw"}], "type": "message"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"status": "failed", "output": []}, "failed"),
+        ({"status": "cancelled", "output": []}, "failed"),
+        (
+            {
+                "status": "incomplete",
+                "incomplete_details": {"reason": "max_output_tokens"},
+                "output": [DRAWING],
+            },
+            "failed",
+        ),
+        (
+            {
+                "status": "incomplete",
+                "incomplete_details": {"reason": "content_filter"},
+                "output": [],
+            },
+            "refused",
+        ),
+        ({"status": "completed", "output": [FAILED_CALL]}, "failed"),
+        (
+            {"status": "failed", "error": {"code": "invalid_image"}, "output": []},
+            "failed",
+        ),
+        ({"status": "completed", "output": []}, "filtered"),
+    ],
+)
+def test_a_response_that_failed_is_not_filtered(
+    body: dict[str, Any], status: str
+) -> None:
+    def speak(asked: dict[str, Any]) -> Said:
+        if "nurse" in asked["input"]:
+            return json_reply({"id": "r", "object": "response", **body})
+        return responding([drawn_call()])
+
+    images, *_ = through_responses(speak)
+    assert [image.status for image in images] == [status, "ok", "ok", "ok"]
+
+
+@pytest.mark.parametrize("code", ["server_error", "rate_limit_exceeded"])
+def test_a_response_that_failed_for_a_while_is_asked_for_again(
+    code: str, waits: list[float]
+) -> None:
+    error = {"code": code, "message": "An error occurred."}
+    faults = [json_reply({"status": "failed", "error": error, "output": []})]
+
+    def speak(_: dict[str, Any]) -> Said:
+        return faults.pop() if faults else responding([drawn_call()])
+
+    images, *_ = through_responses(speak)
+    assert [image.status for image in images] == ["ok"] * 4
+    assert not faults and waits
 
 
 def test_arguments_of_another_api_are_refused() -> None:

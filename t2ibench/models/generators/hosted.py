@@ -28,6 +28,7 @@ from t2ibench.models.generators.remote import (
     Throttle,
     refuse_recorded,
 )
+from t2ibench.models.http_server import HttpServer
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.proxies import through_proxy
 from t2ibench.models.server_errors import (
@@ -57,6 +58,9 @@ _NAMES = {
     "negative_prompt": "negative_prompt",
 }
 _SEED_BITS = (63, 32, 31)
+# Stands for a server whose address its library keeps to itself. It is a public one, so that
+# images are fetched from public addresses alone.
+_ELSEWHERE = "https://1.1.1.1"
 
 
 def checked_size(value: str) -> str:
@@ -352,9 +356,12 @@ class HostedGenerator(RemoteGenerator):
         from t2ibench.models.image_download import fetch_image
 
         args, server = self._args, self._server
-        base_url, key = args.base_url or "https://0.0.0.0", ApiKey("T2IBENCH_NO_KEY")
-        if isinstance(server, OpenAiServer):
-            base_url, key = server.base_url, server.key
+        if isinstance(server, OpenAiServer | HttpServer):
+            base_url = server.base_url
+            key = server.key
+        else:
+            base_url = args.base_url or _ELSEWHERE
+            key = ApiKey("T2IBENCH_NO_KEY")
         return await fetch_image(
             url, base_url, key, args.largest_reply, float(args.timeout)
         )

@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.generators.comfyui.arguments import ComfyArguments, template_of
@@ -110,6 +111,7 @@ class ComfyGenerator(RemoteGenerator):
         self._finished: dict[ImageRequest, list[str]] = {}
         self._forgetting: list[Future[None]] = []
         self._noisy = template.noisy_sampler() if template.is_marked() else None
+        self._tried = False
         self._repeats: bool | None = None
 
     def effective_settings(self) -> Mapping[str, Any]:
@@ -152,9 +154,11 @@ class ComfyGenerator(RemoteGenerator):
     async def ask(self, request: ImageRequest) -> Received:
         """Return the image of a request, from a job that is posted, or that was posted before."""
         image = await self._image(request)
-        if self._noisy is not None and self._repeats is None and image.status == "ok":
-            self._repeats = True  # nobody else tries it meanwhile
-            await self._compare(request, image)
+        if self._noisy is not None and not self._tried and image.status == "ok":
+            self._tried = True
+            # The image is there, whatever becomes of the second post.
+            with contextlib.suppress(T2IBenchError):
+                await self._compare(request, image)
         return Received(image, self._price if image.status == "ok" else None)
 
     async def _image(self, request: ImageRequest) -> GeneratedImage:
@@ -233,7 +237,6 @@ class ComfyGenerator(RemoteGenerator):
         self._finished.setdefault(request, []).append(job)
         second = outcome.image
         if second is None or second.image is None or first.image is None:
-            self._repeats = None
             return
         self._repeats = _are_equal(first.image, second.image)
         if not self._repeats:

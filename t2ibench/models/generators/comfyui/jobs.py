@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any
 
 from t2ibench.models.generators.comfyui.client import ComfyServer, Queue
-from t2ibench.models.server_errors import BadReplyError
+from t2ibench.models.server_errors import BadReplyError, UnusableServerError
 from t2ibench.models.servers import WaitEndedError, is_stopping
 
 _CONNECT = 20.0  # seconds until the websocket is connected
@@ -52,6 +52,7 @@ class Jobs:
 
         Raises:
             BadReplyError: it took too long, and was stopped.
+            UnusableServerError: it waits, and the server has worked on nothing for as long.
             WaitEndedError: the run stops, and the job had not begun.
         """
         self._listen()
@@ -60,11 +61,17 @@ class Jobs:
         missed = 0
         asked = posted = monotonic()
         begun: float | None = None
+        idle_since: float | None = None
         try:
             while missed < _MISSED:
                 queue = await self._fresh_queue(asked)
+                if queue.running:
+                    idle_since = None
+                elif idle_since is None:
+                    idle_since = asked
                 if job in queue.pending:
                     await self._stop_if_asked(job)
+                    await self._stop_if_idle(job, idle_since)
                     self._say_behind(queue, job, monotonic() - posted)
                 elif job in queue.running:
                     begun = asked if begun is None else begun
@@ -107,6 +114,20 @@ class Jobs:
             await self._server.cancel([job])
             self.posted.discard(job)
             raise WaitEndedError("The wait for ComfyUI ended: the run stops.")
+
+    async def _stop_if_idle(self, job: str, idle_since: float | None) -> None:
+        """Raise an error if the server has worked on nothing for too long; None if it works.
+
+        A server whose thread for jobs has died still takes jobs, and runs none of them.
+        """
+        if idle_since is not None and monotonic() - idle_since > self._timeout:
+            await self._server.cancel([job])
+            self.posted.discard(job)
+            raise UnusableServerError(
+                f"ComfyUI at {self._server.where} works on nothing, though jobs have waited in "
+                f"its queue for {self._timeout:g} s.",
+                "Look at what it logs, and restart it; the same command goes on.",
+            )
 
     def _say_behind(self, queue: Queue, job: str, seconds: float) -> None:
         """Say once that other people's jobs come first."""

@@ -225,12 +225,24 @@ def _device(devices: Any) -> str:
 
 
 def _options(arguments: Any) -> tuple[str, ...]:
-    """Return the server's options that change numbers, without their paths and addresses."""
+    """Return the server's options that change numbers, without their paths and addresses.
+
+    Examples:
+        >>> _options(["main.py", "--fast", "fp16_accumulation", "--output-directory=/mnt/fast"])
+        ('--fast fp16_accumulation',)
+    """
     texts = [text for text in arguments or () if isinstance(text, str)]
-    return tuple(
-        sorted(
-            text
-            for text in texts
-            if text.startswith("--") and any(part in text for part in _NUMERIC)
-        )
-    )
+    options: list[list[str]] = []
+    for text in texts:
+        if text.startswith("--"):
+            options.append([text])
+        elif options:
+            # The value of the option before it.
+            options[-1].append(text)
+    return tuple(sorted(" ".join(words) for words in options if _is_numeric(words[0])))
+
+
+def _is_numeric(option: str) -> bool:
+    """Return whether an option changes numbers, by its name without its value."""
+    name = option.partition("=")[0]
+    return any(part in name for part in _NUMERIC)

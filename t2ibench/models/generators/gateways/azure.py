@@ -37,7 +37,8 @@ def create_azure(request: Request[AzureArguments]) -> HostedGenerator:
             f"Give base_url=https://NAME.openai.azure.com in --model-args, or set {_ENDPOINT}.",
         )
     key = ApiKey(args.api_key_env or "AZURE_OPENAI_API_KEY", header="api-key")
-    server = HttpServer(address.removesuffix("/openai/v1"), key, args, needs_key=True)
+    resource = address.rstrip("/").removesuffix("/openai/v1")
+    server = HttpServer(resource, key, args, needs_key=True)
     query = None if args.api_version is None else {"api-version": args.api_version}
     path = (
         "/openai/v1/images/generations"

@@ -24,6 +24,7 @@ from t2ibench.models.servers import OpenAiServer
 _PATH = "/chat/completions"
 _OPENROUTER = "openrouter.ai"
 _FILTERED = "content_filter"
+_CUT_OFF = {"length", "error"}
 
 
 def create_chat(request: Request[HostedArguments]) -> HostedGenerator:
@@ -80,8 +81,13 @@ def chat_reply(reply: Reply) -> Reply:
         return images_reply([rows[-1]], reply.key, usage=dict(usage))
     refusal = str(message.get("refusal") or "")
     words = refusal or text_of(message.get("content"))
-    if refusal or first.get("finish_reason") == _FILTERED:
+    reason = first.get("finish_reason")
+    if refusal or reason == _FILTERED:
         return error_reply(reply.key, words or "the reply was filtered", code=_FILTERED)
+    if reason in _CUT_OFF:
+        # Words before that were on the way to an image; they are no refusal.
+        message_text = f"the reply ended without an image (finish_reason {reason})"
+        return error_reply(reply.key, message_text, code="incomplete")
     rows = [{"text": words}] if words else []
     return images_reply(rows, reply.key, usage=dict(usage))
 

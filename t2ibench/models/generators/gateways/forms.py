@@ -11,18 +11,23 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments
-from t2ibench.models.server_errors import BadReplyError, Reply
+from t2ibench.models.server_errors import Reply
 
 _SIDES = ((1536, "1K"), (3072, "2K"))  # the longest side of each named resolution
 _DATA = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=_-]+")
+# Fields of an image's Base64 in the replies of servers, and what is long enough to be one.
+_IMAGE_FIELDS = {"data", "result", "b64_json", "image_base64"}
+_IMAGE = re.compile(r"[A-Za-z0-9+/=_\s-]+")
+_SHORTEST = 1000  # characters
 # Models whose API rewrites prompts by default, and the field that switches it off.
 _REWRITERS = (
-    ("ideogram", "expand_prompt", False),
-    ("imagen", "enhance_prompt", False),
-    ("flux-pro", "prompt_upsampling", False),
-    ("flux.1-pro", "prompt_upsampling", False),
-    ("flux-2-pro", "prompt_upsampling", False),
-    ("black_forest_labs", "prompt_upsampling", False),
+    (r"ideogram", "expand_prompt", False),
+    (r"vertex_ai/imagen", "enhancePrompt", False),
+    (r"(?<!vertex_ai/)imagen", "enhance_prompt", False),
+    (r"flux-pro", "prompt_upsampling", False),
+    (r"flux\.1-pro", "prompt_upsampling", False),
+    (r"flux-2-pro", "prompt_upsampling", False),
+    (r"black_forest_labs", "prompt_upsampling", False),
 )
 
 
@@ -32,11 +37,17 @@ def switches_of(model: str) -> dict[str, Any]:
     Examples:
         >>> switches_of("fal_ai/fal-ai/ideogram/v3")
         {'expand_prompt': False}
-        >>> switches_of("openai/gpt-image-2")
-        {}
+        >>> switches_of("vertex_ai/imagen-4.0-generate-001")
+        {'enhancePrompt': False}
+        >>> switches_of("openai/gpt-image-2"), switches_of("maker/imagenet-x")
+        ({}, {})
     """
     name = model.lower()
-    return {field: value for part, field, value in _REWRITERS if part in name}
+    return {
+        field: value
+        for words, field, value in _REWRITERS
+        if re.search(rf"(?<![a-z]){words}(?![a-z])", name)
+    }
 
 
 def ratio_and_resolution(size: str) -> tuple[str, str]:
@@ -63,13 +74,45 @@ def refuse_arguments(args: HostedArguments, names: Iterable[str], api: str) -> N
 
 
 def json_of(reply: Reply) -> Any:
-    """Return the JSON of a good reply; None if it is an error or no JSON."""
+    """Return the JSON of a good reply with the key masked; None if it is an error or no JSON.
+
+    Images are not searched for the key: that would take a second for each megabyte of them.
+    """
     if reply.status != 200:
         return None
     try:
-        return reply.json()
-    except BadReplyError:
+        return _masked(json.loads(reply.body), reply.key)
+    except (ValueError, RecursionError):
         return None
+
+
+def _masked(value: Any, key: ApiKey, field: str = "") -> Any:
+    """Return a JSON value with the key masked in its texts, apart from the data of images."""
+    if isinstance(value, dict):
+        return {
+            key.hide(name): _masked(inner, key, name) for name, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_masked(item, key, field) for item in value]
+    if not isinstance(value, str):
+        return value
+    is_long = field in _IMAGE_FIELDS and len(value) >= _SHORTEST
+    if is_long and _IMAGE.fullmatch(value):
+        return value
+    return _masked_around_data(value, key)
+
+
+def _masked_around_data(text: str, key: ApiKey) -> str:
+    """Return a text with the key masked before, between and after the images in it."""
+    parts: list[str] = []
+    end = 0
+    for match in _DATA.finditer(text):
+        data = match.group()
+        is_image = len(data) >= _SHORTEST
+        parts.append(key.hide(text[end : match.start()]))
+        parts.append(data if is_image else key.hide(data))
+        end = match.end()
+    return "".join([*parts, key.hide(text[end:])])
 
 
 def mapping_of(value: Any) -> Mapping[str, Any]:

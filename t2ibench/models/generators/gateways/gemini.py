@@ -31,6 +31,8 @@ _BESIDE = {"safetySettings", "systemInstruction", "tools", "toolConfig", "labels
 _NO_DECISION = {"STOP", "MAX_TOKENS", "OTHER", "FINISH_REASON_UNSPECIFIED", "LANGUAGE"}
 _CUT_OFF = {"MAX_TOKENS", "OTHER", "LANGUAGE"}
 _AFTER_DRAWING = "IMAGE_"
+# Fields of which every reply has one, even if it has neither an image nor a word.
+_FIELDS = {"candidates", "promptFeedback", "usageMetadata", "responseId"}
 _SEED_BITS = 31  # a seed is an int32
 
 
@@ -82,7 +84,7 @@ def gemini_body(prompt: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 def gemini_reply(reply: Reply) -> Reply:
     """Return the reply of generateContent in the form of OpenAI's images API."""
     body = mapping_of(json_of(reply))
-    if "candidates" not in body and "promptFeedback" not in body:
+    if not body.keys() & _FIELDS:
         return reply
     first = next(iter(mappings_of(body.get("candidates"))), {})
     parts = mappings_of(mapping_of(first.get("content")).get("parts"))
@@ -107,12 +109,11 @@ def _without_image(candidate: Mapping[str, Any], text: str, key: ApiKey) -> Repl
         return _refusal(
             key, f"{reason}: {message or text or 'no image'}", reason, stage
         )
-    if text:
-        return images_reply([{"text": text}], key)
     if reason in _CUT_OFF:
+        # Words before that were on the way to an image; they are no refusal.
         words = message or "the reply ended without an image"
         return error_reply(key, f"{reason}: {words}", code="incomplete")
-    return images_reply([], key)
+    return images_reply([{"text": text}] if text else [], key)
 
 
 def _refusal(key: ApiKey, message: str, category: str, stage: str | None) -> Reply:

@@ -25,6 +25,11 @@ _CALL = "image_generation_call"
 _TOOL = "image_generation"
 _MISSING = ("steps", "guidance", "negative_prompt")
 _CHOSEN = ("size", "quality", "background")
+_FILTERED = "content_filter"
+# States of a response, or of a call of the tool, that ended before there was an image.
+_NOT_COMPLETED = {"failed", "incomplete", "cancelled"}
+# Statuses of replies that have these codes elsewhere, so that they are asked for again.
+_STATUSES = {"rate_limit_exceeded": 429, "server_error": 500}
 
 
 def create_responses(
@@ -78,14 +83,41 @@ def responses_reply(reply: Reply) -> Reply:
             row = {"b64_json": item["result"], "revised_prompt": revised}
             chosen = {name: item[name] for name in _CHOSEN if item.get(name)}
             return images_reply([row], reply.key, **chosen)
-    errors = [mapping_of(item.get("error")) for item in calls if item.get("error")]
+    return _without_image(body, items, calls, reply.key)
+
+
+def _without_image(
+    body: Mapping[str, Any],
+    items: list[Mapping[str, Any]],
+    calls: list[Mapping[str, Any]],
+    key: ApiKey,
+) -> Reply:
+    """Return why a response has no image, in the form of OpenAI's images API."""
+    errors = [mapping_of(part.get("error")) for part in (body, *calls)]
+    errors = [error for error in errors if error]
     if errors:
-        return _declined_call(errors[-1], reply.key)
-    return _in_words(items, reply.key)
+        return _declined(errors[-1], key)
+    contents = [item.get("content") for item in items if item.get("type") == "message"]
+    parts = [part for content in contents for part in mappings_of(content)]
+    refusals = [str(part["refusal"]) for part in parts if part.get("refusal")]
+    if refusals:
+        return error_reply(key, refusals[0], code=_FILTERED)
+    if any(part.get("status") in _NOT_COMPLETED for part in (body, *calls)):
+        return _cut_off(body, key)
+    words = " ".join(filter(None, map(text_of, contents)))
+    return images_reply([{"text": words}] if words else [], key)
 
 
-def _declined_call(error: Mapping[str, Any], key: ApiKey) -> Reply:
-    """Return the error of a call of the tool, with the stage and the categories of a filter."""
+def _cut_off(body: Mapping[str, Any], key: ApiKey) -> Reply:
+    """Return the error of a response that ended before the image: a filter's work, or not."""
+    reason = str(mapping_of(body.get("incomplete_details")).get("reason") or "")
+    code = _FILTERED if reason == _FILTERED else "incomplete"
+    words = "the response ended without an image"
+    return error_reply(key, f"{words} ({reason})" if reason else words, code=code)
+
+
+def _declined(error: Mapping[str, Any], key: ApiKey) -> Reply:
+    """Return the error of a response or of a call of the tool, with what a filter says."""
     details = mapping_of(error.get("moderation_details"))
     code = str(error.get("code") or "")
     return error_reply(
@@ -94,15 +126,5 @@ def _declined_call(error: Mapping[str, Any], key: ApiKey) -> Reply:
         code=code,
         stage=details.get("moderation_stage"),
         categories=details.get("categories") or (),
+        status=_STATUSES.get(code, 400),
     )
-
-
-def _in_words(items: list[Mapping[str, Any]], key: ApiKey) -> Reply:
-    """Return a reply in words alone: a refusal that says so, or any other text."""
-    contents = [item.get("content") for item in items if item.get("type") == "message"]
-    parts = [part for content in contents for part in mappings_of(content)]
-    refusals = [str(part["refusal"]) for part in parts if part.get("refusal")]
-    if refusals:
-        return error_reply(key, refusals[0], code="content_filter")
-    words = " ".join(filter(None, map(text_of, contents)))
-    return images_reply([{"text": words}] if words else [], key)
