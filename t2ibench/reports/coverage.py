@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.describe import listed
 from t2ibench.proposals.proposal import method_for
+from t2ibench.reports.wanted_images import WantedImages, wanted_images
 from t2ibench.results.judge_checks import short_questions
 from t2ibench.results.record import RunRecord, UnaskedAnswers
 from t2ibench.results.run import open_run
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.schema import Results
 
 if TYPE_CHECKING:
     from t2ibench.reports.view import RunView, TaskView
 
 _NAMED = 4  # questions of a kind that a line names
-# Images that a model did not make, whatever the reason.
-_NOT_MADE = ("missing", "failed", "refused", "filtered")
 _FOLDER = "folder:"
 _USUAL_FILE = "people.csv"
 
@@ -69,8 +68,7 @@ class Coverage:
     Attributes:
         questions: Every question of every test on images.
         n_tests: Number of tests that ask any.
-        wanted: Images that the tests asked for, all together.
-        not_made: How many of these the model did not make, by reason.
+        images: Images that the tests asked for, all together.
         unasked: What files of human labels answer and no question asks for.
         command: The command that asks it; empty where none can.
         encoders: What read the images, where nobody was asked.
@@ -79,8 +77,7 @@ class Coverage:
 
     questions: tuple[CoveredQuestion, ...]
     n_tests: int
-    wanted: int
-    not_made: Mapping[str, int]
+    images: WantedImages
     unasked: tuple[UnaskedAnswers, ...] = ()
     command: str = ""
     encoders: tuple[str, ...] = ()
@@ -89,23 +86,7 @@ class Coverage:
     @property
     def unanswered(self) -> str:
         """A clause on questions without an answer about some or all images; "" if there is none."""
-        silent = [question for question in self.questions if not question.answered]
-        partly = [question for question in self.questions if question.is_partly]
-        clauses = []
-        if silent:
-            verb = "has" if len(silent) == 1 else "have"
-            names = listed([question.name for question in silent], _NAMED)
-            missing = sum(question.missing for question in silent)
-            total = sum(question.images for question in self.questions)
-            clauses.append(
-                f"{len(silent)} of {len(self.questions)} questions {verb} no answer: {names} "
-                f"({missing:,} of {total:,} answers)"
-            )
-        clauses += [
-            f"{question.missing:,} of {question.images:,} answers about {question.name} are missing"
-            for question in partly
-        ]
-        return "; ".join(clauses)
+        return _unanswered(self.questions)
 
     @property
     def further(self) -> str:
@@ -165,14 +146,15 @@ class Coverage:
                 yield title, _answered(questions)
 
     def _images(self) -> str:
-        made = self.wanted - sum(self.not_made.values())
-        missing = self.not_made.get("missing", 0) + self.not_made.get("failed", 0)
-        refused = self.not_made.get("refused", 0)
-        clauses = [f"{made:,} of {self.wanted:,}"]
+        not_made = self.images.not_made
+        missing = not_made.get("missing", 0) + not_made.get("failed", 0)
+        refused = not_made.get("refused", 0)
+        filtered = not_made.get("filtered", 0)
+        clauses = [f"{self.images.made:,} of {self.images.total:,}"]
         clauses += [f"{missing:,} missing" if missing else "none missing"]
         clauses += [f"{refused:,} refused" if refused else "none refused"]
-        filtered = self.not_made.get("filtered", 0)
         clauses += [f"{filtered:,} filtered"] if filtered else []
+        clauses += ["counted once for each test"] if self.images.once_a_test else []
         return ", ".join(clauses)
 
 
@@ -183,23 +165,12 @@ def coverage(run: RunView) -> Coverage | None:
     """
     if not run.tasks:
         return None
-    by_test = {task.id: _questions(task) for task in run.tasks}
-    asking = [name for name, questions in by_test.items() if questions]
-    not_made: Counter[str] = Counter()
-    wanted = 0
-    for task in run.tasks:
-        total, by_reason = images_wanted(task.result)
-        wanted += total
-        not_made.update({reason: by_reason.get(reason, 0) for reason in _NOT_MADE})
     record = _record(run.results)
     unasked = _distinct(record.unasked_answers) if record is not None else ()
     return Coverage(
-        questions=tuple(
-            question for questions in by_test.values() for question in questions
-        ),
-        n_tests=len(asking),
-        wanted=wanted,
-        not_made=+not_made,
+        questions=_all_questions(run),
+        n_tests=sum(bool(_questions(task)) for task in run.tasks),
+        images=wanted_images(run),
         unasked=unasked,
         command=_command(record, unasked) if record is not None else "",
         encoders=run.encoders,
@@ -207,16 +178,37 @@ def coverage(run: RunView) -> Coverage | None:
     )
 
 
-def images_wanted(result: TaskResult) -> tuple[int, dict[str, int]]:
-    """Return how many images a test asked for, and how many the model did not make, by reason."""
-    not_made = {reason: result.excluded.get(reason, 0) for reason in _NOT_MADE}
-    counted = sum(
-        count
-        for reason, count in result.excluded.items()
-        # A judge's 'unknown' is among the images that count, as are images of no label.
-        if reason in {*_NOT_MADE, "repeated"}
-    )
-    return result.n_images + counted, not_made
+def unanswered(run: RunView) -> str:
+    """Return a clause on questions of a run that nobody answered about some or all images.
+
+    It is empty if there is none. No image is counted, so that it takes no time.
+    """
+    return _unanswered(_all_questions(run))
+
+
+def _unanswered(questions: Sequence[CoveredQuestion]) -> str:
+    silent = [question for question in questions if not question.answered]
+    partly = [question for question in questions if question.is_partly]
+    clauses = []
+    if silent:
+        verb = "has" if len(silent) == 1 else "have"
+        names = listed([question.name for question in silent], _NAMED)
+        missing = sum(question.missing for question in silent)
+        total = sum(question.images for question in questions)
+        clauses.append(
+            f"{len(silent)} of {len(questions)} questions {verb} no answer: {names} "
+            f"({missing:,} of {total:,} answers)"
+        )
+    clauses += [
+        f"{question.missing:,} of {question.images:,} answers about {question.name} are missing"
+        for question in partly
+    ]
+    return "; ".join(clauses)
+
+
+def _all_questions(run: RunView) -> tuple[CoveredQuestion, ...]:
+    """Return the questions of all tests, in the order of the tests."""
+    return tuple(question for task in run.tasks for question in _questions(task))
 
 
 def _questions(task: TaskView) -> list[CoveredQuestion]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from t2ibench.methods.core.describe import listed
-from t2ibench.reports.coverage import coverage
+from t2ibench.reports.coverage import unanswered
 from t2ibench.reports.exclusions import missing_by_reason, reasons_said
 from t2ibench.reports.view import RunView
+from t2ibench.reports.wanted_images import n_prompts
 from t2ibench.results.judge_checks import judges_said
 from t2ibench.results.schema import Results
 
@@ -37,14 +38,21 @@ def limits(run: RunView) -> list[tuple[str, str]]:
 
 def _covered_prompts(run: RunView) -> tuple[str, str]:
     """Return how many prompts the results are about, beyond which they may differ."""
-    count = sum(task.result.n_prompts for task in run.tasks or run.texts)
     if not run.tasks:
+        texts = _counted(run, "texts")
         return (
-            f"These {count:,} texts alone.",
+            f"{texts[0].upper()}{texts[1:]} alone.",
             "Other words and groups may differ.",
         )
-    what = "this prompt" if count == 1 else f"these {count:,} prompts"
-    return f"Covers {what}.", "Other prompts and groups may differ."
+    return f"Covers {_counted(run, 'prompts')}.", "Other prompts and groups may differ."
+
+
+def _counted(run: RunView, what: str) -> str:
+    """Return the prompts or texts that results are about, with their number if it is known."""
+    count = n_prompts(run)
+    if count is None:
+        return f"the {what} of these {len(run.tasks or run.texts):,} tests"
+    return f"this {what[:-1]}" if count == 1 else f"these {count:,} {what}"
 
 
 def _encoders(run: RunView) -> tuple[str, str]:
@@ -98,9 +106,9 @@ def _few_images(run: RunView) -> Iterator[tuple[str, str]]:
 
 
 def _unanswered(run: RunView) -> Iterator[tuple[str, str]]:
-    covered = coverage(run)
-    if covered is not None and covered.unanswered:
-        yield "Not every question was answered.", f"{covered.unanswered}."
+    clause = unanswered(run)
+    if clause:
+        yield "Not every question was answered.", f"{clause}."
 
 
 def _failed_checks(run: RunView) -> Iterator[tuple[str, str]]:

@@ -25,6 +25,14 @@ _BROWSERS = (
     "microsoft-edge",
 )
 _SECONDS = 180  # for the printing of one page
+# A page of this disk needs no network, and Chromium is to look for nothing of its own there.
+_OFFLINE = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
 
 
 def write_pdf(run: RunView, folder: Path, target: Path | None = None) -> Path:
@@ -40,13 +48,37 @@ def write_pdf(run: RunView, folder: Path, target: Path | None = None) -> Path:
     """
     browser = chromium()
     place = target or folder / NAME
-    with tempfile.TemporaryDirectory(prefix="t2ibench-pdf-") as temporary:
-        page = write_page(run, folder, Path(temporary) / "report.html")
-        printed = Path(temporary) / NAME
-        _print(browser, page, printed)
+    with disk_errors(place):
+        beside = _temporary_folder(_folder_of(place))
+    with beside as pages, _temporary_folder() as profile:
+        page = write_page(run, folder, Path(pages) / "report.html")
+        printed = Path(pages) / NAME
+        _print(browser, page, printed, Path(profile))
         with disk_errors(place):
             write_bytes(place, printed.read_bytes())
     return place
+
+
+def _folder_of(place: Path) -> Path | None:
+    """Return the folder that a PDF goes to, made if need be; None if it goes to a stream.
+
+    The page is written there, too: a Chromium of snap has a /tmp of its own.
+    """
+    if place.exists() and not place.is_file():
+        return None
+    folder = place.resolve().parent
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _temporary_folder(parent: Path | None = None) -> tempfile.TemporaryDirectory[str]:
+    """Return a new folder, in the system's place for such folders if no other is given.
+
+    A process of Chromium may write into it for a moment longer, so what cannot be removed stays.
+    """
+    return tempfile.TemporaryDirectory(
+        prefix="t2ibench-pdf-", dir=parent, ignore_cleanup_errors=True
+    )
 
 
 def chromium() -> str:
@@ -71,15 +103,23 @@ def chromium() -> str:
     )
 
 
-def _print(browser: str, page: Path, target: Path) -> None:
-    """Have a browser print a page of this disk to a PDF, without a window or a network."""
+def _print(browser: str, page: Path, target: Path, profile: Path) -> None:
+    """Have a browser print a page of this disk to a PDF, without a window or a network.
+
+    Args:
+        browser: Its path.
+        page: The page.
+        target: Where the PDF goes.
+        profile: A folder for what the browser keeps while it runs.
+    """
     command = [
         browser,
         "--headless",
         "--disable-gpu",
         "--no-first-run",
         "--no-pdf-header-footer",
-        f"--user-data-dir={target.parent / 'profile'}",
+        *_OFFLINE,
+        f"--user-data-dir={profile}",
         f"--print-to-pdf={target}",
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:

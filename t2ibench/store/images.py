@@ -316,6 +316,10 @@ class ImageStore:
         # The row of its prompt is damaged.
         return replace(attempt, key=key)
 
+    def first(self, prompt: str, n: int) -> list[Attempt | None]:
+        """Return the records of a prompt's first n images, with None for those not attempted."""
+        return [self.get(ImageKey.of(prompt, index)) for index in range(n)]
+
     def has_file(self, attempt: Attempt) -> bool:
         """Return whether an image's file exists; always True for an attempt without an image."""
         if attempt.file is None:

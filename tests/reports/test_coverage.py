@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from t2ibench.reports.coverage import Coverage, coverage
+from t2ibench.reports.exclusions import excluded_of
+from t2ibench.reports.files import task_files
 from t2ibench.reports.html.page import report_html
 from t2ibench.reports.html.sections import run_sections
+from t2ibench.reports.limits import limits
 from t2ibench.reports.view import run_view
+from t2ibench.results.files import read_results
 from t2ibench.results.people import AskedQuestion
-from t2ibench.results.schema import TaskResult
+from t2ibench.results.schema import Results, TaskResult
 from tests import hand
 
 ROWS = [
@@ -25,11 +30,11 @@ GENDER: dict[str, Any] = {
 }
 
 
-def judged(**changes: Any) -> TaskResult:
+def judged(n_images: int = 20, **changes: Any) -> TaskResult:
     """A test about whose twenty images a model answered one question."""
     return hand.task(
         "openbias",
-        n_images=20,
+        n_images=n_images,
         settings=hand.settings(encoders={}, judges={"toyland": "e" * 64}),
         details={"answers_by_prompt": [GENDER]},
         **changes,
@@ -57,6 +62,72 @@ def test_what_the_model_did_not_make_is_counted_by_reason() -> None:
     excluded = {"refused": 3, "filtered": 1, "failed": 2, "repeated": 4}
     (line,) = covered(a=judged(excluded=excluded)).lines()
     assert line.endswith("Images: 24 of 30, 2 missing, 3 refused, 1 filtered.")
+
+
+@pytest.mark.parametrize("answered", [0, 12])
+def test_images_that_people_left_unanswered_are_not_missing(answered: int) -> None:
+    task = judged(
+        n_images=answered,
+        excluded={"missing": 20 - answered + 3, "refused": 2, "repeated": 1},
+        questions=[asked("person gender", answered)],
+    )
+    # Twenty distinct images, one that repeats another, and three that do not exist.
+    (line,) = covered(a=task).lines()
+    assert line.endswith("Images: 21 of 26, 3 missing, 2 refused.")
+
+
+def test_images_outside_of_a_labelled_sample_are_images_all_the_same() -> None:
+    gender = AskedQuestion(
+        about="person gender", images=20, answered=4, by={"anna": 4}, sampled=True
+    )
+    by_people = judged(
+        n_images=4, excluded={"not labelled": 16, "refused": 5}, questions=[gender]
+    )
+    # Results of earlier versions have no questions.
+    earlier = by_people.model_copy(update={"questions": []})
+    for task in (by_people, earlier):
+        (line,) = covered(a=task).lines()
+        assert line.endswith("Images: 20 of 25, none missing, 5 refused.")
+        assert excluded_of(task)[0] == 25
+
+
+def test_without_a_folder_a_page_says_that_tests_may_share_images() -> None:
+    run = run_view(hand.results(a=judged(n_prompts=2), b=judged(n_prompts=2)))
+    found = coverage(run)
+    assert found is not None and found.lines()[0].endswith(
+        "Images: 40 of 40, none missing, none refused, counted once for each test."
+    )
+    assert limits(run)[-1][0] == "Covers the prompts of these 2 tests."
+    alone = run_view(hand.results(a=judged(n_prompts=2)))
+    assert limits(alone)[-1][0] == "Covers these 2 prompts."
+
+
+def test_images_and_prompts_that_tests_share_count_once(shared_run: Path) -> None:
+    results = read_results(shared_run)
+    run = run_view(results, task_files(results, shared_run))
+    made = hand.stored(shared_run, "attempts")
+    found = coverage(run)
+    assert found is not None and not found.images.not_made
+    assert found.images.total == len(made)
+    assert len(made) < sum(task.result.n_images for task in run.tasks)
+    prompts = {attempt["prompt"] for attempt in made}
+    assert limits(run)[-1][0] == f"Covers these {len(prompts):,} prompts."
+
+
+def test_images_without_an_embedding_are_not_missing(shared_run: Path) -> None:
+    results = read_results(shared_run)
+    name = "t2iat_science_arts"
+    task = results.tasks[name]
+    unread = task.model_copy(
+        update={"n_images": task.n_images - 3, "excluded": {"missing": 3}}
+    )
+    alone = results.model_copy(update={"tasks": {name: unread}})
+    specs = task_files(results, shared_run)
+    without_folder = Results.model_validate(alone.model_dump())
+    for given, made in ((alone, task.n_images), (without_folder, task.n_images - 3)):
+        found = coverage(run_view(given, specs))
+        assert found is not None
+        assert (found.images.made, found.images.total) == (made, task.n_images)
 
 
 def test_many_questions_are_counted_rather_than_named() -> None:

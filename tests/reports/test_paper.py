@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,49 @@ def test_a_browser_that_prints_nothing_is_named(
     status, _, errors = cli("report", run, "--format", "pdf")
     assert status == 1 and errors.count("\n") == 1
     assert "made no PDF (exit status 7): no display" in errors
+
+
+def test_a_browser_reads_beside_the_pdf_and_uses_no_network(
+    run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    browser = tmp_path / "browser"
+    browser.write_text(
+        "#!/bin/sh\n"
+        f"printf '%s\\n' \"$@\" > {tmp_path / 'arguments'}\n"
+        'for word; do case "$word" in --print-to-pdf=*) target="${word#*=}";; esac; done\n'
+        'echo "%PDF-" > "$target"\n'
+    )
+    browser.chmod(0o755)
+    monkeypatch.setenv(VARIABLE, str(browser))
+    # As if the browser still wrote into its profile when it is removed.
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    remove = os.rmdir
+
+    def refuse(name: Any, **where: Any) -> None:
+        if str(name).startswith(str(temporary)):
+            raise OSError(errno.ENOTEMPTY, "Directory not empty", name)
+        remove(name, **where)
+
+    monkeypatch.setattr(os, "rmdir", refuse)
+    filed = tmp_path / "filed" / "a.pdf"
+    status, _, errors = cli("report", run, "--format", "pdf", "--output", filed)
+    assert status == 0, errors
+    assert filed.read_bytes() == b"%PDF-\n" and list(filed.parent.iterdir()) == [filed]
+    *words, page = (tmp_path / "arguments").read_text().splitlines()
+    for word in (
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-default-apps",
+        "--disable-sync",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+    ):
+        assert word in words
+    target = next(word for word in words if word.startswith("--print-to-pdf="))
+    for place in (page.removeprefix("file://"), target.partition("=")[2]):
+        assert Path(place).parent.parent == filed.parent
+        assert not Path(place).parent.name.startswith(".")
 
 
 @pytest.mark.smoke

@@ -33,7 +33,26 @@ def table_of(link: str) -> list[list[str]]:
 def test_a_link_holds_a_table_whatever_stands_in_it() -> None:
     link = csv_link("a <b>", ["näme", "value"], [[HOSTILE, 0.123456], ["x", None]])
     assert "<script" not in link and "a &lt;b&gt;.csv" in link
-    assert table_of(link) == [["näme", "value"], [f"'{HOSTILE}", "0.123"], ["x", ""]]
+    assert table_of(link) == [["näme", "value"], [f"'{HOSTILE}", "0.123456"], ["x", ""]]
+
+
+def test_numbers_in_a_link_are_those_that_programs_read() -> None:
+    cells = ["−0.50", -0.0, 1234.0, 98765.0, 2 / 3, "a − b", "−1 of −2"]
+    link = csv_link("numbers", ["cell"], [[cell] for cell in cells])
+    assert [cell for (cell,) in table_of(link)[1:]] == [
+        "-0.50",
+        "0",
+        "1234",
+        "98765",
+        "0.666667",
+        "a − b",
+        "−1 of −2",
+    ]
+
+
+def test_half_a_surrogate_pair_in_a_table_does_not_stop_a_page() -> None:
+    link = csv_link("prompts", ["prompt"], [["a chef \ud83d"]])
+    assert table_of(link) == [["prompt"], ["a chef \\ud83d"]]
 
 
 def test_a_run_has_one_row_a_test_and_only_columns_that_were_measured() -> None:

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from t2ibench.reports.csv import WRITER
 from t2ibench.reports.writers import Table
+from t2ibench.store.files import UNWRITABLE
 
 # It saves a file that works without the folder of the page.
 _LINK = Markup(
@@ -17,7 +18,8 @@ _LINK = Markup(
 )
 # What a data URL within an attribute may hold as it is; the rest is written as %XX.
 _SAFE = " ,.;:/()[]=+-_!?*@|^~$'"
-_DIGITS = 3  # significant digits; results.json and the CSV files of figures have more
+_DIGITS = 6  # significant digits; results.json has more
+_MINUS = "\N{MINUS SIGN}"
 
 
 def csv_link(
@@ -32,11 +34,23 @@ def csv_link(
     """
     cells = [[_text(cell) for cell in row] for row in rows]
     text = WRITER.table(Table(list(heads), cells))
-    return _LINK.format(name=name, data=quote(text, safe=_SAFE))
+    return _LINK.format(name=name, data=quote(text, safe=_SAFE, errors=UNWRITABLE))
 
 
 def _text(cell: object) -> str:
     """Return a cell as text that programs read: a number has a point and a plain minus."""
     if cell is None:
         return ""
-    return f"{cell:.{_DIGITS}g}" if isinstance(cell, float) else str(cell)
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() else f"{cell:.{_DIGITS}g}"
+    return _with_plain_minus(str(cell))
+
+
+def _with_plain_minus(text: str) -> str:
+    """Return a text unchanged, unless it is a negative number as pages write it."""
+    plain = text.replace(_MINUS, "-")
+    try:
+        float(plain)
+    except ValueError:
+        return text
+    return plain

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from t2ibench.reports.coverage import coverage
+from t2ibench.reports.coverage import unanswered
 from t2ibench.reports.exclusions import (
     GroupExclusions,
     TaskExclusions,
@@ -84,12 +84,11 @@ def exclusions_section(run: RunView) -> Markup:
             name = f"{family.title}, {task.name}"
             share = 100.0 * (1 - count / total) if total else 100.0
             rows.append(LeftOutRow(task.id, name, count, total, share))
-    covered = coverage(run)
     tests = [_excluded_test(task) for task in exclusions(run)]
     without_loss = sum(not row.count for row in rows)
     return fragment(
         "left_out.html",
-        unanswered="" if covered is None else covered.unanswered,
+        unanswered=unanswered(run),
         rows=sorted(
             (row for row in rows if row.count), key=lambda row: (row.share, row.name)
         ),
