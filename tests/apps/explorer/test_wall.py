@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from t2ibench.apps.explorer.album import open_album
 from t2ibench.apps.explorer.app import Explorer, create_app
 from t2ibench.apps.explorer.preparation import Preparation
-from t2ibench.apps.explorer.wall import common_question
+from t2ibench.apps.explorer.wall import common_question, topics_of
 from t2ibench.apps.explorer.wrong_answers import WrongAnswers
 from t2ibench.models.encoders import DEFAULT_ENCODER, create_encoder
 from t2ibench.pipeline.progress import SilentReporter
@@ -191,7 +191,15 @@ def test_a_wrong_answer_is_kept_beside_the_run_and_can_be_imported(
         stored = wall.post(answer=answer, **body)
     assert stored["count"] == 1
     assert wall.post(answer="unknown", **{**body, "labeller": "=ben"})["count"] == 2
-    assert wall.get(f"/api/wall/image/{number}")["questions"][0]["marked"]
+    first = asked["classes"][1]
+    for name, mark, others in (
+        ("anna", first, {"=ben": "unknown"}),
+        ("=ben", "unknown", {"anna": first}),
+        ("cem", None, {"anna": first, "=ben": "unknown"}),
+    ):
+        found = wall.http.get(f"/api/wall/image/{number}", params={"labeller": name})
+        question = found.json()["questions"][0]
+        assert (question["marked"], question["others"]) == (mark, others)
     # No random sample: it corrects nothing by itself.
     assert len(LabelStore(Database(run))) == 0
     sheet = pandas.read_csv(stored["file"], dtype=str)
@@ -204,6 +212,69 @@ def test_a_wrong_answer_is_kept_beside_the_run_and_can_be_imported(
     assert wall.post(answer=None, **body)["count"] == 1
     (left,) = WrongAnswers(run).all()
     assert left.labeller == "=ben" and left.question == asked["question"]
+
+
+def in_excel(text: str) -> bytes:
+    """The file as a spreadsheet of a country with decimal commas saves it."""
+    return ("\ufeff" + text.replace(",", ";")).encode()
+
+
+@pytest.mark.parametrize(
+    "save",
+    [
+        in_excel,
+        lambda text: text.replace("anna", "anné").encode("cp1252"),
+        lambda text: (text.rstrip() + "\r\nq1,short row\r\n").encode(),
+        lambda text: text.replace("labeller", "labeller,note").encode(),
+    ],
+)
+def test_notes_that_another_program_saved_are_not_lost(
+    save: Callable[[str], bytes], run: Path, wall: Wall
+) -> None:
+    number, asked = question_about(wall)
+    body = {key: asked[key] for key in ("question", "classes")}
+    body |= {"image": number, "labeller": "anna", "answer": asked["classes"][0]}
+    wall.post(**body)
+    path = WrongAnswers(run).path
+    path.write_bytes(path.read_bytes().replace(b"id,", b"\xef\xbb\xbfid,", 1))
+    # A byte order mark does no harm.
+    assert wall.post(**{**body, "labeller": "ben"})["count"] == 2
+    path.write_bytes(save(path.read_text()))
+    before = path.read_bytes()
+    assert "changed the form" in wall.post(400, **body)["error"]
+    assert path.read_bytes() == before
+    found = wall.get(f"/api/wall/image/{number}")
+    assert "label import" in found["problem"] and found["questions"]
+
+
+def test_an_image_is_asked_for_again_and_sent_only_where_it_is_another(
+    wall: Wall,
+) -> None:
+    for kind in ("image", "thumb"):
+        reply = wall.http.get(f"/wall/0/{kind}/0")
+        assert reply.headers["cache-control"] == "private, no-cache"
+        same = {"If-None-Match": reply.headers["etag"]}
+        again = wall.http.get(f"/wall/0/{kind}/0", headers=same)
+        assert (again.status_code, again.content) == (304, b"")
+        other = wall.http.get(f"/wall/0/{kind}/1", headers=same)
+        assert other.status_code == 200 and other.content
+
+
+def test_two_questions_with_the_same_classes_are_two_topics() -> None:
+    yes = ("yes", "no")
+    asked = {
+        f"a {name} and a cat": [
+            (f"Is a {name} old?", yes),
+            (f"Is the {name}'s cat?", yes),
+        ]
+        for name in ("nurse", "chef")
+    }
+    topics = list(topics_of(asked, dict.fromkeys(asked, 3)))
+    assert [topic.title for topic in topics] == ["Is a …?", "Is the …?"]
+    for place, topic in enumerate(topics):
+        assert topic.by_prompt == {
+            prompt: questions[place][0] for prompt, questions in asked.items()
+        }
 
 
 @pytest.mark.parametrize(
