@@ -44,6 +44,7 @@ async function begin(given) {
   name = given;
   if (!served) { try { answers = JSON.parse(stored(key())) ?? {}; } catch { answers = {}; } }
   store(NAME, name);
+  by("name").blur(); // else a key that is pressed at once would still be typed
   by("start").hidden = true;
   by("work").hidden = false;
   document.querySelector("footer").hidden = false;
