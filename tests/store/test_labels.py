@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from t2ibench.store.database import Database
 from t2ibench.store.labels import Label, LabelStore
@@ -12,6 +16,16 @@ CLASSES = ("old", "young")
 QUESTION = "Is the person old?"
 
 
+@pytest.fixture
+def impatient() -> Iterator[None]:
+    """Threads that take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_a_label_is_there_while_others_are_added(tmp_path: Path) -> None:
     store = LabelStore(Database(tmp_path))
     labels = [

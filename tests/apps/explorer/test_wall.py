@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from t2ibench.apps.explorer.album import open_album
 from t2ibench.apps.explorer.app import Explorer, create_app
+from t2ibench.apps.explorer.collection import evidence_of
 from t2ibench.apps.explorer.preparation import Preparation
 from t2ibench.apps.explorer.wall import common_question, topics_of
 from t2ibench.apps.explorer.wrong_answers import WrongAnswers
@@ -332,6 +333,35 @@ def test_images_are_embedded_while_the_wall_is_open(tmp_path: Path) -> None:
             thread.join(60)
     assert found.get("/api/state")["stage"] == "ready"
     assert len(found.get("/api/images")["images"]) == 6
+
+
+def test_embedding_ends_with_the_server_and_keeps_what_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("t2ibench.pipeline.embedding.PART", 2)
+    pictures(tmp_path / "images", {"a man": ["a man"] * 6})
+    album = open_album([tmp_path / "images"], SilentReporter())
+    preparation = Preparation(album)
+    encoder = create_encoder("toyland")
+    encode = encoder.encode_images
+    begun = threading.Event()
+    go_on = threading.Event()
+
+    def slow(prepared: Any) -> Any:
+        begun.set()
+        go_on.wait(60)
+        return encode(prepared)
+
+    monkeypatch.setattr(encoder, "encode_images", slow)
+    reporter = SilentReporter()
+    preparation.begin(lambda: encoder, reporter)
+    assert begun.wait(60)
+    threading.Timer(0.2, go_on.set).start()
+    preparation.end()
+    assert not any(thread.name == "embedding" for thread in threading.enumerate())
+    assert preparation.stage == "working" and not reporter.warnings
+    store = evidence_of(album.sources[0], encoder)
+    assert 0 < len(list(store.keys("images"))) < 6
 
 
 def test_an_encoder_that_fails_leaves_the_wall_open(tmp_path: Path) -> None:
