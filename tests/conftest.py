@@ -72,6 +72,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"{count} skipped: {reason}")
 
 
+@pytest.fixture(autouse=True)
+def _no_line_of_a_slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is slow to begin says that it works: tests read what it says besides."""
+    monkeypatch.setattr("t2ibench.cli.run._SILENCE", 60.0)
+
+
 # Of a module: while it runs, no other test of the process may start a loop of asyncio.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators.observed_settings import with_earlier
 from t2ibench.models.protocols import Charges, Generator, TowerReading
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder
@@ -20,14 +21,14 @@ def record_generator(
     from_object: bool,
     images: int,
 ) -> None:
-    """Record a generator's effective settings and libraries before its first image is stored."""
+    """Record a generator's effective settings and libraries before its images are stored."""
     record = folder.record.generator
     if record is None:
         return
     update: dict[str, Any] = {}
     _check_batch_size(record, settings)
     if settings:
-        update["effective_settings"] = dict(settings)
+        update["effective_settings"] = with_earlier(record.effective_settings, settings)
     now = dict(libraries)
     if not record.libraries and not from_object and not images:
         # what generated existing images is not known

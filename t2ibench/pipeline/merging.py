@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators.observed_settings import with_earlier
 from t2ibench.pipeline.parts import (
     MissingParts,
     check_alike,
@@ -241,10 +242,13 @@ def _generator(
         return None
     first = next((record for record in generators if record.libraries), generators[0])
     unread: dict[str, list[PromptReading]] = {}
+    settings = first.effective_settings
     for record in generators:
         unread |= record.unread_prompts
+        settings = with_earlier(record.effective_settings, settings)
     return first.model_copy(
         update={
+            "effective_settings": settings,
             "unread_prompts": dict(sorted(unread.items())),
             "cost": _cost(sources, target),
             "other_libraries": _other_libraries(generators, first.libraries),

@@ -34,7 +34,7 @@ from t2ibench.pipeline.rescoring import score_stored
 from t2ibench.pipeline.rewriting import rewrite_prompts
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
-from t2ibench.pipeline.secret_search import secrets_written
+from t2ibench.pipeline.secret_search import secrets_written_now
 from t2ibench.pipeline.worker import Observers
 from t2ibench.results.builder import is_complete
 from t2ibench.results.record import HistoryEntry, joined_warnings
@@ -130,7 +130,7 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
         entry.generated = dict(outcome.attempts)
         status = "complete" if outcome.complete else "incomplete"
         folder.update(status=status, history=[*folder.record.history, entry])
-        for line in secrets_written(folder.database):
+        for line in secrets_written_now(folder.database):
             reporter.warn(line)
         return outcome
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +39,8 @@ class TurnedRow:
         first: Its lean, or the share of a class among the answers, before.
         second: The same after.
         p: The largest of three p-values, each after Holm's correction over the rows: that it leans
-            to no side before, that it leans to none after, and that both leans are equal.
+            to no side before, that it leans to none after, and that both leans are equal. Of
+            answers to several questions it is multiplied by their number.
     """
 
     row: str
@@ -53,8 +54,8 @@ def contradictions(
 ) -> tuple[RemedyNumber, tuple[GroupChange, ...]]:
     """Return how the share of guided images that contradict their prompt changes.
 
-    Overall, and by the group that was asked for. Of the very same images it is exactly 0: their
-    diversity says whether they are the same.
+    Overall, and by the group that was asked for. Of the very same images it is exactly 0: what
+    each of them adds to the diversity of its prompt says whether they are the same.
     """
     judges = first.contradictions.keys() & second.contradictions.keys()
     if not judges:
@@ -93,13 +94,34 @@ def contradictions(
 
 
 def _same_images(first: PairedTask, second: PairedTask) -> bool:
-    """Return whether an encoder sees the very same images in both runs."""
+    """Return whether encoders see the very same images of the judged prompts in both runs.
+
+    Only an encoder that measured every judged prompt in both runs can say so.
+    """
+    judged = {
+        values.prompt for prompts in first.contradictions.values() for values in prompts
+    }
+    verdicts: list[bool] = []
     for encoder in first.diversity.keys() & second.diversity.keys():
-        pairs = zip(first.diversity[encoder], second.diversity[encoder], strict=False)
-        return len(first.diversity[encoder]) == len(second.diversity[encoder]) and all(
-            np.array_equal(before.values, after.values) for before, after in pairs
-        )
-    return False
+        before = _by_prompt(first.diversity[encoder], judged)
+        after = _by_prompt(second.diversity[encoder], judged)
+        if before.keys() == judged == after.keys():
+            verdicts.append(
+                all(_are_equal(before[prompt], after[prompt]) for prompt in judged)
+            )
+    return bool(judged and verdicts) and all(verdicts)
+
+
+def _by_prompt(
+    prompts: Iterable[PromptValues], wanted: Set[str]
+) -> dict[str, PromptValues]:
+    return {values.prompt: values for values in prompts if values.prompt in wanted}
+
+
+def _are_equal(first: PromptValues, second: PromptValues) -> bool:
+    return np.array_equal(first.indices, second.indices) and np.array_equal(
+        first.values, second.values
+    )
 
 
 def share_of(prompts: Iterable[PromptValues], level: float) -> Score:
@@ -152,25 +174,32 @@ def turned_rows(
     """Return the rows of a task that could have turned to the other side, the clearest first.
 
     Rows with a lean on one side before and on the other after; their p-value says which clearly
-    turned. Where a judge counted answers about prompts, those count instead.
+    turned. Where a judge counted answers about prompts, those count instead, unless other judges
+    answered in the second run, or no text encoder read where the prompts of the runs differ.
     """
-    answered = [
-        _turned_answer(prompt.short, prompt.shares, prompt.turned, prompt.p_holm)
-        for change in answers
-        if change.task == task
-        for prompt in change.prompts
-    ]
-    if answered:
-        rows = [row for row in answered if row is not None]
-    else:
-        rows = _turned_leans(task, differences)
+    questions = [change for change in answers if change.task == task]
+    rows = _turned_answers(questions) if questions else _turned_leans(task, differences)
     return tuple(sorted(rows, key=lambda row: (row.p, row.row)))
 
 
-def _turned_answer(
-    name: str, shares: tuple[float, float], turned: bool, p: float
-) -> TurnedRow | None:
-    return TurnedRow(name, *shares, p) if turned else None
+def _turned_answers(questions: Iterable[AttributeChange]) -> list[TurnedRow]:
+    """Return the prompts whose most frequent answer is another one after the remedy.
+
+    Their p-values are corrected for several questions as `p_values_of_answers` does it.
+    """
+    compared = [
+        change for change in questions if len(change.judged) == 1 and not change.unread
+    ]
+    turned = []
+    for change in compared:
+        for prompt in change.prompts:
+            p_values = (prompt.p_holm, prompt.first.p, prompt.second.p)
+            if prompt.first.most == prompt.second.most or None in p_values:
+                continue
+            largest = max(p for p in p_values if p is not None)
+            p = min(1.0, len(compared) * largest)
+            turned.append(TurnedRow(prompt.short, *prompt.shares, p))
+    return turned
 
 
 def _turned_leans(task: str, differences: Iterable[Difference]) -> list[TurnedRow]:

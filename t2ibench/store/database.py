@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -80,7 +80,7 @@ class Database:
 
     Nothing is created before something is written; without a file, nothing is stored. It may be
     used by several threads, and by a process that it is sent to. `damaged` has the keys of rows
-    that were read and are damaged, by table.
+    that were read and are damaged, by table; `written` the tables that got rows since `begin_run`.
     """
 
     def __init__(self, folder: Path, name: str = NAME, *, trusted: bool = True) -> None:
@@ -94,6 +94,7 @@ class Database:
         self._journal: str | None = None  # None: what the file has
         self._models: set[int] = set()
         self.damaged: defaultdict[str, set[tuple[Any, ...]]] = defaultdict(set)
+        self.written: set[str] = set()
 
     def __reduce__(self) -> tuple[Callable[..., Database], tuple[Path, str]]:
         return partial(Database, trusted=self._trusted), (self.folder, self.path.name)
@@ -111,6 +112,13 @@ class Database:
                 if connection is None
                 else connection.execute(query, values).fetchall()
             )
+
+    def each(self, query: str, *values: Any) -> Generator[tuple[Any, ...], None, None]:
+        """Yield the rows that an SQL query finds, one by one; other threads wait meanwhile."""
+        with self.lock, self._errors():
+            connection = self._open(create=False)
+            if connection is not None:
+                yield from connection.execute(query, values)
 
     def read_checked(
         self, table: str, where: str = "", *values: Any
@@ -186,10 +194,12 @@ class Database:
         marks = ", ".join("?" * (len(columns(table)) + 1))
         with self.writing():
             assert self._connection is not None
-            self._connection.executemany(
+            cursor = self._connection.executemany(
                 f"INSERT OR {conflict} INTO {table} VALUES ({marks})",
                 ((*row, row_checksum(row)) for row in rows),
             )
+            if cursor.rowcount > 0:
+                self.written.add(table)
 
     def add_model(self, role: str, name: str, fingerprint: str) -> None:
         """Store the generator, encoder, judge or rewriter that rows refer to."""
@@ -219,6 +229,7 @@ class Database:
         """Reopen the database so that others can read it during a run, if it is on a local disk."""
         with self.lock, self._errors():
             self.close()
+            self.written.clear()
             self._journal = "DELETE" if is_on_network(self.folder) else "WAL"
             self._open(create=False)
 

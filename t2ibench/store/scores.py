@@ -64,6 +64,7 @@ class ScoreStore:
             *row,
             crc,
         )
+        self.database.written.add("scores")
 
     def publish(self, inputs: Mapping[str, str], tasks: set[str]) -> None:
         """Mark the scores that are now in results.json, and delete obsolete ones.

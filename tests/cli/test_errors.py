@@ -91,7 +91,7 @@ PLACES = {
     "below a file": ("file/runs", "'file' is a file, not a folder"),
     "a device": ("/dev/null", "'/dev/null' is a file, not a folder"),
     "results.json is a folder": ("taken", "results.json is a folder"),
-    "run.db is a folder": ("recorded", "run.db cannot be written: it is a folder"),
+    "run.db is a folder": ("recorded", "run.db is no file. Remove it"),
     "images is a file": ("pictures", "images' is a file, not a folder"),
 }
 

@@ -11,7 +11,7 @@ from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import GeneratedImage
 from t2ibench.pipeline.secret_search import secrets_written
-from t2ibench.redaction import known_secrets
+from t2ibench.redaction import Redaction, known_secrets
 from t2ibench.store.database import Database
 
 SECRET = "kX7-very+secret/0123456789"
@@ -55,6 +55,56 @@ def test_nothing_is_said_of_a_clean_folder(
         "notes.md holds a secret" in line for line in secrets_written(database)
     ] == [True]
     database.close()
+
+
+def test_texts_that_the_program_forms_itself_are_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million images have as many digests, each of which may be something encoded."""
+    searched: list[str] = []
+
+    def contains(_: Redaction, text: str) -> bool:
+        searched.append(text)
+        return False
+
+    monkeypatch.setattr(Redaction, "contains", contains)
+    monkeypatch.setenv("SOME_TOKEN", SECRET)
+    database = Database(tmp_path)
+    attempts = [
+        (1, 2, number, 0, 3, "ok", f"{number:064x}", f"{number}.png", None, "a prompt")
+        for number in range(3)
+    ]
+    database.write("attempts", attempts)
+    database.write("answers", [(1, 2, "e" * 64, "yes", "Yes, it does.")])
+    database.add_model("judge", "a judge", "f" * 64)
+    assert list(secrets_written(database)) == []
+    assert sorted(searched) == ["Yes, it does.", "a judge", "a prompt", "yes"]
+    database.close()
+
+
+def test_a_call_that_stores_nothing_new_searches_the_record_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Any
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN", SECRET)
+
+    def errors_of(images: int) -> str:
+        _, _, errors = cli(
+            "--model", "toyland", "--tasks", "t2iat_flowers_insects", "--limit", "1",
+            "--images-per-prompt", images, "--output-dir", tmp_path,
+        )  # fmt: skip
+        return str(errors)
+
+    assert "holds a secret" not in errors_of(1)
+    (file,) = tmp_path.rglob("run.db")
+    database = Database(file.parent)
+    (file.parent / "notes.md").write_text(SECRET)
+    database.write("models", [(7, "judge", SECRET, "f" * 64)])
+    database.close()
+    again = errors_of(1)
+    assert "(models.name) holds a secret" in again
+    assert "notes.md" not in again
+    more = errors_of(2)
+    assert "notes.md holds a secret" in more
 
 
 def test_a_key_in_use_is_known_whatever_its_variable_is_called(

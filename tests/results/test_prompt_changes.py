@@ -74,6 +74,7 @@ def test_changes_by_a_request_are_described() -> None:
         "athlete": "turned from men to women",
         "chef": "no clear change",
     }
+    assert [by_name[name].first.p for name in ("CEO", "chef")] == [0.001, None]
     assert by_name["CEO"].known_share == 0.3 and by_name["chef"].known_share is None
     low, high = by_name["CEO"].change.low, by_name["CEO"].change.high
     assert low is not None and high is not None and 0 < low < 0.7 < high < 1

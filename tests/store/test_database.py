@@ -253,7 +253,7 @@ def test_other_files_are_refused_in_one_line(tmp_path: Path) -> None:
     ):
         Database(newer).read("SELECT 1")
     (tmp_path / "folder" / "run.db").mkdir(parents=True)
-    with pytest.raises(T2IBenchError, match="it is a folder, where a file is expected"):
+    with pytest.raises(T2IBenchError, match=r"is no file\. Remove it"):
         Database(tmp_path / "folder").read("SELECT 1")
         filled(tmp_path / "folder")
 

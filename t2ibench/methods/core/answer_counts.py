@@ -184,6 +184,8 @@ class ShownRow:
             unknown.
         clear: Whether that class is more frequent than expected beyond chance, over all rows.
         about: The question, such as 'person race'.
+        p: p-value that that class is not more frequent than expected, after correction over the
+            rows; None if it is not more frequent in these images, or without a test.
     """
 
     counted: CountedPrompt
@@ -192,6 +194,7 @@ class ShownRow:
     interval: tuple[float, float] | None
     clear: bool
     about: str = ""
+    p: float | None = None
 
     @property
     def images(self) -> float:
@@ -277,17 +280,18 @@ def _shown_row(
     if share is not None and share.low is not None and share.high is not None:
         interval = (max(share.low, 0.0), min(share.high, 1.0))
     test = _first_score(counted, row, _test_of(counted) or f"share:{most}", tested)
-    clear = False
-    if most is not None and test is not None and test.p is not None:
+    p = None
+    if most is not None and test is not None:
         is_frequent = row.counts.get(most, 0) * len(counted.classes) > total
-        clear = test.p < _ALPHA and is_frequent
+        p = test.p if is_frequent else None
     return ShownRow(
         counted=row,
         short=short,
         most=most,
         interval=interval,
-        clear=clear,
+        clear=p is not None and p < _ALPHA,
         about=counted.attribute,
+        p=p,
     )
 
 

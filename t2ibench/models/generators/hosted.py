@@ -20,6 +20,7 @@ from t2ibench.models.generators.image_replies import (
     image_of,
     read_reply,
 )
+from t2ibench.models.generators.observed_settings import BECAME
 from t2ibench.models.generators.passthrough import gathered
 from t2ibench.models.generators.remote import (
     Received,
@@ -169,7 +170,7 @@ class Fields:
         if self._rewrites:
             settings["prompt_rewriting"] = "could not be switched off"
         if self._became:
-            settings["became"] = {
+            settings[BECAME] = {
                 name: sorted(map(str, values)) for name, values in self._became.items()
             }
         return settings

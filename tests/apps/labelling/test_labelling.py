@@ -20,7 +20,7 @@ from t2ibench.models.judges import create_judges
 from t2ibench.results.run import open_run
 from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.database import Database
-from t2ibench.store.labels import LabelStore
+from t2ibench.store.labels import COPY, LabelStore
 from tests import hand
 from tests.conftest import Cli
 
@@ -262,7 +262,7 @@ def test_scores_are_corrected_by_labels(run: Path, cli: Cli, tmp_path: Path) -> 
     """People who agree with the judge on every image change no share."""
     cli("label", "export", run, "--images", "240", "--output", tmp_path / "l")
     Database(run).execute("DELETE FROM labels")
-    LabelStore(Database(run)).add([])
+    (run / COPY).unlink(missing_ok=True)
     filled = fill(tmp_path / "l", run)
     assert cli("label", "import", run, filled)[0] == 0
     assert cli("score", run)[0] == 0

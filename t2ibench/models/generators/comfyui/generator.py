@@ -24,6 +24,11 @@ from t2ibench.models.generators.comfyui.server_facts import (
 from t2ibench.models.generators.comfyui.template import Template
 from t2ibench.models.generators.comfyui.workflow import read_workflow
 from t2ibench.models.generators.image_replies import decoded_image
+from t2ibench.models.generators.observed_settings import (
+    ANOTHER_IMAGE,
+    EQUAL_SEEDS,
+    SAME_IMAGE,
+)
 from t2ibench.models.generators.remote import (
     Received,
     RemoteGenerator,
@@ -113,8 +118,8 @@ class ComfyGenerator(RemoteGenerator):
         seed = "one an image" + (f", its lowest {bits} bits" if bits < 63 else "")
         settings = {**self._template.settings(), **self._facts.identity(), "seed": seed}
         if self._repeats is not None:
-            comparison = "the same image" if self._repeats else "another image"
-            settings["equal_seeds"] = (
+            comparison = SAME_IMAGE if self._repeats else ANOTHER_IMAGE
+            settings[EQUAL_SEEDS] = (
                 f"{self._noisy}: {comparison} (tried with two posts)"
             )
         return settings

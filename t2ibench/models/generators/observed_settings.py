@@ -1,0 +1,44 @@
+"""Effective settings that are observed image by image, and so differ from process to process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# What a server says that images really got, by setting: each value that occurred.
+BECAME = "became"
+# Whether a sampler that adds noise gives the same image for the same prompt and seed.
+EQUAL_SEEDS = "equal_seeds"
+SAME_IMAGE = "the same image"
+ANOTHER_IMAGE = "another image"
+
+
+def with_earlier(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Return effective settings of now, with what earlier or other processes observed.
+
+    However many processes generated a run's images, and in whatever order, the result is the same.
+
+    Examples:
+        >>> first = {"seed": "none", "became": {"size": ["512x512"]}}
+        >>> second = {"seed": "none", "became": {"size": ["256x256"], "quality": ["low"]}}
+        >>> with_earlier(first, second)["became"]
+        {'quality': ['low'], 'size': ['256x256', '512x512']}
+    """
+    merged = dict(now)
+    became = _united(earlier.get(BECAME, {}), now.get(BECAME, {}))
+    if became:
+        merged[BECAME] = became
+    recorded = earlier.get(EQUAL_SEEDS)
+    if recorded is not None and ANOTHER_IMAGE not in str(now.get(EQUAL_SEEDS, "")):
+        merged[EQUAL_SEEDS] = recorded
+    return merged
+
+
+def _united(
+    first: Mapping[str, list[str]], second: Mapping[str, list[str]]
+) -> dict[str, list[str]]:
+    """Return the values of each setting in either of two observations, all sorted."""
+    names = sorted(first.keys() | second.keys())
+    return {
+        name: sorted({*first.get(name, ()), *second.get(name, ())}) for name in names
+    }
