@@ -92,7 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"Exploring at {address} (Ctrl-C ends it)", flush=True)
     if arguments.open:
         webbrowser.open(address)
-    serve(create_app(explorer, port), listener)
+    try:
+        serve(create_app(explorer, port), listener)
+    finally:
+        preparation.end()
     return 0
 
 

@@ -83,10 +83,12 @@ class LabelStore:
         self.database.damaged["labels"] |= {
             row[:3] for row in rows if row[0] not in asked
         }
-        self._by_image: dict[tuple[str, tuple[str, ...], str], dict[str, str]] = {}
+        by_image: dict[tuple[str, tuple[str, ...], str], dict[str, str]] = {}
         for label in self._labels:
             where = (label.question, label.classes, label.image)
-            self._by_image.setdefault(where, {})[label.labeller] = label.answer
+            by_image.setdefault(where, {})[label.labeller] = label.answer
+        # Complete at once: other threads read it meanwhile.
+        self._by_image = by_image
 
     def __len__(self) -> int:
         return len(self._labels)

@@ -34,7 +34,9 @@ _STATIC = Path(__file__).parent / "static"
 # tokens and fonts, as in a report
 _SHARED = Path(str(files("t2ibench.reports") / "static"))
 _THUMB = 128
-_CACHED = {"cache-control": "private, max-age=86400, immutable"}
+# Another run may be served at the same address later: a browser asks each time whether the image
+# at a number is still the one that it has.
+_REVALIDATED = "private, no-cache"
 add_type("image/webp", ".webp")  # which Python 3.12 does not know by itself
 add_type("image/avif", ".avif")
 
@@ -100,7 +102,11 @@ class Explorer:
             ),
             _get(
                 "/api/wall/image/{number:int}",
-                lambda request: wall.image(_run_of(request), _number_of(request)),
+                lambda request: wall.image(
+                    _run_of(request),
+                    _number_of(request),
+                    *_named(request, "labeller"),
+                ),
             ),
             _get("/api/wall/tests", lambda request: scores.all(_run_of(request))),
             _get("/api/wall/tests/{task}", test),
@@ -222,11 +228,16 @@ class Explorer:
             picture = find(request)
             if picture is None:
                 return _not_found("There is no such image.")
+            # A thumbnail has another address than its image, and may have the same tag.
+            tag = f'"{picture.sha256}"'
+            headers = {"cache-control": _REVALIDATED, "etag": tag}
+            if request.headers.get("if-none-match") == tag:
+                return Response(status_code=304, headers=headers)
             try:
                 data, name = read(picture)
             except UnreadableImageError as error:
                 return _not_found(str(error))
-            return Response(data, media_type=guess_type(f"x{name}")[0], headers=_CACHED)
+            return Response(data, media_type=guess_type(f"x{name}")[0], headers=headers)
 
         return Route(path, endpoint)
 

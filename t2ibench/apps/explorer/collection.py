@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from t2ibench.models.generators import default_encoder
 from t2ibench.models.hub import is_downloaded
 from t2ibench.models.protocols import Encoder
 from t2ibench.pipeline.embedding import embedded_images, missing_embeddings, naming
+from t2ibench.pipeline.generation import never
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.repair import mend
@@ -204,12 +205,27 @@ def loaded_encoder(name: str, device: str | None, *, recorded: bool) -> Encoder:
     return encoder
 
 
-def embedded(album: Album, encoder: Encoder, reporter: Reporter) -> Collection:
-    """Return the images of an album with their embeddings, computing missing ones."""
+class StoppedError(T2IBenchError):
+    """Raised if images are not embedded because somebody has ended that."""
+
+
+def embedded(
+    album: Album,
+    encoder: Encoder,
+    reporter: Reporter,
+    stopping: Callable[[], bool] = never,
+) -> Collection:
+    """Return the images of an album with their embeddings, computing missing ones.
+
+    Raises:
+        StoppedError: `stopping` says that the work is to end; what is embedded by then is stored.
+    """
     pictures: list[Picture] = []
     for source in album.sources:
         added = source.distinct_pictures()
-        _embed(added, source, encoder, reporter)
+        _embed(added, source, encoder, reporter, stopping)
+        if stopping():
+            raise StoppedError("The images are not all embedded.")
         pictures += added
     # Questions come in threads, and what loads with a first text has to be there before them.
     with naming(encoder.name):
@@ -242,7 +258,11 @@ def _default_encoder(album: Album) -> str:
 
 
 def _embed(
-    pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter
+    pictures: list[Picture],
+    source: Source,
+    encoder: Encoder,
+    reporter: Reporter,
+    stopping: Callable[[], bool],
 ) -> None:
     """Compute the missing embeddings of images, and remove unreadable images from `pictures`."""
     mend(source.database, reporter)
@@ -254,7 +274,11 @@ def _embed(
         broken = set[str]()
         worked = [store.name] if store.has_any("images") else []
         parts = embedded_images(
-            todo, {store.name: encoder}, {store.name: store.width}, worked=worked
+            todo,
+            {store.name: encoder},
+            {store.name: store.width},
+            stopping,
+            worked,
         )
         for part in parts:
             for keys, rows in part.rows.values():

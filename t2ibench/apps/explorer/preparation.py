@@ -21,6 +21,10 @@ from t2ibench.pipeline.progress import Reporter, Ticker, duration
 Stage = Literal["working", "ready", "none", "failed"]
 _PACE_AFTER = 3.0  # seconds of a stage, after which the time that is left is estimated
 
+_END_WITHIN = (
+    5.0  # seconds in which the embedding ends, or is left to the end of the process
+)
+
 
 @dataclass(slots=True)
 class Progress:
@@ -96,6 +100,8 @@ class Preparation:
         self._start: State | None = None
         self._reporter: WatchedReporter | None = None
         self._reason = ""
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
         self.stage: Stage = "working"
 
     @classmethod
@@ -117,11 +123,20 @@ class Preparation:
 
         def work() -> None:
             try:
-                self._finish(embedded(self._album, encoder(), watched))
+                loaded = encoder()
+                stopping = self._ended.is_set
+                self._finish(embedded(self._album, loaded, watched, stopping))
             except Exception as error:  # a page says it; the others stay open
                 self._fail(error, watched)
 
-        threading.Thread(target=work, daemon=True, name="embedding").start()
+        self._thread = threading.Thread(target=work, daemon=True, name="embedding")
+        self._thread.start()
+
+    def end(self) -> None:
+        """End the embedding after the images that are in work, and wait a few seconds for that."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(_END_WITHIN)
 
     def state(self) -> dict[str, Any]:
         """Return the stage, and in words what is done, missing or wrong."""
@@ -152,6 +167,9 @@ class Preparation:
         self.stage = "ready"
 
     def _fail(self, error: Exception, reporter: Reporter) -> None:
+        """Store why there are no embeddings, and say it unless somebody has ended the work."""
+        if self._ended.is_set():
+            return
         is_expected = isinstance(error, T2IBenchError)
         self._reason = (
             str(error)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from t2ibench.apps.explorer.album import Album, Entry, Source
-from t2ibench.apps.explorer.wrong_answers import WrongAnswers
+from t2ibench.apps.explorer.wrong_answers import Asked, WrongAnswers
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.pipeline.rescoring import stored_plan
@@ -21,7 +21,6 @@ from t2ibench.store.people import counted_answer, person_of
 NOT_SHOWN = "not in the picture"  # as a labelling sheet offers it
 DIFFER = "they differ"
 _NO_ANSWER = -1
-Asked = tuple[str, tuple[str, ...]]  # a question and its classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +152,27 @@ class Wall:
             agree.append(_agreement([*of_judges, *of_people]))
         return {"judge": judge, "people": people, "agree": agree}
 
-    def image(self, run: int, number: int) -> dict[str, Any] | None:
-        """Return all that is known of one image; None if there is no such image."""
+    def image(self, run: int, number: int, labeller: str) -> dict[str, Any] | None:
+        """Return all that is known of one image; None if there is no such image.
+
+        Args:
+            run: The run's number.
+            number: The image's number on its wall.
+            labeller: Who looks at it, whose notes are told from those of others; "" if not known.
+        """
         source = self._album.source(run)
         if number >= len(source.entries):
             return None
         entry = source.entries[number]
         attempt = entry.attempt
+        notes, problem = _notes(source, entry)
         return {
             "seed": source.seed_of(attempt),
             "rewritten": attempt.revised_prompt if is_revised(attempt) else None,
             "sha256": attempt.sha256,
             "reason": attempt.reason,
-            "questions": self._about(run, source, entry),
+            "questions": self._about(run, entry, notes, labeller.strip()),
+            "problem": problem,
         }
 
     def has_question(self, run: int, number: int, asked: Asked) -> bool:
@@ -175,29 +182,50 @@ class Wall:
             return False
         return asked in self._of_run(run).asked.get(entries[number].attempt.prompt, ())
 
-    def _about(self, run: int, source: Source, entry: Entry) -> list[dict[str, Any]]:
-        """Return each question about an image with everybody's answer."""
+    def _about(
+        self,
+        run: int,
+        entry: Entry,
+        notes: Mapping[Asked, Mapping[str, str]],
+        labeller: str,
+    ) -> list[dict[str, Any]]:
+        """Return each question about an image with everybody's answer, and notes of wrong ones."""
         if entry.picture is None:
             return []
         answers = self._of_run(run)
         image = entry.picture.sha256
-        marked = WrongAnswers(source.folder).of_image(image)
-        return [
-            {
+        questions = []
+        for asked in answers.asked.get(entry.attempt.prompt, ()):
+            question, classes = asked
+            noted = dict(notes.get(asked, {}))
+            record = {
                 "question": question,
                 "classes": list(classes),
-                "judges": answers.judges(image, (question, classes)),
-                "people": answers.people(image, (question, classes)),
-                "marked": marked.get((question, classes)),
+                "judges": answers.judges(image, asked),
+                "people": answers.people(image, asked),
+                "marked": noted.pop(labeller, None),
+                "others": noted,
             }
-            for question, classes in answers.asked.get(entry.attempt.prompt, ())
-        ]
+            questions.append(record)
+        return questions
 
     def _of_run(self, run: int) -> RunAnswers:
         source = self._album.source(run)
         if run not in self._answers:
             self._answers[run] = _run_answers(source)
         return self._answers[run]
+
+
+def _notes(
+    source: Source, entry: Entry
+) -> tuple[dict[Asked, dict[str, str]], str | None]:
+    """Return who noted which right answers about an image, and why they cannot be read."""
+    if entry.picture is None:
+        return {}, None
+    try:
+        return WrongAnswers(source.folder).of_image(entry.picture.sha256), None
+    except T2IBenchError as error:
+        return {}, str(error)
 
 
 def _run_answers(source: Source) -> RunAnswers:
@@ -213,29 +241,35 @@ def _run_answers(source: Source) -> RunAnswers:
         for prompt, questions in plan.questions.items()
     }
     topics = list(
-        _topics(asked, Counter(entry.attempt.prompt for entry in source.entries))
+        topics_of(asked, Counter(entry.attempt.prompt for entry in source.entries))
     )
     stores = open_stores(source.run.database, {}, source.run.record.judges)
     reason = "" if topics else "This run asks no question with classes."
     return RunAnswers(topics, stores, asked, reason)
 
 
-def _topics(
+def topics_of(
     asked: Mapping[str, Sequence[Asked]], images: Mapping[str, int]
 ) -> Iterator[Topic]:
-    """Yield the questions by their classes, those about the most images first."""
-    by_classes: dict[tuple[str, ...], dict[str, str]] = {}
+    """Yield the questions by their classes, those about the most images first.
+
+    Several questions about a prompt may have the same classes, such as whether the nurse is old and
+    whether the chef is: the first of each prompt are a topic, and so are the second.
+    """
+    by_kind: dict[tuple[tuple[str, ...], int], dict[str, str]] = {}
     for prompt, questions in asked.items():
+        places = Counter[tuple[str, ...]]()
         for question, classes in questions:
-            by_classes.setdefault(classes, {}).setdefault(prompt, question)
+            by_kind.setdefault((classes, places[classes]), {})[prompt] = question
+            places[classes] += 1
     counts = {
-        classes: sum(images.get(prompt, 0) for prompt in by_prompt)
-        for classes, by_prompt in by_classes.items()
+        kind: sum(images.get(prompt, 0) for prompt in by_prompt)
+        for kind, by_prompt in by_kind.items()
     }
-    for classes in sorted(by_classes, key=lambda classes: (-counts[classes], classes)):
-        if counts[classes]:
-            by_prompt = by_classes[classes]
-            yield Topic(common_question(set(by_prompt.values())), classes, by_prompt)
+    for kind in sorted(by_kind, key=lambda kind: (-counts[kind], kind)):
+        if counts[kind]:
+            by_prompt = by_kind[kind]
+            yield Topic(common_question(set(by_prompt.values())), kind[0], by_prompt)
 
 
 def common_question(questions: set[str]) -> str:

@@ -2,7 +2,8 @@
 
 It lies beside the run's labels, not among them: images that were looked at because their answer
 seems wrong are no random sample, and the shares that labels correct assume one. `label import`
-reads it.
+reads it. Spreadsheets save such a file in many forms; one that is not in the form in which it is
+written here is left as it is, because writing it again would lose what could not be read.
 """
 
 from __future__ import annotations
@@ -10,17 +11,21 @@ from __future__ import annotations
 import csv
 import io
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.reports.csv import cell
 from t2ibench.store.files import write_text
 from t2ibench.store.labels import Label, item_id
+from t2ibench.store.locks import locked
 
 NAME = "wrong.csv"
 COLUMNS = ("id", "file", "sha256", "question", "classes", "answer", "labeller")
 _BETWEEN = " | "
 _WRITING = threading.Lock()
+Asked = tuple[str, tuple[str, ...]]  # a question and its classes
 
 
 class WrongAnswers:
@@ -30,11 +35,13 @@ class WrongAnswers:
         self.path = folder / "labels" / NAME
 
     def all(self) -> list[Label]:
-        """Return the corrected answers in the order in which they were given."""
+        """Return the corrected answers in the order in which they were given.
+
+        Raises:
+            T2IBenchError: another program has changed the file's form.
+        """
         if not self.path.is_file():
             return []
-        with self.path.open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.DictReader(file) if set(COLUMNS) <= row.keys()]
         return [
             Label(
                 question=_plain(row["question"]),
@@ -43,20 +50,43 @@ class WrongAnswers:
                 labeller=_plain(row["labeller"]),
                 answer=_plain(row["answer"]),
             )
-            for row in rows
+            for row in self._rows()
         ]
 
-    def of_image(self, image: str) -> dict[tuple[str, tuple[str, ...]], str]:
-        """Return the corrected answer to each question about an image."""
-        return {
-            (label.question, label.classes): label.answer
-            for label in self.all()
-            if label.image == image
-        }
+    def of_image(self, image: str) -> dict[Asked, dict[str, str]]:
+        """Return the corrected answers to each question about an image, keyed by person."""
+        notes: dict[Asked, dict[str, str]] = {}
+        for label in self.all():
+            if label.image == image:
+                asked = (label.question, label.classes)
+                notes.setdefault(asked, {})[label.labeller] = label.answer
+        return notes
+
+    def _rows(self) -> list[dict[str, str]]:
+        """Return the rows of the file by column; raise an error if it has another form."""
+        try:
+            # Some programs write a byte order mark at the beginning.
+            with self.path.open(encoding="utf-8-sig", newline="") as file:
+                reader = csv.DictReader(file)
+                rows = list(reader)
+                columns = reader.fieldnames or ()
+        except (UnicodeDecodeError, csv.Error):
+            raise self._changed() from None
+        # A row with too few cells has None as a value, one with too many as a key.
+        is_whole = all(None not in row and None not in row.values() for row in rows)
+        if set(columns) != set(COLUMNS) or not is_whole:
+            raise self._changed()
+        return rows
+
+    def _changed(self) -> T2IBenchError:
+        return T2IBenchError(
+            f"Another program has changed the form of '{self.path}': it is left as it is.",
+            "Store its answers with `t2ibench label import`, then rename it.",
+        )
 
     def add(self, label: Label) -> int:
         """Write a corrected answer, which replaces this person's earlier one; return how many."""
-        with _WRITING:
+        with self._writing():
             labels = [other for other in self.all() if _about(other) != _about(label)]
             labels.append(label)
             self._write(labels)
@@ -64,10 +94,19 @@ class WrongAnswers:
 
     def remove(self, label: Label) -> int:
         """Remove this person's answer to a question about an image; return how many are left."""
-        with _WRITING:
+        with self._writing():
             labels = [other for other in self.all() if _about(other) != _about(label)]
             self._write(labels)
         return len(labels)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Keep others from writing the file between reading and writing it.
+
+        The lock is that of its own folder: a run that is being made holds its own for hours.
+        """
+        with _WRITING, locked(self.path.parent):
+            yield
 
     def _write(self, labels: Sequence[Label]) -> None:
         buffer = io.StringIO()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from starlette.testclient import TestClient
 
 from t2ibench.apps.explorer.album import open_album
 from t2ibench.apps.explorer.app import Explorer, create_app
+from t2ibench.apps.explorer.collection import evidence_of
 from t2ibench.apps.explorer.preparation import Preparation
-from t2ibench.apps.explorer.wall import common_question
+from t2ibench.apps.explorer.wall import common_question, topics_of
 from t2ibench.apps.explorer.wrong_answers import WrongAnswers
 from t2ibench.models.encoders import DEFAULT_ENCODER, create_encoder
 from t2ibench.pipeline.progress import SilentReporter
@@ -191,7 +192,15 @@ def test_a_wrong_answer_is_kept_beside_the_run_and_can_be_imported(
         stored = wall.post(answer=answer, **body)
     assert stored["count"] == 1
     assert wall.post(answer="unknown", **{**body, "labeller": "=ben"})["count"] == 2
-    assert wall.get(f"/api/wall/image/{number}")["questions"][0]["marked"]
+    first = asked["classes"][1]
+    for name, mark, others in (
+        ("anna", first, {"=ben": "unknown"}),
+        ("=ben", "unknown", {"anna": first}),
+        ("cem", None, {"anna": first, "=ben": "unknown"}),
+    ):
+        found = wall.http.get(f"/api/wall/image/{number}", params={"labeller": name})
+        question = found.json()["questions"][0]
+        assert (question["marked"], question["others"]) == (mark, others)
     # No random sample: it corrects nothing by itself.
     assert len(LabelStore(Database(run))) == 0
     sheet = pandas.read_csv(stored["file"], dtype=str)
@@ -204,6 +213,69 @@ def test_a_wrong_answer_is_kept_beside_the_run_and_can_be_imported(
     assert wall.post(answer=None, **body)["count"] == 1
     (left,) = WrongAnswers(run).all()
     assert left.labeller == "=ben" and left.question == asked["question"]
+
+
+def in_excel(text: str) -> bytes:
+    """The file as a spreadsheet of a country with decimal commas saves it."""
+    return ("\ufeff" + text.replace(",", ";")).encode()
+
+
+@pytest.mark.parametrize(
+    "save",
+    [
+        in_excel,
+        lambda text: text.replace("anna", "anné").encode("cp1252"),
+        lambda text: (text.rstrip() + "\r\nq1,short row\r\n").encode(),
+        lambda text: text.replace("labeller", "labeller,note").encode(),
+    ],
+)
+def test_notes_that_another_program_saved_are_not_lost(
+    save: Callable[[str], bytes], run: Path, wall: Wall
+) -> None:
+    number, asked = question_about(wall)
+    body = {key: asked[key] for key in ("question", "classes")}
+    body |= {"image": number, "labeller": "anna", "answer": asked["classes"][0]}
+    wall.post(**body)
+    path = WrongAnswers(run).path
+    path.write_bytes(path.read_bytes().replace(b"id,", b"\xef\xbb\xbfid,", 1))
+    # A byte order mark does no harm.
+    assert wall.post(**{**body, "labeller": "ben"})["count"] == 2
+    path.write_bytes(save(path.read_text()))
+    before = path.read_bytes()
+    assert "changed the form" in wall.post(400, **body)["error"]
+    assert path.read_bytes() == before
+    found = wall.get(f"/api/wall/image/{number}")
+    assert "label import" in found["problem"] and found["questions"]
+
+
+def test_an_image_is_asked_for_again_and_sent_only_where_it_is_another(
+    wall: Wall,
+) -> None:
+    for kind in ("image", "thumb"):
+        reply = wall.http.get(f"/wall/0/{kind}/0")
+        assert reply.headers["cache-control"] == "private, no-cache"
+        same = {"If-None-Match": reply.headers["etag"]}
+        again = wall.http.get(f"/wall/0/{kind}/0", headers=same)
+        assert (again.status_code, again.content) == (304, b"")
+        other = wall.http.get(f"/wall/0/{kind}/1", headers=same)
+        assert other.status_code == 200 and other.content
+
+
+def test_two_questions_with_the_same_classes_are_two_topics() -> None:
+    yes = ("yes", "no")
+    asked = {
+        f"a {name} and a cat": [
+            (f"Is a {name} old?", yes),
+            (f"Is the {name}'s cat?", yes),
+        ]
+        for name in ("nurse", "chef")
+    }
+    topics = list(topics_of(asked, dict.fromkeys(asked, 3)))
+    assert [topic.title for topic in topics] == ["Is a …?", "Is the …?"]
+    for place, topic in enumerate(topics):
+        assert topic.by_prompt == {
+            prompt: questions[place][0] for prompt, questions in asked.items()
+        }
 
 
 @pytest.mark.parametrize(
@@ -261,6 +333,35 @@ def test_images_are_embedded_while_the_wall_is_open(tmp_path: Path) -> None:
             thread.join(60)
     assert found.get("/api/state")["stage"] == "ready"
     assert len(found.get("/api/images")["images"]) == 6
+
+
+def test_embedding_ends_with_the_server_and_keeps_what_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("t2ibench.pipeline.embedding.PART", 2)
+    pictures(tmp_path / "images", {"a man": ["a man"] * 6})
+    album = open_album([tmp_path / "images"], SilentReporter())
+    preparation = Preparation(album)
+    encoder = create_encoder("toyland")
+    encode = encoder.encode_images
+    begun = threading.Event()
+    go_on = threading.Event()
+
+    def slow(prepared: Any) -> Any:
+        begun.set()
+        go_on.wait(60)
+        return encode(prepared)
+
+    monkeypatch.setattr(encoder, "encode_images", slow)
+    reporter = SilentReporter()
+    preparation.begin(lambda: encoder, reporter)
+    assert begun.wait(60)
+    threading.Timer(0.2, go_on.set).start()
+    preparation.end()
+    assert not any(thread.name == "embedding" for thread in threading.enumerate())
+    assert preparation.stage == "working" and not reporter.warnings
+    store = evidence_of(album.sources[0], encoder)
+    assert 0 < len(list(store.keys("images"))) < 6
 
 
 def test_an_encoder_that_fails_leaves_the_wall_open(tmp_path: Path) -> None:

@@ -77,6 +77,9 @@ def test_the_wall_by_keyboard_and_a_wrong_answer(
     page.locator("#labeller").fill("Anna")
     page.keyboard.press("Enter")
     expect(box).to_contain_text("You noted: male")
+    asked.get_by_role("button", name="Somebody else").click()
+    expect(box).to_contain_text("Anna noted: male")
+    expect(box).not_to_contain_text("You noted")
     expect(box.locator(".noted")).to_contain_text("no random sample")
     page.keyboard.press("Escape")
     expect(box).to_be_hidden()
@@ -84,6 +87,21 @@ def test_the_wall_by_keyboard_and_a_wrong_answer(
     (label,) = WrongAnswers(run).all()
     assert (label.labeller, label.answer) == ("Anna", "male")
     watch.close()
+
+
+def test_another_run_shows_all_of_its_images(browser: Any, run: Path) -> None:
+    with serving(run, run) as address:
+        watch = Watch(browser, address)
+        page = answered(watch, "task=openbias_examples")
+        expect(page.locator("#wall-title")).to_have_text("Images of a test")
+        page.locator("#run").select_option("1")
+        expect(page.locator("#wall-title")).to_have_text("All images")
+        expect(page.locator("#chosen")).to_be_empty()
+        page.wait_for_selector("body[data-answered=yes]")
+        assert page.url.endswith("#run=1")
+        page.locator("#test-list .test").first.click()
+        expect(page.locator("#chosen")).to_contain_text("Show all images")
+        watch.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -173,6 +173,40 @@ def test_the_page_labels_resumes_and_scores(run: Path, browser: Any) -> None:
     assert not problems
 
 
+@pytest.mark.slow
+def test_an_answer_is_of_who_gave_it_and_a_held_key_gives_one(
+    run: Path, browser: Any
+) -> None:
+    Database(run).execute("DELETE FROM labels")
+    page = browser.new_context().new_page()
+    waiting: list[Any] = []
+
+    def hold(request: Any) -> None:
+        waiting.append(request)
+
+    with labelling(run) as (_, address):
+        page.goto(address)
+        page.fill("#name", "anna")
+        page.keyboard.press("Enter")
+        expect(page.locator("#progress")).to_contain_text("0 answered")
+        page.route("**/api/answer", hold, times=1)
+        page.keyboard.down("1")
+        page.keyboard.down("1")  # it repeats
+        page.keyboard.up("1")
+        expect(page.locator("#progress")).to_contain_text("1 answered, 1 left")
+        page.keyboard.press("2")  # waits until the first answer is stored
+        page.get_by_role("button", name="Somebody else").click()
+        page.fill("#name", "ben")
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(500)
+        waiting[0].continue_()
+        expect(page.locator("#who")).to_contain_text("ben")
+        expect(page.locator("#progress")).to_contain_text("0 answered, 2 left")
+        page.wait_for_timeout(500)
+    names = [label.labeller for label in LabelStore(Database(run)).all()]
+    assert names == ["anna", "anna"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280, 1920])
 def test_the_page_at_every_size(

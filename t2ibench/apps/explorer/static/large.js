@@ -7,6 +7,7 @@ const UNKNOWN = "unknown", NOT_SHOWN = "not in the picture";
 const NAME = "t2ibench-labeller";
 const box = byId("large");
 let list = [], at = 0, around = {}, turn = 0;
+let unstored = ""; // the name, where the browser stores none
 
 export function open(numbers, index, options) {
   [list, at, around] = [numbers, index, options];
@@ -35,7 +36,7 @@ function show() {
 async function describe(number, answers, facts) {
   const mine = ++turn;
   let found;
-  try { found = await json(`/api/wall/image/${number}?run=${W.run}`); } catch (error) { found = { questions: [], problem: error.message }; }
+  try { found = await json(`/api/wall/image/${number}?run=${W.run}&labeller=${encodeURIComponent(labeller())}`); } catch (error) { found = { questions: [], problem: error.message }; }
   if (mine !== turn) return;
   const rows = { "why not": found.reason, "rewritten to": found.rewritten, seed: found.seed, "SHA-256": found.sha256, problem: found.problem };
   facts.replaceChildren(...Object.entries(rows).filter(([, value]) => value !== null && value !== undefined)
@@ -44,7 +45,7 @@ async function describe(number, answers, facts) {
 }
 
 function question(number, asked, answers, facts) {
-  const { judges, people, marked } = asked;
+  const { judges, people, marked, others } = asked;
   const said = [...Object.entries(judges), ...Object.entries(people)];
   const who = said.length ? said.map(([name, answer]) => el("li", {}, el("b", { text: answer }), ` ${name}`)) : [el("li", { text: "nobody has answered" })];
   const mark = (answer) => store(number, asked, answer).then((stored) => { if (stored) describe(number, answers, facts); });
@@ -53,14 +54,20 @@ function question(number, asked, answers, facts) {
   }));
   return el("section", { class: "asked" }, el("h3", { class: "small", text: asked.question }), el("ul", { class: "who small" }, who),
     marked && el("p", { class: "small" }, "You noted: ", el("b", { text: marked }), "."),
+    Object.entries(others).map(([name, answer]) => el("p", { class: "small" }, `${name} noted: `, el("b", { text: answer }), ".")),
     el("details", { open: Boolean(marked) }, el("summary", { class: "small", text: "Wrong answer" }),
-      el("p", { class: "micro muted", text: "What does the image show?" }), el("div", { class: "choices" }, choices)));
+      el("p", { class: "micro muted", text: "What does the image show?" }), el("div", { class: "choices" }, choices),
+      labeller() && el("p", { class: "micro muted" }, `Stored under the name ${labeller()}. `,
+        el("button", { text: "Somebody else", on: { click: () => { rename(""); describe(number, answers, facts); } } }))));
 }
 
 function labeller() {
-  let name = "";
-  try { name = localStorage.getItem(NAME) ?? ""; } catch { /* asked each time */ }
-  return name;
+  try { return localStorage.getItem(NAME) ?? ""; } catch { return unstored; }
+}
+
+function rename(name) {
+  unstored = name;
+  try { localStorage.setItem(NAME, name); } catch { /* asked again after a reload */ }
 }
 
 // Who corrects is asked once; nothing is stored without a name.
@@ -71,7 +78,7 @@ function asksName() {
       event.preventDefault();
       const name = input.value.trim();
       if (!name) return;
-      try { localStorage.setItem(NAME, name); } catch { /* asked again */ }
+      rename(name);
       form.remove();
       done(name);
     } } }, el("label", {}, "Your name, which is stored with the answer ", input), el("button", { class: "pri", text: "Store" }));

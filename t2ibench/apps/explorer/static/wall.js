@@ -50,11 +50,13 @@ const query = (values) => new URLSearchParams(Object.entries(values).filter(([, 
 
 // A test, or one of its rows: only its images are shown, the lowest value first; null shows all.
 async function choose(task, row = null, { group = null, focus = false } = {}) {
+  if (!document.body.dataset.ready) return; // the tests that are shown are still those of another run
   const mine = ++turn;
   link.write({ task, row, group, run: W.run || null });
   try {
-    W.test = task === null ? null : { task, row, group, ...await json(`/api/wall/tests/${encodeURIComponent(task)}?${query({ run: W.run, row, group })}`) };
+    const test = task === null ? null : { task, row, group, ...await json(`/api/wall/tests/${encodeURIComponent(task)}?${query({ run: W.run, row, group })}`) };
     if (mine !== turn) return;
+    W.test = test;
   } catch (error) { if (mine === turn) say(error.message); return; }
   W.values = new Map(W.test ? W.test.ids.flatMap((id, k) => (W.test.values[k] === null ? [] : [[id, W.test.values[k]]])) : []);
   W.groups = new Map(W.test ? W.test.ids.map((id, k) => [id, W.test.labels[k]]) : []);
@@ -70,18 +72,23 @@ function heading() {
   const { test } = W;
   byId("wall-title").textContent = test ? "Images of a test" : "All images";
   const name = test && tests.nameOf(test.task);
+  const unknown = test ? test.labels.filter((label) => label === "unknown").length : 0;
+  const behind = `that this number ${W.numeric() ? "was computed from" : "looked at"}${unknown ? `; the ${unknown} unknown ones have no part in it` : ""}. `;
   byId("chosen").replaceChildren(...(test ? [el("p", { class: "small" }, el("b", { text: name }),
-    test.row ? `, ${test.row}` : "", test.group ? ` (${test.group})` : "", `: the ${many(test.ids.length, "image")} that this number was computed from. `,
+    test.row ? `, ${test.row}` : "", test.group ? ` (${test.group})` : "", `: the ${many(test.ids.length, "image")} ${behind}`,
     el("button", { text: "Show all images of the run", on: { click: () => choose(null) } }))] : []));
 }
 
 async function openRun(run) {
   const mine = ++turn;
   W.run = run;
+  link.write({ task: null, row: null, group: null, run: run || null });
   document.body.dataset.ready = "";
+  delete document.body.dataset.answered;
   const data = await json(`/api/wall?run=${run}`);
   if (mine !== turn) return;
   W.take(data);
+  heading();
   facets.offer();
   list();
   byId("grid").dataset.shown = String(W.images.length);
@@ -97,15 +104,17 @@ async function questions(run) {
   W.reason = found.reason;
   W.repeat(found.repeated);
   if (W.topics.length) await topic(0);
+  if (run !== W.run) return;
   facets.offer();
   list();
   document.body.dataset.answered = "yes";
 }
 
 async function topic(number) {
+  const { run } = W;
   W.topic = number;
-  const found = await json(`/api/wall/answers/${number}?run=${W.run}`);
-  if (number === W.topic) W.answers = found;
+  const found = await json(`/api/wall/answers/${number}?run=${run}`);
+  if (run === W.run && number === W.topic) W.answers = found;
 }
 
 facets.onTopic = async (number) => {

@@ -1,6 +1,7 @@
 "use strict";
 const { sheet, unknown, notShown, served, rows } = JSON.parse(document.getElementById("data").textContent);
 const NAME = "t2ibench-labeller";
+const ONCE = /^(?:[0-9nzu]|enter)$/; // keys that act once, however long they are held
 const by = (id) => document.getElementById(id);
 let answers = {}, name = "", at = 0, sending = Promise.resolve();
 
@@ -38,10 +39,12 @@ async function ask(path, body) {
 
 // Who labels is asked before the first answer; in a file the name is kept in this browser and goes into the sheet.
 async function begin(given) {
+  await sending; // what was answered last is stored before the answers are read again
   if (served) ({ answers } = await ask(`/api/answers?labeller=${encodeURIComponent(given)}`));
   name = given;
   if (!served) { try { answers = JSON.parse(stored(key())) ?? {}; } catch { answers = {}; } }
   store(NAME, name);
+  by("name").blur(); // else a key that is pressed at once would still be typed
   by("start").hidden = true;
   by("work").hidden = false;
   document.querySelector("footer").hidden = false;
@@ -112,8 +115,10 @@ async function end(isDone) {
     ? "“Finish and score the run” ends this page and writes the run's report with all labels. Or let somebody else label first."
     : "Save sheet.csv, and store it in the run with `t2ibench label import RUN sheet.csv`.";
   if (!served) return;
+  const labeller = name;
   await sending;
-  const { others } = await ask(`/api/answers?labeller=${encodeURIComponent(name)}`);
+  const { others } = await ask(`/api/answers?labeller=${encodeURIComponent(labeller)}`);
+  if (labeller !== name) return;
   const lines = Object.entries(others).map(([person, [same, both]]) => {
     const line = document.createElement("p");
     line.textContent = `You and ${person} gave the same answer about ${same} of the ${both} images that you both answered.`;
@@ -136,10 +141,12 @@ function answer(option) {
   show();
 }
 
-// One after the other; an answer that was not stored is open again, and the page says so.
+// One after the other; an answer that was not stored is open again, and the page says so. Somebody else
+// may begin before it is sent: it stays that of the person who gave it.
 function send(id, option) {
-  sending = sending.then(() => ask("/api/answer", { id, labeller: name, answer: option })).catch((error) => {
-    delete answers[id];
+  const labeller = name, given = answers;
+  sending = sending.then(() => ask("/api/answer", { id, labeller, answer: option })).catch((error) => {
+    delete given[id];
     show();
     by("progress").textContent = `Not stored: ${error.message}`;
   });
@@ -181,7 +188,9 @@ by("start").addEventListener("submit", (event) => {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT" || by("work").hidden) return;
   const pressed = event.key.toLowerCase();
-  if (event.key === "ArrowLeft") move(-1);
+  // A key that is held down would answer about one image after another.
+  if (event.repeat && ONCE.test(pressed)) event.preventDefault();
+  else if (event.key === "ArrowLeft") move(-1);
   else if (event.key === "ArrowRight") move(1);
   else if (pressed === "z") zoom();
   else if (pressed === "u") open();
