@@ -314,15 +314,15 @@ class RunSettings(Measurement):
         Args,
         _what(
             "P=FILE,…",
-            "read captions for tasks that ship none from a file, a folder or a "
-            "data set of the Hugging Face hub (default: none)",
+            "read captions from a file, a folder or a data set of the Hugging Face hub, "
+            "for tasks without captions of their own (default: none)",
         ),
     ] = _NO_ARGS
     columns: Annotated[
         Columns,
         _what(
             "k=NAME,…",
-            "name the headings of your tables: image=Name,prompt=Text "
+            "name the columns of your image tables by their headings: image=Name,prompt=Text "
             "(default: common headings)",
         ),
     ] = _NO_ARGS
@@ -365,7 +365,7 @@ class RunSettings(Measurement):
         Field(strict=True),
         _where(
             "",
-            "use deterministic kernels: no slower with SDXL on an H200, elsewhere perhaps "
+            "use deterministic kernels, which may be slower on some GPUs "
             "(default: the fastest kernels)",
         ),
     ] = False

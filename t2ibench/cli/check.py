@@ -69,7 +69,7 @@ def add(verbs: Any) -> None:
     add_flag(
         action,
         "--images DIR",
-        "read labelled images from these folders, laid out as for folder:DIR (required)",
+        "read labelled images from these folders, laid out as `run --model folder:DIR` needs (required)",
         nargs="+",
         required=True,
     )
@@ -82,7 +82,7 @@ def add(verbs: Any) -> None:
     add_flag(
         action,
         "--columns k=NAME,…",
-        "name the headings of the labels: image=Name (default: common headings)",
+        "name the columns of the labels by their headings: image=Name (default: common headings)",
         default="",
     )
     add_flag(

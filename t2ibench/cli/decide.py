@@ -41,7 +41,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "runs RUN",
-        "read these run folders; OLD NEW for a profile that compares (required)",
+        "read these run folders; give OLD and NEW if the limits compare two runs (required)",
         nargs="+",
     )
     add_flag(

@@ -40,8 +40,8 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--encoder E",
-        "embed words and images with this encoder (default: the run's; without one there are "
-        "no words)",
+        "embed words and images with this encoder (default: the run's; if it has none, words are "
+        "off)",
     )
     add_flag(
         verb,

@@ -34,8 +34,8 @@ def add(verbs: Any) -> None:
     text = "compare these run folders, each with another remedy (required)"
     add_flag(verb, "after AFTER", text, nargs="+")
     text = (
-        "measure the lean of this test (default: the largest one whose guided images a judge "
-        "has seen)"
+        "measure the lean of this test (default: of the tests whose guided images a judge has "
+        "seen, the one with most images)"
     )
     add_flag(verb, "--task T", text)
     add_flag(

@@ -78,7 +78,7 @@ def add(verbs: Any) -> None:
     add_flag(
         take,
         "--columns k=NAME,…",
-        "name the headings of the sheet: id=Nummer,answer=Antwort "
+        "name the columns of the sheet by their headings: id=Nummer,answer=Antwort "
         "(default: common headings)",
         default="",
     )

@@ -92,7 +92,7 @@ def add(verbs: Any) -> None:
         nargs="*",
     )
     seed = (
-        "draw the same images as an earlier check that printed this "
+        "regenerate the same images as an earlier check that printed this "
         "seed (default: random)"
     )
     add_flag(of, "--seed N", seed, type=not_negative)
@@ -144,8 +144,8 @@ def _add_checks(action: Any) -> None:
     add_flag(
         action,
         "--verdicts DIR",
-        "keep verdicts in DIR and reuse them; choose a folder that no pull request can write "
-        "(default: none)",
+        "keep the results of these checks in DIR and reuse them; choose a folder that no pull "
+        "request can write to (default: none)",
     )
 
 

@@ -41,23 +41,23 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--output FILE",
-        "write the plan to this file (default: plan.json beside --accept)",
+        "write the plan to this file (default: plan.json in the folder of the --accept file)",
     )
     add_flag(
         verb,
         "--pilot RUN",
-        "take standard errors from this run (default: those of images seen without error)",
+        "take standard errors from this run (default: as of encoders and judges without errors)",
     )
     _add_sizes(verb)
     add_flag(
         verb,
         "--encoder E" + LIST,
-        "state that these encoders read the images (default: those of the profile)",
+        "plan a run with these encoders (default: those that --accept names)",
     )
     add_flag(
         verb,
         "--judge J" + LIST,
-        "state that these judges are asked (default: those of the profile)",
+        "plan a run with these judges (default: those that --accept names)",
     )
     add_flag(
         verb,
@@ -163,7 +163,7 @@ def _last_look(
     measurement: Measurement,
     most: int,
 ) -> Measurement:
-    """Return how the last look measures; an error where it is smaller than the first."""
+    """Return the sizes of a run's last interim look; raise an error if it is smaller than the first."""
     from t2ibench.decisions.looks import planned_looks
     from t2ibench.methods import needs
     from t2ibench.power.pilots import Size

@@ -101,7 +101,7 @@ def add(verbs: Any) -> None:
     add_flag(
         captions,
         "--columns k=NAME,…",
-        "name the headings of the table: caption=Text, or "
+        "name the columns of the table by their headings: caption=Text, or "
         "image=Name,prompt=Text for folder: (default: common headings)",
         default="",
     )
@@ -120,13 +120,15 @@ def add(verbs: Any) -> None:
         "read this split of the hub's data set (default: train)",
     )
     add_flag(
-        captions, "--people", "keep only captions of one person (default: all captions)"
+        captions,
+        "--people",
+        "keep only captions that mention exactly one person (default: all captions)",
     )
     add_flag(
         captions,
         "--attributes NAME,…",
-        "ask about these alone, such as gender,race: columns of human labels, or what the "
-        "proposer can ask (default: all that it proposes)",
+        "ask only about these, such as gender,race: columns of the human labels, or attributes "
+        "that the proposer knows (default: all that are proposed)",
     )
     add_flag(
         captions,

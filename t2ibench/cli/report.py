@@ -44,8 +44,8 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--columns C,…",
-        "choose columns of these tables: task, headline, interval, about, fair, p, p_holm, score, "
-        "images, excluded (default: all)",
+        "show these columns alone in tables, of task, headline, interval, about, fair, p, p_holm, "
+        "score, images, excluded (default: all)",
     )
     add_flag(
         verb,
@@ -55,8 +55,8 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--reference DIR",
-        "compare with the models of a leaderboard, such as leaderboard/submissions, that were "
-        "measured alike, and print sentences (default: no comparison)",
+        "say in sentences how the run compares with models measured alike of a leaderboard, such "
+        "as leaderboard/submissions (default: no comparison)",
     )
     verb.set_defaults(handler=run)
 

@@ -48,7 +48,7 @@ class Leaning:
 
     @property
     def counts(self) -> str:
-        """The counts behind it, in words; none."""
+        """An empty text: a lean read from embeddings has no counts behind it."""
         return ""
 
     def interval(self, alpha: float = ALPHA) -> Interval:

@@ -1,4 +1,4 @@
-"""Mean squares of leans, decided by their .95 interval: m² is a limit of m for their root."""
+"""Decide about mean squares of leans by their .95 interval; a limit m is about their root."""
 
 from __future__ import annotations
 

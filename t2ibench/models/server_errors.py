@@ -316,7 +316,7 @@ def _has_category(error: Mapping[str, Any]) -> bool:
 
 
 def _listed_categories(error: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the categories that the fields of an error list, in any of the forms of servers."""
+    """Yield the content categories in an error's own fields, whichever server's format it has."""
     details, metadata = (error.get(name) for name in ("moderation_details", "metadata"))
     if isinstance(details, Mapping):
         yield from _names_in(details.get("categories"))

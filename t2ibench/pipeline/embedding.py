@@ -179,7 +179,7 @@ def embedded_texts(
 
 
 def naming(name: str) -> AbstractContextManager[None]:
-    """Return a context that turns an encoder's exceptions into one line with its name."""
+    """Return a context that raises an encoder's exceptions again as one line with its name."""
     return failing(f"The encoder '{name}' failed with")
 
 

@@ -37,7 +37,7 @@ _NOTHING = "–"
 
 
 def comparison_table(comparison: RunsComparison) -> Table:
-    """Return every test in every run, with the p-value that they differ.
+    """Return a table of every test in every run, with the p-value that the runs are alike.
 
     It has a column a run where that fits into 100 letters, and otherwise a row for each run of each
     test. Its notes begin with what differs between the settings.

@@ -57,7 +57,7 @@ def by_share(prompts: Iterable[RepeatedPrompt]) -> list[RepeatedPrompt]:
 
 
 def too_few(prompts: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str | None:
-    """Return why a test is inconclusive because images repeat; None if they are enough.
+    """Return why a test has too few distinct images to conclude anything; None if it has enough.
 
     It is None if fewer prompts of every group have few distinct images.
     """

@@ -80,7 +80,7 @@ class _Line:
     weights: Float64Array
 
     def fitted(self, values: Float64Array) -> Float64Array:
-        """Return the line at each run."""
+        """Return the value of the fitted line at each run."""
         total = float(self.sizes.sum())
         middle = float(self.sizes @ self.positions) / total
         height = float(self.sizes @ values) / total

@@ -85,7 +85,7 @@ class PeopleStore:
 
 
 def person_of(judge: str) -> str:
-    """Return the person's name that is part of the name of a judge that is a file of answers."""
+    """Return the name of the person whose answers a judge looks up in a file."""
     return judge.removeprefix(ANSWERS_BY).removeprefix(ANSWERS_IN)
 
 

@@ -25,7 +25,7 @@ _ID = re.compile(r"^id:[ \t]*(\S+)", re.MULTILINE)
 
 
 class Choosable(Protocol):
-    """What `--tasks` chooses a task by."""
+    """The properties of a task, such as its id and folder, by which `--tasks` can choose it."""
 
     @property
     def id(self) -> str:

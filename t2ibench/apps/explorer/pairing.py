@@ -82,7 +82,7 @@ def pairs_of(
     prompts: Sequence[str],
     same_start: Set[ImageKey] = frozenset(),
 ) -> list[dict[str, Any]]:
-    """Return a record of each image that both runs have: its prompt, sample index and indices.
+    """Return a record of each image that both runs have: prompt, sample, and its place in each.
 
     `swipe` says whether it is among `same_start`; other pairs are shown side by side.
     """

@@ -1,4 +1,4 @@
-"""The prompting tree as the page sends and saves it, and its export as a task file."""
+"""The tree of prompts that the explorer's page edits: as it sends and saves it, and as a task."""
 
 from __future__ import annotations
 

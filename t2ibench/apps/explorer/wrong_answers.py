@@ -85,7 +85,7 @@ class WrongAnswers:
         )
 
     def add(self, label: Label) -> int:
-        """Write a corrected answer, which replaces this person's earlier one; return how many."""
+        """Store a corrected answer over this person's earlier one; return how many there are."""
         with self._writing():
             labels = [other for other in self.all() if _about(other) != _about(label)]
             labels.append(label)

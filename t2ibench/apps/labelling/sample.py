@@ -32,7 +32,7 @@ class Item:
 
 
 def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
-    """Yield each distinct image and its prompt, for each question about it that has classes."""
+    """Yield each distinct image with its prompt, once for every question about it with classes."""
     distinct = DistinctImages(images)
     for prompt, questions in sorted(plan.questions.items()):
         for (question, classes), count in sorted(questions.items()):

@@ -61,7 +61,7 @@ def contrast_score(
     level: float,
     less: npt.ArrayLike = 0.0,
 ) -> Estimate:
-    """Return a weighted sum of leans' numerators over one of their denominators, as a score.
+    """Return a score: one weighted sum of leans' numerators over another of their denominators.
 
     It is (Σ w N - Σ l D) / Σ u D over fixed stimuli, with the weights w (`top`), u
     (`bottom`) and l (`less`), corrected for the noise of D.

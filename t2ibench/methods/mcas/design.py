@@ -33,7 +33,7 @@ class Design:
 
     @classmethod
     def of(cls, targets: Sequence[McasTarget]) -> Design:
-        """Return the comparison of the given targets, by their stereotypes and categories."""
+        """Return the design that compares stereotyped targets within each category of the given ones."""
         weights = np.zeros(len(targets))
         cells = np.full(len(targets), -1)
         members: dict[str | None, dict[str | None, list[int]]] = {}

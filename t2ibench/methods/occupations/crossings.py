@@ -136,7 +136,7 @@ def _signs(axes: int) -> Float64Array:
 
 
 def _directions(images: Sequence[_CrossedImages], axes: int) -> Float64Array:
-    """Return, for each stimulus, the attributes' directions in the other stimuli.
+    """Return, for each stimulus, the attributes' directions as all other stimuli show them.
 
     Shape (stimuli, axes, d).
     """

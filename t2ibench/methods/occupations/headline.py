@@ -22,7 +22,7 @@ _SINGLE = "a prompt has a single image, whose variance is unknown"
 
 @dataclass(frozen=True, slots=True)
 class ScaledLeans:
-    """The numerators N and distances D of all leans, scaled alike for every pair of groups.
+    """The numerators N and denominators D of all leans, on one scale for every pair of groups.
 
     Each pair's D has a mean square of 1. The arrays are flat over stimuli and pairs of
     groups.

@@ -90,7 +90,7 @@ class OtherGroups:
 
     @property
     def listed_names(self) -> str:
-        """The groups whose images do not lie half way, as text."""
+        """The groups whose images do not lie midway between the pair's, as text."""
         names = [people(name, GROUP) for name in self.names]
         return listed(names) if names else "other groups"
 

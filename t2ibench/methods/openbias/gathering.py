@@ -173,7 +173,7 @@ def _counted(
     n_images: int,
     replies: _Replies,
 ) -> CaptionAnswers:
-    """Return one caption's images, sorted by whether and how they were answered.
+    """Return how many images of a caption have each answer, and how many have none and why.
 
     Args:
         number: Position of the bias in the task.

@@ -119,7 +119,7 @@ def names_class(caption: str, classes: Iterable[str], merging: Synonyms) -> bool
 
 
 def _order(bias: MergedBias) -> tuple[int, str, str]:
-    """Return a bias's sort key: biases of most captions first, then by name."""
+    """Return a key that sorts biases by their number of captions, most first, and then by name."""
     return -len(bias.asked), bias.about, bias.name
 
 

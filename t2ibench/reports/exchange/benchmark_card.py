@@ -48,7 +48,7 @@ def benchmark_card(task: LoadedTask) -> str:
 
 
 def _needs(spec: BaseTask) -> Needs | None:
-    """Return the needs of a task at its own number of images; None if captions decide them."""
+    """Return the images that a task needs by default; None if that depends on the captions given."""
     if spec.awaits is not None:
         return None
     try:

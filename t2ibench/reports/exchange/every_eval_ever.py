@@ -41,7 +41,7 @@ class EveryEvalEverWriter(JsonWriter):
     suffix = "json"
 
     def results(self, results: Results) -> str:
-        """Return the record of a run."""
+        """Return a run's record in the format Every Eval Ever, as JSON text."""
         record = run_record(results)
         # All else in ASCII: what is invisible stays escaped, and any reader reads it.
         return json.dumps(record, ensure_ascii=True, indent=1, allow_nan=False) + "\n"

@@ -158,7 +158,7 @@ def error_reply(
 
 
 def image_rows(content: Any) -> list[dict[str, Any]]:
-    """Return the images in a message's content: parts of several kinds, or data in a text."""
+    """Return the images in a message: those among its parts, or those embedded in its text."""
     if isinstance(content, str):
         return [{"url": match} for match in _DATA.findall(content)]
     rows = map(_image_row, mappings_of(content))
