@@ -69,7 +69,8 @@ def add(verbs: Any) -> None:
     add_flag(
         action,
         "--images DIR",
-        "read labelled images from these folders, laid out as `run --model folder:DIR` needs (required)",
+        "read labelled images from these folders, laid out as those of `run --model folder:DIR` "
+        "(required)",
         nargs="+",
         required=True,
     )

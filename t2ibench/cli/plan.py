@@ -163,7 +163,7 @@ def _last_look(
     measurement: Measurement,
     most: int,
 ) -> Measurement:
-    """Return the sizes of a run's last interim look; raise an error if it is smaller than the first."""
+    """Return the sizes of a run's last interim look; raise if it is smaller than the first."""
     from t2ibench.decisions.looks import planned_looks
     from t2ibench.methods import needs
     from t2ibench.power.pilots import Size

@@ -362,7 +362,7 @@ class AnswersInParts(Protocol):
 
 @runtime_checkable
 class ReportsWaits(Protocol):
-    """A model that reports when it has to wait, as for a server, or works more slowly (optional)."""
+    """A model that reports when it waits, as for a server, or works more slowly (optional)."""
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Set the function that is called with messages about waits and slower work.

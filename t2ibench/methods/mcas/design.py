@@ -33,7 +33,7 @@ class Design:
 
     @classmethod
     def of(cls, targets: Sequence[McasTarget]) -> Design:
-        """Return the design that compares stereotyped targets within each category of the given ones."""
+        """Return the design that compares targets of both stereotypes within each category."""
         weights = np.zeros(len(targets))
         cells = np.full(len(targets), -1)
         members: dict[str | None, dict[str | None, list[int]]] = {}

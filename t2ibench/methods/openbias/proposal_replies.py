@@ -64,7 +64,7 @@ def read_biases(reply: str) -> tuple[list[ProposedBias], list[str]]:
 def _records(
     value: Any, label: str = "", depth: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each JSON object of a reply that describes a bias, with the key that it stands under."""
+    """Yield each JSON object of a reply that describes a bias, with the key that it is under."""
     if depth > _DEEPEST:
         return
     if isinstance(value, Mapping):

@@ -48,7 +48,7 @@ def benchmark_card(task: LoadedTask) -> str:
 
 
 def _needs(spec: BaseTask) -> Needs | None:
-    """Return the images that a task needs by default; None if that depends on the captions given."""
+    """Return what a task needs by default; None if that depends on the captions it is given."""
     if spec.awaits is not None:
         return None
     try:
