@@ -272,6 +272,7 @@ def _compare_answers(
     same = 0
     asked = 0
     unlike = []
+    others: set[str] = set()
     surely = False
     for regenerated, (image, asked_of_image) in zip(images, questions, strict=True):
         for question, classes in asked_of_image:
@@ -286,16 +287,23 @@ def _compare_answers(
                 verdict.compared.add(regenerated.attempt.file_key)
             else:
                 surely = surely or regenerated.same_file
+                others.add(regenerated.attempt.file_key)
                 unlike.append(
                     f"asked '{question}' about {regenerated}, {judge.name} says '{given}'; "
                     f"the submission says '{claimed_answer}'"
                 )
     if surely or len(unlike) > (1 - _ANSWERS_ALIKE) * (same + len(unlike)):
         verdict.differ(unlike, "answers")
-    elif same < asked:
+    elif unlike:
+        verdict.otherwise |= others
+        verdict.differing.append(
+            f"{len(unlike)} of {same + len(unlike)} answers of {judge.name} differ, within what "
+            "another machine's drawing explains: they are about images that are other files here"
+        )
+    unanswered = asked - same - len(unlike)
+    if unanswered:
         verdict.not_regenerated.append(
-            f"of {asked} answers of {judge.name} {same} are the same and {len(unlike)} are others, "
-            f"about images that this machine draws a little differently{_stop(reports)}"
+            f"{unanswered} of {asked} answers of {judge.name}{_stop(reports)}"
         )
     verdict.count("answers", same)
     return same

@@ -45,10 +45,11 @@ from t2ibench.tasks.loader import LoadedTask
 LEVELS = {
     "reproduced": "Every score follows from the evidence, and some of each kind of evidence, "
     "chosen at random, was made again with the model, every encoder and every judge that the "
-    "submission names: it is the same up to rounding, and moves no test to one side. How much was "
-    "made again, of how much, stands beside it.",
+    "submission names: it is the same up to rounding, and no test is seen to move to one side. "
+    "How much was made again, of how much, stands beside it.",
     "partly reproduced": "The same, but something beside the images, the encoders and the judges, "
-    "such as a control of random weights, could not be made again; a model's page says what.",
+    "such as a control of random weights, could not be made again, or some of a judge's answers "
+    "differ, within what another machine's drawing explains; a model's page says what.",
     "recomputed": "Every score, interval and p-value follows from the evidence that was sent; "
     "that the evidence comes from the model, the encoders and the judges that the submission names "
     "was not checked for all of them.",
@@ -98,7 +99,9 @@ class Verdict:
         same_files: How many regenerated images have the bytes of the submission's.
         not_asked: The encoders and judges that read nothing again here.
         not_regenerated: What could not be regenerated here, with the reason.
-        compared: The keys of the regenerated images that were compared with anything.
+        differing: What came out otherwise here, within what another machine's drawing explains.
+        compared: The keys of the regenerated images of which anything is the same.
+        otherwise: The keys of those of which an answer differs within what is explained.
         unconfirmed: What the submitter states and nothing here confirms.
         confirmed: What regenerating confirmed of it.
         seed: Chose what was regenerated.
@@ -116,7 +119,9 @@ class Verdict:
     same_files: int = 0
     not_asked: list[str] = field(default_factory=list)
     not_regenerated: list[str] = field(default_factory=list)
+    differing: list[str] = field(default_factory=list)
     compared: set[str] = field(default_factory=set)
+    otherwise: set[str] = field(default_factory=set)
     unconfirmed: list[str] = field(default_factory=list)
     confirmed: set[str] = field(default_factory=set)
     seed: int | None = None

@@ -1,10 +1,12 @@
 """Whether embeddings that were made again move a test to one side, as a forger's do.
 
-Rounding has no direction. A forger who stays within the tolerance of each embedding still has to
-tilt all of them along the axis of a test to move it. So every test is scored again with what was
-made here in place of what was sent, once for each group of its drawn images and once for its texts.
-Where a score moves, the same deviations are turned into random directions and scored, which shows
-what noise of their size does; a score that moves far more than that was tilted.
+Rounding has no side. A forger who stays within the tolerance of each embedding still has to tilt
+all of them along the axis of a test to move it. So every test is scored again with each embedding
+that was made here in place of the one that was sent, which gives that embedding's effect on each
+score. The effects of rounding go to either side, whatever directions it takes in the space of the
+embeddings; those of a tilt go to one. Two comparisons tell them apart: Student's t gives the sum of
+the effects an interval, and the sum is beyond what the same effects give with random signs, which
+holds for effects of any symmetric distribution. Too few effects are no finding by the second.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import stdtrit
 
 from t2ibench.apps.leaderboard.regenerate import (
     Claims,
@@ -31,13 +34,16 @@ from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, Kind, text_key
 from t2ibench.tasks.loader import LoadedTask
 
-# A score that moves by less is not looked at further. It is half of what has to be noticed, and six
-# times what bfloat16 in place of float32 moves a headline by (docs/reproducibility.md).
-SMALLEST_SHIFT = 0.01
-# Turned deviations that a shift is compared with, and how many times as large as theirs it may be.
-# Student's t with as many degrees of freedom exceeds it in 3 of 10,000 cases.
-TURNS = 12
-LARGEST_RATIO = 5.0
+# A score that moves by less is no finding. It is three times what bfloat16 in place of float32
+# moves a headline by (docs/reproducibility.md).
+SMALLEST_SHIFT = 0.005
+# A headline that moves by as much has to be noticed; where it cannot be excluded, a note says so.
+NOTICED_SHIFT = 0.02
+# The chance with which any score of an honest submission is said to be tilted, at most.
+FALSE_ALARMS = 0.01
+# Draws of random signs, and how many are held in memory at a time.
+_FLIPS = 100_000
+_FLIPS_AT_A_TIME = 10_000
 # No score that is looked at depends on them.
 _DRAWS = {"n_permutations": 1000, "n_bootstrap": 1000}
 
@@ -98,37 +104,23 @@ class Deviations:
     Attributes:
         kind: Whether they are of images or texts.
         rows: What was made here, by encoder and key.
-        times: How many embeddings of the group there are for each that was drawn.
+        drawn: How many images or texts of the group were drawn, with those that came out the same.
+        total: How many of them the group has.
     """
 
     kind: Kind
     rows: Mapping[str, Mapping[str, Float64Array]]
-    times: float
+    drawn: int
+    total: int
 
-    def turned(self, stores: Stores, rng: np.random.Generator) -> Deviations:
-        """Return deviations of the same sizes in random directions."""
-        turned_rows = {
-            name: {
-                key: _turned(stores.encoders[name].get(self.kind, key), row, rng)
-                for key, row in rows.items()
+    def by_key(self) -> Iterator[Mapping[str, Mapping[str, Float64Array]]]:
+        """Yield what was made here of one image or text after the other, by encoder and key."""
+        for key in sorted({key for rows in self.rows.values() for key in rows}):
+            yield {
+                name: {key: rows[key]}
+                for name, rows in self.rows.items()
+                if key in rows
             }
-            for name, rows in self.rows.items()
-        }
-        return replace(self, rows=turned_rows)
-
-
-def _turned(
-    stored: Float32Array, made_here: Float64Array, rng: np.random.Generator
-) -> Float64Array:
-    """Return an embedding as far from the stored one, in a random direction."""
-    start = stored.astype(np.float64)
-    start /= np.linalg.norm(start)
-    distance = float(np.linalg.norm(made_here - start))
-    direction = rng.normal(size=len(start))
-    direction -= (direction @ start) * start
-    end = start + distance * direction / np.linalg.norm(direction)
-    turned: Float64Array = end / np.linalg.norm(end)
-    return turned
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +130,25 @@ class Shift:
     Attributes:
         name: The score.
         size: By how much, extrapolated from what was drawn.
-        ratio: How many times as far as the same deviations move it in random directions.
+        least: By how much at the end of its interval that is nearer to 0.
+        most: By how much, without its sign, at the end that is farther from 0.
     """
 
     name: str
     size: float
-    ratio: float
+    least: float
+    most: float
+
+    @property
+    def tilted(self) -> bool:
+        """Whether chance does not explain that it moves."""
+        return abs(self.least) > SMALLEST_SHIFT
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is a headline that may move by what has to be noticed."""
+        of_headline = self.name.startswith("its headline")
+        return of_headline and not self.tilted and self.most > NOTICED_SHIFT
 
 
 def check_shifts(
@@ -157,80 +162,215 @@ def check_shifts(
     stores = replace(claims.stores, controls={}, images=images)
     settings = claims.plan.settings.model_copy(update=_DRAWS)
     plan = replace(claims.plan, settings=settings)
-    tilted = []
-    for task in plan.tasks:
-        deviations = [
+    by_task = {
+        task.id: [
             *_text_deviations(plan, task, stores, remade),
             *_image_deviations(claims, plan, task, drawn, remade),
         ]
-        for shift in tilts(plan, task, stores, deviations):
-            tilted.append(
-                f"{task.id}: the embeddings made here move {shift.name} by {shift.size:+.3f} over "
-                f"all of its evidence, {shift.ratio:.0f} times as far as rounding of their size "
-                "does: those that were sent are tilted"
-            )
+        for task in plan.tasks
+    }
+    tests = sum(1 for deviations in by_task.values() if deviations)
+    tilted = []
+    undecided = []
+    for task in plan.tasks:
+        if not by_task[task.id]:
+            continue
+        shifts = list(shifts_of(plan, task, stores, by_task[task.id], tests=tests))
+        if any(shift.undecided for shift in shifts):
+            undecided.append(task.id)
+        for shift in shifts:
+            if shift.tilted:
+                tilted.append(_line(task, shift))
     verdict.differ(tilted, "tests")
+    if undecided:
+        verdict.notes.append(
+            f"too few images were drawn to tell whether the embeddings move {len(undecided)} of "
+            f"{len(plan.tasks)} tests to one side by {NOTICED_SHIFT:g}, such as {undecided[0]}; a "
+            "larger --draw tells"
+        )
 
 
-def tilts(
-    plan: Plan, task: LoadedTask, stores: Stores, deviations: Sequence[Deviations]
+def _line(task: LoadedTask, shift: Shift) -> str:
+    """Return the problem that a score was tilted."""
+    return (
+        f"{task.id}: the embeddings made here move {shift.name} by {shift.size:+.3f} over all of "
+        f"its evidence, and by {shift.least:+.3f} at the least that chance leaves: rounding goes "
+        "to no side, so those that were sent are tilted"
+    )
+
+
+def shifts_of(
+    plan: Plan,
+    task: LoadedTask,
+    stores: Stores,
+    deviations: Sequence[Deviations],
+    *,
+    tests: int = 1,
 ) -> Iterator[Shift]:
-    """Yield the scores of a test that deviations move further than rounding would.
+    """Yield by how much deviations move each score of a test, with its interval.
+
+    The chance that any is tilted is about `FALSE_ALARMS` over all tests, where no side is more
+    likely.
 
     Args:
         plan: The plan of the submission.
         task: The test.
         stores: The evidence that was sent.
         deviations: What came out otherwise, in groups.
+        tests: How many tests of the submission are looked at.
 
     Yields:
-        Each score that moves by at least `SMALLEST_SHIFT`, extrapolated to all embeddings, and by
-        more than `LARGEST_RATIO` times the root mean square of `TURNS` turned deviations.
+        The shift of each score over all embeddings.
     """
-    if not deviations:
-        return
     sent = _scores(plan, task, stores)
-    shifts = _shifts(plan, task, stores, deviations, sent)
-    moved = [name for name, size in shifts.items() if abs(size) >= SMALLEST_SHIFT]
-    if not moved:
+    if not sent:
         return
+    effects = [_effects(plan, task, stores, group, sent) for group in deviations]
+    totals = [group.total for group in deviations]
+    chance = FALSE_ALARMS / tests
+    for name, score in sent.items():
+        of_score = [of_group[name] for of_group in effects]
+        yield shift_of(name, score, of_score, totals, chance=chance, scores=len(sent))
+
+
+def shift_of(
+    name: str,
+    score: Score,
+    effects: Sequence[Float64Array],
+    totals: Sequence[int],
+    *,
+    chance: float,
+    scores: int = 1,
+) -> Shift:
+    """Return by how much a score moves over all embeddings, from the effects of those drawn.
+
+    Args:
+        name: The score's name.
+        score: The score as it was sent.
+        effects: The effect of each drawn embedding, one array for each group.
+        totals: How many embeddings each group has.
+        chance: With which any of the scores may be tilted where no side is more likely.
+        scores: How many scores of the test are looked at. They share the signs of the effects, so
+            only the interval is widened by their number.
+    """
+    whole = _total(effects, totals)
+    margin = whole.margin(chance / scores)
+    nearest = math.copysign(max(abs(whole.total) - margin, 0.0), whole.total)
+    if nearest and _share_of_flips(effects, totals) > chance:
+        nearest = 0.0
+    ends = (whole.total - margin, whole.total + margin) if whole.variance else (0, 0)
+    start = score.shown(0.0)
+    return Shift(
+        name=name,
+        size=score.shown(whole.total) - start,
+        least=score.shown(nearest) - start,
+        most=max(abs(score.shown(end) - start) for end in ends),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Total:
+    """A sum of effects over all embeddings, estimated from those that were drawn.
+
+    Attributes:
+        total: The sum.
+        variance: Of its estimate.
+        freedom: The degrees of freedom of the variance.
+    """
+
+    total: float
+    variance: float
+    freedom: float
+
+    def margin(self, chance: float) -> float:
+        """Return half the width of an interval that fails with a chance; inf without a spread."""
+        if not self.variance:
+            return math.inf
+        quantile = float(stdtrit(self.freedom, 1 - chance / 2))
+        return quantile * math.sqrt(self.variance)
+
+
+def _total(effects: Sequence[Float64Array], totals: Sequence[int]) -> _Total:
+    """Return what groups of effects add up to over all embeddings of their groups.
+
+    Variances are those within the groups, so that one whose effects differ from another's does not
+    look like noise; their degrees of freedom are Welch and Satterthwaite's. A group of a single
+    embedding has no spread, so the square of its effect stands for it.
+    """
+    total = 0.0
+    variance = 0.0
+    in_freedom = 0.0
+    for values, count in zip(effects, totals, strict=True):
+        several = len(values) > 1
+        of_mean = values.var(ddof=1) / len(values) if several else values[0] ** 2
+        of_group = count**2 * float(of_mean)
+        total += count * float(values.mean())
+        variance += of_group
+        in_freedom += of_group**2 / max(len(values) - 1, 1)
+    freedom = variance**2 / in_freedom if in_freedom else 1.0
+    return _Total(total, variance, freedom)
+
+
+def _share_of_flips(effects: Sequence[Float64Array], totals: Sequence[int]) -> float:
+    """Return how often the effects have a sum at least as large where their signs are random.
+
+    It is the p-value of a test that holds for any effects of which neither side is more likely.
+    """
+    weighted = np.concatenate(
+        [
+            values * (count / len(values))
+            for values, count in zip(effects, totals, strict=True)
+        ]
+    )
+    # A sum that equals the one that came out counts, whatever its last digits are.
+    smallest = abs(float(weighted.sum())) * (1 - 1e-9)
     rng = np.random.default_rng(0)
-    squares = dict.fromkeys(moved, 0.0)
-    for _ in range(TURNS):
-        turned = [deviation.turned(stores, rng) for deviation in deviations]
-        noise = _shifts(plan, task, stores, turned, sent)
-        for name in moved:
-            squares[name] += noise.get(name, 0.0) ** 2 / TURNS
-    for name in moved:
-        spread = math.sqrt(squares[name])
-        ratio = abs(shifts[name]) / spread if spread else math.inf
-        if ratio > LARGEST_RATIO:
-            yield Shift(name, shifts[name], ratio)
+    as_large = 0
+    for _ in range(_FLIPS // _FLIPS_AT_A_TIME):
+        signs = 2.0 * rng.integers(2, size=(_FLIPS_AT_A_TIME, len(weighted))) - 1.0
+        as_large += int((np.abs(signs @ weighted) >= smallest).sum())
+    return (as_large + 1) / (_FLIPS + 1)
 
 
-def _shifts(
+def _effects(
     plan: Plan,
     task: LoadedTask,
     stores: Stores,
-    deviations: Sequence[Deviations],
-    sent: Mapping[str, float],
-) -> dict[str, float]:
-    """Return by how much deviations move each score, extrapolated to all embeddings."""
-    shifts = dict.fromkeys(sent, 0.0)
-    for deviation in deviations:
+    group: Deviations,
+    sent: Mapping[str, Score],
+) -> dict[str, Float64Array]:
+    """Return by how much each drawn embedding of a group moves each score, 0 for the same ones."""
+    effects = {name: np.zeros(group.drawn) for name in sent}
+    for place, rows in enumerate(group.by_key()):
         encoders = {
-            name: ReplacedEmbeddings(
-                store, deviation.kind, deviation.rows.get(name, {})
-            )
+            name: ReplacedEmbeddings(store, group.kind, rows.get(name, {}))
             for name, store in stores.encoders.items()
         }
         moved = _scores(plan, task, replace(stores, encoders=encoders))
-        for name, value in sent.items():
-            shifts[name] += deviation.times * (moved.get(name, value) - value)
-    return shifts
+        for name, score in sent.items():
+            effects[name][place] = moved.get(name, score).value - score.value
+    return effects
 
 
-def _scores(plan: Plan, task: LoadedTask, stores: Stores) -> dict[str, float]:
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A score of a test.
+
+    Attributes:
+        value: The score; it moves in proportion to small deviations, as a root near 0 does not.
+        squared: Whether pages show its root.
+    """
+
+    value: float
+    squared: bool = False
+
+    def shown(self, shift: float) -> float:
+        """Return what pages show where it is moved: the root of a mean square, 0 if negative."""
+        value = self.value + shift
+        return math.sqrt(max(value, 0.0)) if self.squared else value
+
+
+def _scores(plan: Plan, task: LoadedTask, stores: Stores) -> dict[str, Score]:
     """Return a test's headline over all encoders and by each, and its other scores, by name."""
     needs = plan.needs[task.id]
     evidence = evidence_of(plan, task, stores)
@@ -241,20 +381,15 @@ def _scores(plan: Plan, task: LoadedTask, stores: Stores) -> dict[str, float]:
     headlines = {"its headline": scored.combined.headline}
     for name, result in scored.by_encoder.items():
         headlines[f"its headline by {name}"] = result.headline
-    scores: dict[str, float] = {}
+    scores: dict[str, Score] = {}
     for name, headline in headlines.items():
         if headline.value is not None:
             squared = headline.scale == "mean_square"
-            scores[name] = _root(headline.value) if squared else headline.value
+            scores[name] = Score(headline.value, squared)
     for name, estimate in scored.combined.scores.items():
         if estimate.value is not None:
-            scores[f"its score {name}"] = estimate.value
+            scores[f"its score {name}"] = Score(estimate.value)
     return scores
-
-
-def _root(square: float) -> float:
-    """Return the root of a mean square, which pages show; 0 for a negative one."""
-    return math.sqrt(max(square, 0.0))
 
 
 def _text_deviations(
@@ -267,7 +402,9 @@ def _text_deviations(
         for name, kinds in remade.by_encoder.items()
         if name in stores.encoders
     }
-    return [Deviations("texts", rows, times=1.0)] if any(rows.values()) else []
+    if not any(rows.values()):
+        return []
+    return [Deviations("texts", rows, drawn=len(keys), total=len(keys))]
 
 
 def _image_deviations(
@@ -296,7 +433,7 @@ def _image_deviations(
             if name in claims.stores.encoders
         }
         if any(rows.values()):
-            yield Deviations("images", rows, times=len(group) / len(hashes))
+            yield Deviations("images", rows, drawn=len(hashes), total=len(group))
 
 
 def _deviating(

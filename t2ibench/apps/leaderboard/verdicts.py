@@ -17,13 +17,14 @@ from t2ibench.store.files import write_text
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
 
-# The key of a cached verdict's file to the attribute of the verdict. The keys stay as they are, so
-# that an older cache is still valid: it spares regenerating everything.
+# The key of a cached verdict's file to the attribute of the verdict. A file that lacks one of them,
+# as older ones do, is not used: its submission is regenerated.
 _CACHED = {
     "level": "level",
     "notes": "notes",
     "parts": "parts",
     "lacking": "not_regenerated",
+    "differing": "differing",
     "stated": "unconfirmed",
     "totals": "totals",
     "same_files": "same_files",

@@ -68,7 +68,7 @@ def verify(
         verdict.problems.append(f"{folder} cannot be read ({reason})")
     if verdict.problems:
         verdict.level = REFUSED
-    for name in ("problems", "notes", "not_regenerated"):
+    for name in ("problems", "notes", "not_regenerated", "differing"):
         setattr(verdict, name, _bounded(getattr(verdict, name)))
     return verdict
 
@@ -259,9 +259,10 @@ def _count_images(images: Sequence[RegeneratedImage], verdict: Verdict) -> None:
     verdict.compared |= same_files
     verdict.same_files = len(same_files)
     verdict.count("images", len(verdict.compared))
-    if len(verdict.compared) < len(images):
+    uncompared = len(images) - len(verdict.compared | verdict.otherwise)
+    if uncompared:
         verdict.not_regenerated.append(
-            f"{len(images) - len(verdict.compared)} images were generated, and there was nothing "
+            f"{uncompared} images were generated, and there was nothing "
             "here to compare them with"
         )
     if images and not same_files:
@@ -287,7 +288,7 @@ def _count_totals(submission: Claims, verdict: Verdict) -> None:
 def _conclude(verdict: Verdict, seed: int) -> None:
     """Set the level of a submission without contradictions, and note what was regenerated."""
     if not verdict.not_asked:
-        if not verdict.not_regenerated:
+        if not verdict.not_regenerated and not verdict.differing:
             verdict.level = "reproduced"
         elif verdict.parts.get("images"):
             verdict.level = "partly reproduced"
@@ -313,17 +314,23 @@ def _conclude(verdict: Verdict, seed: int) -> None:
         notes.append(
             f"what was made again was chosen at random; --seed {seed} chooses it again"
         )
+    notes += verdict.differing
     notes += [f"not made again: {line}" for line in verdict.not_regenerated]
     verdict.notes = [*notes[:1], *verdict.notes, *notes[1:]]
 
 
 def _unnoticed(verdict: Verdict) -> list[str]:
-    """Return a line on the largest share of images that could be false and not be drawn."""
+    """Return a line on the largest share of images that could be false and not be drawn.
+
+    Every group of prompts gives as many of the drawn images, however many it has. So the share is
+    that of each group: a forgery of a large group alone has a smaller chance to be drawn.
+    """
     drawn = verdict.parts.get("images", 0)
     if not drawn or drawn >= verdict.totals.get("images", drawn):
         return []
     share = 1 - _MISSED ** (1 / drawn)
     return [
-        f"a submission with {math.ceil(100 * share)} % of its images forged is noticed in "
-        f"{1 - _MISSED:.0%} of such checks; a larger --draw notices fewer"
+        f"a submission with {math.ceil(100 * share)} % of its images forged, spread evenly over "
+        f"its tests and their kinds of prompts, is noticed in {1 - _MISSED:.0%} of such checks; a "
+        "larger --draw notices fewer"
     ]

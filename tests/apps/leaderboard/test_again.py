@@ -18,7 +18,12 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard.evidence import open_evidence
 from t2ibench.apps.leaderboard.packing import pack
-from t2ibench.apps.leaderboard.regenerate import check_paths, sample_for_audit
+from t2ibench.apps.leaderboard.regenerate import (
+    LEVELS,
+    REFUSED,
+    check_paths,
+    sample_for_audit,
+)
 from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
@@ -37,6 +42,7 @@ from tests.apps.leaderboard.forging import (
     edit,
     edit_embeddings,
     edit_table,
+    invent_hashes,
     random_embeddings,
     record,
     refusal,
@@ -236,6 +242,36 @@ def test_a_judge_on_a_server_is_not_called(copy: Path) -> None:
         "openai:gpt is on a server, which is not called" in verdict.not_regenerated[0]
     )
     assert any("not made again: the judge openai:gpt" in note for note in verdict.notes)
+
+
+@pytest.mark.parametrize("changed", [1, 50])
+def test_answers_about_other_files_may_differ_a_little(
+    changed: int, copy: Path
+) -> None:
+    """A level whose text says that all is the same is not given where answers differ."""
+    invent_hashes(copy)
+    classes: dict[int, list[str]] = {}
+
+    def read(rows: Rows) -> None:
+        classes.update({row["id"]: json.loads(row["classes"]) for row in rows})
+
+    def change(rows: Rows) -> None:
+        for row in rows[:changed]:
+            others = {*classes[row["question"]]} - {row["answer"]}
+            row["answer"] = min(others)
+
+    edit_table(copy, "questions", read)
+    edit_table(copy, "answers", change)
+    verdict = verify(packed_of(copy), draw=10_000)
+    if changed > 1:
+        assert verdict.level == REFUSED and "the submission says" in verdict.problems[0]
+        return
+    assert (verdict.level, verdict.not_regenerated) == ("partly reproduced", [])
+    total = verdict.totals["answers"]
+    differing = f"1 of {total} answers of toyland differ, within what another machine's"
+    assert any(note.startswith(differing) for note in verdict.notes)
+    assert verdict.parts["answers"] == total - 1
+    assert "or some of a judge's answers differ" in LEVELS[verdict.level]
 
 
 def test_a_model_that_is_not_here_lowers_the_verdict_in_words(copy: Path) -> None:
