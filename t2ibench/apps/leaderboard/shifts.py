@@ -26,6 +26,7 @@ from t2ibench.apps.leaderboard.regenerate import (
 )
 from t2ibench.apps.leaderboard.tolerance import is_as_stored
 from t2ibench.arrays import Float32Array, Float64Array
+from t2ibench.decimals import decimal
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import score_task
 from t2ibench.pipeline.stores import Stores
@@ -193,8 +194,8 @@ def check_shifts(
 def _line(task: LoadedTask, shift: Shift) -> str:
     """Return the problem that a score was tilted."""
     return (
-        f"{task.id}: the embeddings made here move {shift.name} by {shift.size:+.3f} over all of "
-        f"its evidence, and by {shift.least:+.3f} at the least that chance leaves: rounding goes "
+        f"{task.id}: the embeddings made here move {shift.name} by {decimal(shift.size, 3, sign=True)} over all of "
+        f"its evidence, and by {decimal(shift.least, 3, sign=True)} at the least that chance leaves: rounding goes "
         "to no side, so those that were sent are tilted"
     )
 
