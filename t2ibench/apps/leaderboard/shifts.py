@@ -193,10 +193,12 @@ def check_shifts(
 
 def _line(task: LoadedTask, shift: Shift) -> str:
     """Return the problem that a score was tilted."""
+    size = decimal(shift.size, 3, sign=True)
+    least = decimal(shift.least, 3, sign=True)
     return (
-        f"{task.id}: the embeddings made here move {shift.name} by {decimal(shift.size, 3, sign=True)} over all of "
-        f"its evidence, and by {decimal(shift.least, 3, sign=True)} at the least that chance leaves: rounding goes "
-        "to no side, so those that were sent are tilted"
+        f"{task.id}: the embeddings made here move {shift.name} by {size} over all of its "
+        f"evidence, and by {least} at the least that chance leaves: rounding goes to no side, so "
+        "those that were sent are tilted"
     )
 
 
