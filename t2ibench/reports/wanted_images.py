@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.registry import needs
 from t2ibench.reports.exclusions import excluded_of
@@ -44,16 +45,13 @@ class WantedImages:
 
 
 def wanted_images(run: RunView) -> WantedImages:
-    """Return how many images a run's tests asked for, each once where that can be told.
+    """Return how many images a run's tests asked for; those of several count for each of them.
 
-    An image without an answer or an embedding exists all the same. Which images exist is in the
-    run's folder; without it the results tell, as far as they can.
+    The results alone tell, as pages of the same results are the same. Only where an image of a
+    single test may be missing, or may lack an answer or an embedding, the run's folder tells which.
     """
     if len(run.tasks) == 1:
         return _of_one_test(run)
-    stored = _of_store(run)
-    if stored is not None:
-        return stored
     by_test = [_of_result(task.result) for task in run.tasks]
     not_made: Counter[str] = Counter()
     for wanted in by_test:
@@ -111,24 +109,28 @@ def _of_result(result: TaskResult) -> WantedImages:
 def _of_store(run: RunView) -> WantedImages | None:
     """Return the distinct images of all tests, as the run's folder has them.
 
-    It is None without the folder, or where the file of a test is unknown.
+    It is None without the folder, where the file of a test is unknown, and where images that the
+    results rest on are no longer there: the results stay what they were.
     """
-    wanted: dict[str, int] = {}
+    store = _store(run)
+    if store is None:
+        return None
+    statuses: dict[ImageKey, str] = {}
     for task in run.tasks:
         needed = _needs(task)
         if needed is None:
             return None
-        for prompt, count in needed.images_by_prompt.items():
-            wanted[prompt] = max(count, wanted.get(prompt, 0))
-    store = _store(run)
-    if store is None:
-        return None
-    statuses: Counter[str] = Counter()
-    for prompt, count in wanted.items():
-        for attempt in store.first(prompt, count):
-            statuses[MISSING if attempt is None else attempt.status] += 1
-    not_made = {reason: statuses[reason] for reason in (MISSING, *_NOT_MADE)}
-    return WantedImages(statuses.total(), +Counter(not_made))
+        of_test = {
+            ImageKey.of(prompt, index): MISSING if attempt is None else attempt.status
+            for prompt, count in needed.images_by_prompt.items()
+            for index, attempt in enumerate(store.first(prompt, count))
+        }
+        if list(of_test.values()).count("ok") < task.result.n_images:
+            return None
+        statuses |= of_test
+    counts = Counter(statuses.values())
+    not_made = {reason: counts[reason] for reason in (MISSING, *_NOT_MADE)}
+    return WantedImages(counts.total(), +Counter(not_made))
 
 
 def _needs(task: TaskView) -> Needs | None:

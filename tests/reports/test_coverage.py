@@ -102,14 +102,18 @@ def test_without_a_folder_a_page_says_that_tests_may_share_images() -> None:
     assert limits(alone)[-1][0] == "Covers these 2 prompts."
 
 
-def test_images_and_prompts_that_tests_share_count_once(shared_run: Path) -> None:
+def test_prompts_that_tests_share_count_once_and_images_for_each(
+    shared_run: Path,
+) -> None:
     results = read_results(shared_run)
     run = run_view(results, task_files(results, shared_run))
     made = hand.stored(shared_run, "attempts")
     found = coverage(run)
     assert found is not None and not found.images.not_made
-    assert found.images.total == len(made)
-    assert len(made) < sum(task.result.n_images for task in run.tasks)
+    assert found.images.once_a_test
+    assert found.images.total == sum(task.result.n_images for task in run.tasks)
+    assert found.images.total > len(made)
+    assert any("counted once for each test" in line for line in found.lines())
     prompts = {attempt["prompt"] for attempt in made}
     assert limits(run)[-1][0] == f"Covers these {len(prompts):,} prompts."
 
