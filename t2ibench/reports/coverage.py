@@ -14,7 +14,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.describe import listed
 from t2ibench.proposals.proposal import method_for
 from t2ibench.reports.wanted_images import WantedImages, wanted_images
-from t2ibench.results.judge_checks import short_questions
+from t2ibench.results.judge_checks import only_checks, short_questions
 from t2ibench.results.record import RunRecord, UnaskedAnswers
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
@@ -72,6 +72,7 @@ class Coverage:
         unasked: What files of human labels answer and no question asks for.
         command: The command that asks it; empty where none can.
         encoders: What read the images, where nobody was asked.
+        checked_by: Judges that were asked only whether guided images show what they were asked for.
         request: What was added to every prompt; empty where nothing was.
     """
 
@@ -81,6 +82,7 @@ class Coverage:
     unasked: tuple[UnaskedAnswers, ...] = ()
     command: str = ""
     encoders: tuple[str, ...] = ()
+    checked_by: tuple[str, ...] = ()
     request: str = ""
 
     @property
@@ -118,6 +120,9 @@ class Coverage:
 
     def _asked(self) -> str:
         if not self.questions:
+            if self.checked_by:
+                judges = listed(list(self.checked_by))
+                return f"{judges}, whether guided images show what was asked for"
             if self.encoders:
                 return f"no question; read by {listed(self.encoders)} alone"
             return "no question"
@@ -158,6 +163,17 @@ class Coverage:
         return ", ".join(clauses)
 
 
+def _checked_by(run: RunView) -> tuple[str, ...]:
+    """Return the judges that only checked guided images, over all tests."""
+    judges = {
+        judge
+        for task in run.tasks
+        if only_checks(task.result)
+        for judge in task.result.settings.judges
+    }
+    return tuple(sorted(judges))
+
+
 def coverage(run: RunView) -> Coverage | None:
     """Return what a run asked and who answered; None for tests on words alone.
 
@@ -174,6 +190,7 @@ def coverage(run: RunView) -> Coverage | None:
         unasked=unasked,
         command=_command(record, unasked) if record is not None else "",
         encoders=run.encoders,
+        checked_by=_checked_by(run),
         request=run.request,
     )
 

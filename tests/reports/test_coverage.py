@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from t2ibench.methods.core.headline import Control
 from t2ibench.reports.coverage import Coverage, coverage
 from t2ibench.reports.exclusions import excluded_of
 from t2ibench.reports.files import task_files
@@ -147,6 +148,26 @@ def test_nobody_was_asked() -> None:
     (line,) = covered(a=task).lines()
     assert line.startswith("Asked: no question; read by toyland alone. Images: 8 of 8")
     assert coverage(run_view(hand.results())) is None
+
+
+def test_judges_that_only_check_guided_images_are_named(shared_run: Path) -> None:
+    results = read_results(shared_run)
+    name = "t2iat_science_arts"
+    task = results.tasks[name]
+    settings = task.settings.model_copy(update={"judges": {"toyland": "0" * 64}})
+    checked = {
+        name: task.model_copy(
+            update={
+                "settings": settings,
+                "controls": {"obedience": Control(says="All show it.")},
+            }
+        )
+    }
+    only = results.model_copy(update={"tasks": checked})
+    found = coverage(run_view(only, task_files(results, shared_run)))
+    assert found is not None
+    (asked, *_) = found.parts()
+    assert asked == ("Asked", "toyland, whether guided images show what was asked for")
 
 
 @pytest.mark.parametrize(
