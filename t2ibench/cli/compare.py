@@ -65,7 +65,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--output FILE",
-        "write to this file (default: print; of html, comparison.html in NEW's folder)",
+        "write to this file (default: print; for html, comparison.html in NEW's folder)",
     )
     add_flag(
         verb,

@@ -41,8 +41,8 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--axes X,Y",
-        "draw these two of lean, contradictions, spill_over, diversity and agreement (default: "
-        "lean,diversity)",
+        "draw these two of lean, contradictions, spill_over, diversity, and agreement of image and "
+        "prompt (default: lean,diversity)",
         default="lean,diversity",
     )
     add_flag(
@@ -53,7 +53,7 @@ def add(verbs: Any) -> None:
         default=_MARKDOWN,
     )
     text = (
-        "write to this file (default: print; of html and svg, frontier.html and frontier.svg in "
+        "write to this file (default: print; for html and svg, frontier.html and frontier.svg in "
         "the folder of the first AFTER)"
     )
     add_flag(verb, "--output FILE", text)

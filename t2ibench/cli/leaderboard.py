@@ -48,7 +48,7 @@ def add(verbs: Any) -> None:
         "run that the leaderboard would refuse leaves nothing behind.",
     )
     add_flag(of, "run RUN", "read this run folder, such as runs/toy (required)")
-    to = f"write the submission into a folder of this folder (default: {_HOME})"
+    to = f"write the submission into a sub-folder of this folder (default: {_HOME})"
     add_flag(of, "--to DIR", to, default=_HOME)
     add_flag(
         of,
@@ -75,7 +75,7 @@ def add(verbs: Any) -> None:
     add_flag(
         card,
         "--plan SHA256",
-        "name the plan that was published before the run (default: none)",
+        "state the SHA-256 of the plan that was published before the run (default: none)",
     )
     add_flag(
         card, "--submitted DATE", "state the date of the submission (default: none)"

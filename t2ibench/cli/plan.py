@@ -46,7 +46,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--pilot RUN",
-        "take standard errors from this run (default: as of encoders and judges without errors)",
+        "take standard errors from this run (default: assume encoders and judges that never err)",
     )
     _add_sizes(verb)
     add_flag(

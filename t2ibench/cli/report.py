@@ -55,8 +55,8 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--reference DIR",
-        "say in sentences how the run compares with models measured alike of a leaderboard, such "
-        "as leaderboard/submissions (default: no comparison)",
+        "say in sentences how the run compares with a leaderboard's models that were measured "
+        "alike, such as leaderboard/submissions (default: no comparison)",
     )
     verb.set_defaults(handler=run)
 

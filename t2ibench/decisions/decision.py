@@ -183,7 +183,7 @@ def _corrected(decided: Sequence[ScenarioDecision]) -> tuple[ScenarioDecision, .
 
 
 def _chances(scenarios: Sequence[ScenarioDecision]) -> Chances | None:
-    """Return the outcomes of another run; None where not numbers alone decide a scenario."""
+    """Return the chances of each outcome in another run; None where more than numbers decides."""
     chances = []
     for part in scenarios:
         holds_all = all(entry.outcome == "pass" for entry in part.held)

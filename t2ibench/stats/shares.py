@@ -89,7 +89,7 @@ def squared_lean_without(
 def pseudo_variance(
     codes: IntArray, expected: Float64Array, classes: IntArray, weights: Float64Array
 ) -> float:
-    """Return the variance of a weighted sum of squared leans, with an unbiased image added.
+    """Return the variance of a weighted sum of squared leans, with one even image added to each.
 
     Ten equal answers show no variance, but are compatible with some: with one more image whose
     answers have the expected shares, V = 4 θ'S θ + 2 tr S², where θ are all p − r of the images

@@ -276,7 +276,7 @@ class Leans:
         variances_of_means: Float64Array,
         dfs_of_means: Float64Array,
     ) -> Ratio:
-        """Return each lean less its point, given the variances of its neutral, A and B means.
+        """Return each lean less a given value, as a ratio, from the variances of its three means.
 
         What the other stimuli add to the denominator adds to its variance, and so does how far the
         true D may lie from the mean.

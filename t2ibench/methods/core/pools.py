@@ -76,7 +76,7 @@ class CaptionPool(Strict):
         return f"--captions {self.name}={self.file}"
 
     def given(self, drawn: CaptionSource) -> CaptionPool:
-        """Return a copy of this pool that records the captions that were given."""
+        """Return a copy of this pool that records where its captions were drawn from."""
         return self.model_copy(update={"drawn": drawn})
 
 

@@ -1,4 +1,4 @@
-"""Effects of texts, compared with reference words: how far anchors' images differ in one.
+"""How much nearer one anchor's images are to a text than the other's, beside reference words.
 
 Images of two anchors differ, so nearly every text is nearer to one of them. Whether that says
 anything about a text shows its place among everyday words, read by the same encoder on the same

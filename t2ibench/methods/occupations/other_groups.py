@@ -197,7 +197,7 @@ def other_groups_control(
 
 
 def leans_beyond_even(leans: Leans, others: OtherGroups) -> Float64Array:
-    """Return N less that of images that show all groups equally often.
+    """Return numerators less those expected of images that show all groups equally often.
 
     With its variance and degrees of freedom, shape (3, stimuli), in units of a D of mean square 1.
     """

@@ -54,7 +54,7 @@ def _allows_alternatives(result: MethodResult) -> bool:
 def headline_over_judges(
     headlines: Sequence[HeadlineEstimate], prompts: Mapping[str, str], level: float
 ) -> HeadlineEstimate:
-    """Return the headline over several judges: the mean square of the judges' mean leans.
+    """Return the headline over judges: leans are averaged over judges, then squared and averaged.
 
     Args:
         headlines: One of each judge.
