@@ -75,7 +75,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--steps N,N,N",
-        "place the runs at these numbers, such as their training steps (default: 1,2,3,…)",
+        "take these numbers as places of the runs, such as training steps (default: 1,2,3,…)",
     )
     add_flag(
         verb,

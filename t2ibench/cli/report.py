@@ -55,7 +55,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--reference DIR",
-        "say in sentences how the run compares with a leaderboard's models that were measured "
+        "compare the run in sentences with a leaderboard's models that were measured "
         "alike, such as leaderboard/submissions (default: no comparison)",
     )
     verb.set_defaults(handler=run)

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.identity import ImageKey
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.registry import needs
 from t2ibench.reports.exclusions import excluded_of
@@ -107,7 +106,7 @@ def _of_result(result: TaskResult) -> WantedImages:
 
 
 def _of_store(run: RunView) -> WantedImages | None:
-    """Return the distinct images of all tests, as the run's folder has them.
+    """Return the images of the tests, as the run's folder has them.
 
     It is None without the folder, where the file of a test is unknown, and where images that the
     results rest on are no longer there: the results stay what they were.
@@ -115,20 +114,19 @@ def _of_store(run: RunView) -> WantedImages | None:
     store = _store(run)
     if store is None:
         return None
-    statuses: dict[ImageKey, str] = {}
+    counts: Counter[str] = Counter()
     for task in run.tasks:
         needed = _needs(task)
         if needed is None:
             return None
-        of_test = {
-            ImageKey.of(prompt, index): MISSING if attempt is None else attempt.status
+        of_test = Counter(
+            MISSING if attempt is None else attempt.status
             for prompt, count in needed.images_by_prompt.items()
-            for index, attempt in enumerate(store.first(prompt, count))
-        }
-        if list(of_test.values()).count("ok") < task.result.n_images:
+            for attempt in store.first(prompt, count)
+        )
+        if of_test["ok"] < task.result.n_images:
             return None
-        statuses |= of_test
-    counts = Counter(statuses.values())
+        counts += of_test
     not_made = {reason: counts[reason] for reason in (MISSING, *_NOT_MADE)}
     return WantedImages(counts.total(), +Counter(not_made))
 
