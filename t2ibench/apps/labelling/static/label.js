@@ -3,7 +3,7 @@ const { sheet, unknown, notShown, served, rows } = JSON.parse(document.getElemen
 const NAME = "t2ibench-labeller";
 const ONCE = /^(?:[0-9nzu]|enter)$/; // keys that act once, however long they are held
 const by = (id) => document.getElementById(id);
-let answers = {}, name = "", at = 0, sending = Promise.resolve();
+let answers = {}, person = "", at = 0, sending = Promise.resolve();
 
 function stored(item) { try { return localStorage.getItem(item); } catch { return null; } }
 function store(item, text) { try { localStorage.setItem(item, text); } catch { /* saving is up to the user */ } }
@@ -19,13 +19,13 @@ function csv() {
   const lines = [["id", "file", "question", "classes", "answer", "labeller"]];
   for (const row of rows) {
     const classes = [...row.classes, unknown, notShown].join(" | ");
-    lines.push([row.id, row.file, row.question, classes, answers[row.id] ?? "", name]);
+    lines.push([row.id, row.file, row.question, classes, answers[row.id] ?? "", person]);
   }
   return lines.map((line) => line.map(field).join(",") + "\r\n").join("");
 }
 
 // Of each person apart: several may answer on one machine.
-const key = () => `t2ibench-labels-${sheet} ${name}`;
+const key = () => `t2ibench-labels-${sheet} ${person}`;
 const subject = (row) => JSON.stringify([row.question, row.classes]);
 const firstOpen = () => rows.findIndex((row) => !(row.id in answers));
 
@@ -41,9 +41,9 @@ async function ask(path, body) {
 async function begin(given) {
   await sending; // what was answered last is stored before the answers are read again
   if (served) ({ answers } = await ask(`/api/answers?labeller=${encodeURIComponent(given)}`));
-  name = given;
+  person = given;
   if (!served) { try { answers = JSON.parse(stored(key())) ?? {}; } catch { answers = {}; } }
-  store(NAME, name);
+  store(NAME, person);
   by("name").blur(); // else a key that is pressed at once would still be typed
   by("start").hidden = true;
   by("work").hidden = false;
@@ -52,7 +52,7 @@ async function begin(given) {
   change.type = "button";
   change.textContent = "Somebody else";
   change.addEventListener("click", who);
-  by("who").replaceChildren(name, change);
+  by("who").replaceChildren(person, change);
   at = Math.max(0, firstOpen());
   show();
 }
@@ -115,10 +115,10 @@ async function end(isDone) {
     ? "“Finish and score the run” ends this page and writes the run's report with all labels. Or let somebody else label first."
     : "Save sheet.csv, and store it in the run with `t2ibench label import RUN sheet.csv`.";
   if (!served) return;
-  const labeller = name;
+  const labeller = person;
   await sending;
   const { others } = await ask(`/api/answers?labeller=${encodeURIComponent(labeller)}`);
-  if (labeller !== name) return;
+  if (labeller !== person) return;
   const lines = Object.entries(others).map(([person, [same, both]]) => {
     const line = document.createElement("p");
     line.textContent = `You and ${person} gave the same answer about ${same} of the ${both} images that you both answered.`;
@@ -144,7 +144,7 @@ function answer(option) {
 // One after the other; an answer that was not stored is open again, and the page says so. Somebody else
 // may begin before it is sent: it stays that of the person who gave it.
 function send(id, option) {
-  const labeller = name, given = answers;
+  const labeller = person, given = answers;
   sending = sending.then(() => ask("/api/answer", { id, labeller, answer: option })).catch((error) => {
     delete given[id];
     show();
@@ -159,7 +159,7 @@ function zoom() {
   figure.scrollTo((figure.scrollWidth - figure.clientWidth) / 2, (figure.scrollHeight - figure.clientHeight) / 2);
 }
 
-function open() {
+function showFirstOpen() {
   if (firstOpen() >= 0) { at = firstOpen(); show(); }
 }
 
@@ -175,7 +175,7 @@ async function finish() {
 by("back").addEventListener("click", () => move(-1));
 by("next").addEventListener("click", () => move(1));
 by("zoom").addEventListener("click", zoom);
-by("open").addEventListener("click", open);
+by("open").addEventListener("click", showFirstOpen);
 by("finish").addEventListener("click", finish);
 by("save").hidden = served;
 by("save").addEventListener("click", () => {
@@ -193,7 +193,7 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "ArrowLeft") move(-1);
   else if (event.key === "ArrowRight") move(1);
   else if (pressed === "z") zoom();
-  else if (pressed === "u") open();
+  else if (pressed === "u") showFirstOpen();
   else if (event.key === "0") answer(unknown);
   else if (pressed === "n") answer(notShown);
   else if (/^[1-9]$/.test(event.key) && Number(event.key) <= rows[at].classes.length) {
