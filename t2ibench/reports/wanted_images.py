@@ -106,27 +106,23 @@ def _of_result(result: TaskResult) -> WantedImages:
 
 
 def _of_store(run: RunView) -> WantedImages | None:
-    """Return the images of the tests, as the run's folder has them.
+    """Return the images of a run's only test, as the run's folder has them.
 
-    It is None without the folder, where the file of a test is unknown, and where images that the
+    It is None without the folder, where the test's file is unknown, and where images that the
     results rest on are no longer there: the results stay what they were.
     """
+    (task,) = run.tasks
+    needed = _needs(task)
     store = _store(run)
-    if store is None:
+    if needed is None or store is None:
         return None
-    counts: Counter[str] = Counter()
-    for task in run.tasks:
-        needed = _needs(task)
-        if needed is None:
-            return None
-        of_test = Counter(
-            MISSING if attempt is None else attempt.status
-            for prompt, count in needed.images_by_prompt.items()
-            for attempt in store.first(prompt, count)
-        )
-        if of_test["ok"] < task.result.n_images:
-            return None
-        counts += of_test
+    counts = Counter(
+        MISSING if attempt is None else attempt.status
+        for prompt, count in needed.images_by_prompt.items()
+        for attempt in store.first(prompt, count)
+    )
+    if counts["ok"] < task.result.n_images:
+        return None
     not_made = {reason: counts[reason] for reason in (MISSING, *_NOT_MADE)}
     return WantedImages(counts.total(), +Counter(not_made))
 
