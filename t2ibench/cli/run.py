@@ -164,7 +164,7 @@ def run(arguments: argparse.Namespace) -> int:
         destinations = chosen_by(settings)
         check_engine(settings)
         context, models = prepare(settings, call=visible(shlex.join(arguments.argv)))
-        context = replace(context, registered_plan=plan_sha256)
+        context = replace(context, plan_sha256=plan_sha256)
         announce(context, models, reporter)
         if arguments.dry_run:
             show(context, models, arguments.verbose)

@@ -66,10 +66,10 @@ def record_call(
 
 def _registered_plan(context: RunContext) -> RegisteredPlan | None:
     """Return the record of the plan that a call keeps to; None for a call without a plan."""
-    if context.registered_plan is None:
+    if context.plan_sha256 is None:
         return None
     images_before = 0 if context.images is None else len(context.images)
-    return RegisteredPlan(sha256=context.registered_plan, images_before=images_before)
+    return RegisteredPlan(sha256=context.plan_sha256, images_before=images_before)
 
 
 def _observer_records(context: RunContext, observers: Observers) -> ObserverRecords:

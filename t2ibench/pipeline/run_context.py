@@ -36,7 +36,7 @@ class RunContext:
         tasks_of_this_command: Ids of tasks that the same command measures in other rounds.
         stored_images_only: Whether nothing is generated: stored images are observed and scored.
         looks: Looks that are written down before anything is generated; None for none.
-        registered_plan: SHA-256 of the plan that the run keeps to; None for none.
+        plan_sha256: SHA-256 of the plan that the run keeps to; None for none.
     """
 
     settings: RunSettings
@@ -50,7 +50,7 @@ class RunContext:
     tasks_of_this_command: Collection[str] = ()
     stored_images_only: bool = False
     looks: LooksRecord | None = None
-    registered_plan: str | None = None
+    plan_sha256: str | None = None
 
     @property
     def record(self) -> RunRecord:
