@@ -114,9 +114,5 @@ def mend(database: Database, notices: Notices) -> None:
     notices.warn(line)
     # Labels of people cannot be made again: every command says that they are damaged, until they
     # are imported anew.
-    labels_damaged = database.damaged.pop("labels", set())
-    for table, keys in database.damaged.items():
-        database.remove(table, keys)
-    database.damaged.clear()
-    if labels_damaged:
-        database.damaged["labels"] = labels_damaged
+    for table in [name for name in database.damaged if name != "labels"]:
+        database.remove(table, database.damaged.pop(table))
