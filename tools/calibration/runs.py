@@ -24,11 +24,11 @@ from tabulate import tabulate
 from t2ibench.arrays import Float64Array
 from t2ibench.cli.usage import positive
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.evidence import UNKNOWN, ImageEvidence, Needs
+from t2ibench.methods.core.evidence import ImageEvidence, Needs
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.judges.toyland import ToylandJudge, unreachable
-from t2ibench.models.protocols import Encoder, ImageRequest, Query
+from t2ibench.models.judges.toyland import unreachable
+from t2ibench.models.protocols import Encoder, ImageRequest
 from t2ibench.pipeline.progress import ConsoleReporter
 from t2ibench.results.builder import ScoredTask, adjusted_run, task_record
 from t2ibench.results.display import row_state, side_of, state_of
@@ -39,8 +39,9 @@ from t2ibench.tasks.index import load_tasks
 from t2ibench.toyland.world import thing_name
 from t2ibench.toyland.world import world as toyland
 from t2ibench.worker_pool import each_of
+from tools.calibration.toyland import judged
 from tools.calibration.verdicts import rate_interval
-from tools.calibration.worlds import Asked, WorldEvidence
+from tools.calibration.worlds import WorldEvidence
 
 _FAIR = {"all.gender.female": 0.5, "all.skin.dark": 0.5, "all.age.old": 0.5}
 _SETTINGS = Settings(n_permutations=2000, n_bootstrap=50)
@@ -194,7 +195,10 @@ def _evidence(world: RunWorld, needed: Needs, seed: int) -> WorldEvidence:
     rows = encoder.encode_images([encoder.prepare(image) for image in images]).astype(
         "float64"
     )
-    replies = _answers(needed, requests, images) if world.judged else {}
+    by_prompt: dict[str, list[Image]] = {}
+    for (prompt, _), image in zip(requests, images, strict=True):
+        by_prompt.setdefault(prompt, []).append(image)
+    replies = judged(needed, by_prompt) if world.judged else {}
     own: dict[str, list[Float64Array]] = {}
     for (prompt, _), row in zip(requests, rows, strict=True):
         own.setdefault(prompt, []).append(row)
@@ -211,32 +215,6 @@ def _evidence(world: RunWorld, needed: Needs, seed: int) -> WorldEvidence:
         replies,
         frozenset().union(*(unreachable(need.classes) for need in needed.questions)),
     )
-
-
-def _answers(
-    needed: Needs, requests: Sequence[tuple[str, ImageRequest]], images: Sequence[Image]
-) -> dict[Asked, list[str]]:
-    """Return the judge's answers about the images of each prompt, by what was asked."""
-    by_prompt: dict[str, list[Image]] = {}
-    for (prompt, _), image in zip(requests, images, strict=True):
-        by_prompt.setdefault(prompt, []).append(image)
-    replies: dict[Asked, list[str]] = {}
-    for need in needed.questions:
-        queries = [
-            Query(
-                image,
-                need.prompt,
-                index,
-                f"{need.prompt} {index}",
-                need.question,
-                need.classes,
-            )
-            for index, image in enumerate(by_prompt[need.prompt][: need.images])
-        ]
-        replies[need.prompt, need.question, need.classes] = [
-            answer.answer or UNKNOWN for answer in ToylandJudge().answer(queries)
-        ]
-    return replies
 
 
 def _varied(rows: Float64Array, twice: bool) -> Float64Array:
