@@ -17,7 +17,7 @@ from t2ibench.identity import ImageKey
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from t2ibench.store.images import StoredImage
+    from t2ibench.store.images import ImageFile, StoredImage
 
 Status = Literal["ok", "refused", "filtered", "failed"]
 ALL_BLACK = "the image is all black"  # the reason of a status 'filtered'
@@ -28,19 +28,22 @@ class ImageRequest:
     """One image to generate.
 
     Attributes:
-        prompt: The text, exactly as it goes to the model.
-        index: Which sample of this prompt, from 0.
-        seed: Seed of this image alone; derived from the run's seed, prompt and index.
+        prompt: The text, exactly as it goes to the model; of an edit, the instruction.
+        index: Which sample of this prompt, and of this source image, from 0.
+        seed: Seed of this image alone; derived from the run's seed, prompt, index and source image.
+        source: The image that is edited; None where the prompt is all that the model gets.
     """
 
     prompt: str
     index: int
     seed: int
+    source: ImageFile | None = None
 
     @property
     def key(self) -> ImageKey:
-        """The key that identifies the image within its run, from its prompt and index."""
-        return ImageKey.of(self.prompt, self.index)
+        """The key that identifies the image within its run: prompt, index and source image."""
+        source = None if self.source is None else self.source.sha256
+        return ImageKey.of(self.prompt, self.index, source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,21 @@ class Generator(Protocol):
 
     def available(self, prompt: str) -> int | None:
         """Return how many images of a prompt the generator can give; None for any number."""
+
+
+@runtime_checkable
+class EditsImages(Protocol):
+    """A generator that makes an image from a source image and an instruction (optional).
+
+    Requests with a source image are given to no other generator.
+    """
+
+    def check_edits(self) -> None:
+        """Raise an error, before anything is generated, if the model takes no source image.
+
+        Raises:
+            T2IBenchError: this model cannot edit, as far as is known without loading weights.
+        """
 
 
 @runtime_checkable

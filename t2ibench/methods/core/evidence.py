@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
 from t2ibench.arrays import BoolArray, Float64Array, IntArray
+
+if TYPE_CHECKING:
+    from t2ibench.methods.core.edit_evidence import EditNeed, PairQuestion
 
 UNKNOWN = "unknown"  # what a judge answers where the image does not show it
 # Reasons for an image without an answer that may depend on what it shows, or would have shown.
@@ -259,6 +262,9 @@ class Needs:
         embeds: Whether the images are embedded.
         checks: Questions about images that an encoder measures, for a judge or for people.
         concepts: Concepts that are looked for in every image: more of them need no images.
+        sources: Source images, which are generated first or read from a folder, to be edited.
+        edits: Edits of source images.
+        pair_questions: Questions for a judge about source images and their edits.
     """
 
     prompts: tuple[PromptNeed, ...] = ()
@@ -267,6 +273,9 @@ class Needs:
     embeds: bool = True
     checks: tuple[QuestionNeed, ...] = ()
     concepts: int = 0
+    sources: tuple[PromptNeed, ...] = ()
+    edits: tuple[EditNeed, ...] = ()
+    pair_questions: tuple[PairQuestion, ...] = ()
 
     @property
     def images_by_prompt(self) -> dict[str, int]:
