@@ -200,8 +200,10 @@ def _questions(asked: Needs | None) -> list[tuple[str, tuple[str, ...]]]:
     """Return every distinct question to judges with its classes."""
     if asked is None:
         return []
-    each = (*asked.questions, *asked.checks, *asked.pair_questions)
-    return list(dict.fromkeys((need.question, tuple(need.classes)) for need in each))
+    each = (*asked.questions, *asked.checks)
+    questions = [(need.question, need.classes) for need in each]
+    questions += [(need.question, need.classes) for need in asked.pair_questions]
+    return list(dict.fromkeys(questions))
 
 
 def _question_text(question: str, classes: Sequence[str]) -> str:

@@ -35,6 +35,7 @@ from t2ibench.pipeline.rewriting import rewrite_prompts
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
 from t2ibench.pipeline.secret_search import secrets_written_now
+from t2ibench.pipeline.shared_observations import take_over_observations
 from t2ibench.pipeline.source_run import check_files, with_known_edits
 from t2ibench.pipeline.worker import Observers
 from t2ibench.results.builder import is_complete
@@ -258,6 +259,9 @@ def _observe(job: Job, executor: Executor, reporter: Reporter) -> None:
     if not job.context.makes_sources:
         check_looked_up(job, reporter.warn)
         record_unasked_answers(job)
+    take_over_observations(
+        job.context.plan, job.images, job.stores, job.context.sources, job.observers
+    )
     run_stage(job, "texts", executor, reporter)
     run_stage(job, "embed", executor, reporter)
     encoders = {store.name for store in job.stores.encoders}

@@ -60,7 +60,7 @@ def with_recorded_sources(settings: RunSettings, folder: RunFolder) -> RunSettin
 
 def source_settings(settings: RunSettings, run: RunFolder) -> RunSettings:
     """Return the settings of the run that makes the source images of a run."""
-    update = {
+    update: dict[str, object] = {
         "sources": None,
         "sources_args": {},
         "captions": {},
