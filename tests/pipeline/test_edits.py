@@ -154,7 +154,9 @@ def test_models_that_cannot_edit_say_so_before_anything_is_made(
     flags = ("--include-path", str(tmp_path / "tasks"), "--output-dir", str(tmp_path))
     status, _, err = cli("run", "--model", "toyland", "--tasks", "edited", *flags)
     assert status == 1 and not list(tmp_path.rglob("images"))
-    line = "edited cannot be run: it edits images, and toyland makes images from prompts"
+    line = (
+        "edited cannot be run: it edits images, and toyland makes images from prompts"
+    )
     assert line in " ".join(err.split())
 
 
@@ -260,7 +262,9 @@ def test_source_images_of_a_folder(tmp_path: Path) -> None:
         edited(tmp_path, sources="toyland")
     write_task(tmp_path / "tasks", sources=3)
     with pytest.raises(T2IBenchError, match="edited cannot be run: source images"):
-        edited(tmp_path, sources=sources, name="short", groups=None) if False else edited(
+        edited(
+            tmp_path, sources=sources, name="short", groups=None
+        ) if False else edited(
             tmp_path,
             sources=f"folder:{pictures / 'a photo of a man'}",
             name="short",
