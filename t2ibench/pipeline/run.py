@@ -170,6 +170,9 @@ def _made_sources(
         return None
     check_files(context)
     limit_cost_of_sources(sources)
+    of_sources = sources.context
+    update = {"generate_only": context.settings.generate_only}
+    of_sources.settings = of_sources.settings.model_copy(update=update)
     folder = sources.context.folder.path
     try:
         outcome = execute(sources.context, sources.models, reporter)
