@@ -135,7 +135,7 @@ class SourcePlan:
             T2IBenchError: the folder has source images of another model.
         """
         generator = self.models.generator
-        tasks = [task for task in self.feasibility.tasks if plan.needs[task.id].edits]
+        tasks = [task for task in self.feasibility.tasks if task.id in plan.needs]
         if not tasks or generator is None:
             return None
         warnings: list[str] = []
