@@ -111,9 +111,7 @@ def prepare(
     _check_feasible(settings, plan, generator, feasibility, first)
     feasibility = replace(feasibility, skipped={**defects, **feasibility.skipped})
     settings = with_judge_for(settings, plan)
-    if plan.asks_judges:
-        named = [name for name in settings.judge if name not in models.adapters.judges]
-        check_judges(named, judge_arguments(settings, named))
+    _check_named_judges(settings, plan, models)
     plan = _plan_of_this_call(plan, feasibility, settings, generator)
     results_warnings = _recover_generator_record(folder, generator)
     if isinstance(generator, FixesBatchSize):
@@ -145,6 +143,13 @@ def prepare(
         with_known_edits(context)
     check_rewriter(models.rewriter, plan)
     return context, models
+
+
+def _check_named_judges(settings: RunSettings, plan: Plan, models: Models) -> None:
+    """Raise an error for a judge that cannot be used, if any is asked."""
+    if plan.asks_judges:
+        named = [name for name in settings.judge if name not in models.adapters.judges]
+        check_judges(named, judge_arguments(settings, named))
 
 
 def _plan_of_this_call(
