@@ -158,8 +158,7 @@ def _exclusions_of(task: TaskView) -> Iterator[_Exclusion]:
     whole, *groups = task.result.prompt_outcomes
     for what in ("refused", "filtered"):
         rate_of_all = getattr(whole, what)
-        # Without an interval they are edits, which depend on one another: their task tests them.
-        if not rate_of_all.count or rate_of_all.ci_low is None:
+        if not rate_of_all.count:
             continue
         for outcome in groups or [whole]:
             yield _Exclusion(task, outcome, what, getattr(outcome, what), rate_of_all)
