@@ -281,7 +281,9 @@ def _defect(task: LoadedTask, error: Exception) -> str:
     )
 
 
-def _with_edits_described(scored: ScoredTask, needs: Needs, stores: Stores) -> ScoredTask:
+def _with_edits_described(
+    scored: ScoredTask, needs: Needs, stores: Stores
+) -> ScoredTask:
     """Return the scores of a task with edits, with what made the source images.
 
     Its details also have what became of the edits of each group, as numbers of images.
