@@ -258,6 +258,10 @@ def test_source_images_of_a_folder(tmp_path: Path) -> None:
     assert open_run(run).record.settings.sources == sources
     with pytest.raises(T2IBenchError, match="holds source images of folder:"):
         edited(tmp_path, sources="toyland")
+    # what they were read from is gone: those of the run are there
+    pictures.rename(tmp_path / "moved")
+    assert edited(tmp_path).tasks["edited"].n_images == 4
+    (tmp_path / "moved").rename(pictures)
     men = editing.GROUPS["men"]
     shutil.copytree(pictures / men, tmp_path / "few" / men)
     with pytest.raises(T2IBenchError, match="source images: 1 of its 2 prompts"):
