@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from t2ibench.errors import did_you_mean
 from t2ibench.methods.core import checks
-from t2ibench.methods.core.describe import people
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.edits.schema import NO_CHANGE, Edit, EditAttribute, EditsTask
 
@@ -120,6 +119,9 @@ def _groups_named(instruction: str, task: EditsTask) -> list[str]:
     A group of two words or more is looked for as it is; of single words also their other forms,
     such as 'woman' for a group of women or for the class 'female'.
     """
+    # Not at the top: listing tasks does not load what describes results.
+    from t2ibench.methods.core.describe import people
+
     names: dict[str, None] = {}
     for group in task.groups:
         names[group.name] = None
