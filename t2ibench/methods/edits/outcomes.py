@@ -180,7 +180,8 @@ def _shares_of(
         [_share(counts, outcome) for counts in outcomes[group.name, edit.name]]
         for edit in edits
     ]
-    shares = np.array(by_edit, dtype=np.float64).reshape(len(edits), -1)
+    shape = (len(edits), len(group.sources))
+    shares = np.array(by_edit, dtype=np.float64).reshape(shape)
     return GroupChanges(group.name, group.numbers, shares.T[:, :, None])
 
 
