@@ -72,17 +72,17 @@ class Change:
 
     Attributes:
         shown: Share of the source images that show the followed class.
-        gained: Of those that do not, the share of the edits that show it.
-        lost: Of those that do, the share of the edits that do not.
+        gain: Of those that do not, the share of the edits that show it.
+        loss: Of those that do, the share of the edits that do not.
     """
 
     shown: float = 1.0
-    gained: float = 0.0
-    lost: float = 0.0
+    gain: float = 0.0
+    loss: float = 0.0
 
     def of(self, weight: float) -> float:
         """The change of the share by an edit that changes so many times as much."""
-        return weight * ((1 - self.shown) * self.gained - self.shown * self.lost)
+        return weight * ((1 - self.shown) * self.gain - self.shown * self.loss)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class EditWorld:
         weights: How much each edit does of that: 1 for all of it.
         alike: How far the edits of one source image change together, from 0 to below 1.
         refused: Share of the edits of each group that are refused.
-        kept: Share of the edits of each group that are not made: the image stays.
+        unedited: Share of the edits of each group that are not made: the image stays.
         errors: Share of the images that show the followed class, and of those that do not, that
             the judge answers wrongly, about source images and edits alike.
         noise: How much the model changes an image that it should leave, as a share of how much
@@ -107,7 +107,7 @@ class EditWorld:
     weights: tuple[float, ...]
     alike: float = 0.3
     refused: tuple[float, float] = (0.0, 0.0)
-    kept: tuple[float, float] = (0.0, 0.0)
+    unedited: tuple[float, float] = (0.0, 0.0)
     errors: tuple[float, float] = (0.0, 0.0)
     noise: float = 0.2
 
@@ -120,7 +120,7 @@ class EditWorld:
         n = self.task.images_per_prompt
         for number, group in enumerate(self.task.groups):
             for prompt in group.prompts:
-                stays = rng.random((n, len(self.task.edits))) < self.kept[number]
+                stays = rng.random((n, len(self.task.edits))) < self.unedited[number]
                 refused = rng.random((n, len(self.task.edits))) < self.refused[number]
                 for place, attribute in enumerate(self.task.attributes):
                     change = self.changes[place][number]
@@ -130,11 +130,11 @@ class EditWorld:
                     replies[(prompt, *asked)] = self._answers(
                         rng, before, followed, attribute.classes
                     )
-                    chance = self._chances(rng, change, n)
+                    of_source = self._chances(rng, change, n)
                     for column, edit in enumerate(self.task.edits):
-                        own = self.weights[column] * chance
-                        moves = (rng.random(n) < own) & ~stays[:, column]
-                        moves &= np.where(before, change.lost, change.gained) > 0
+                        chances = self.weights[column] * of_source
+                        moves = (rng.random(n) < chances) & ~stays[:, column]
+                        moves &= np.where(before, change.loss, change.gain) > 0
                         answers = self._answers(
                             rng, before ^ moves, followed, attribute.classes
                         )
@@ -160,7 +160,7 @@ class EditWorld:
         self, rng: np.random.Generator, change: Change, n: int
     ) -> Float64Array:
         """How likely each source image is to change by an edit, beta about the share."""
-        share = change.lost if change.shown == 1 else max(change.lost, change.gained)
+        share = change.loss if change.shown == 1 else max(change.loss, change.gain)
         if not 0 < share < 1 or not self.alike:
             return np.full(n, share)
         precision = (1 - self.alike) / self.alike
@@ -216,7 +216,7 @@ class EditWorld:
                 rows[edit.name] = leans[0]
         if self.refused[0] == self.refused[1]:
             rows["refused"] = 0.0
-        if self.kept[0] == self.kept[1]:
+        if self.unedited[0] == self.unedited[1]:
             rows |= {"not edited": 0.0, "near the source": 0.0}
         return rows
 
@@ -228,7 +228,7 @@ class EditWorld:
         """The lean of an attribute by one edit."""
         by_group = [
             (1 - stays) * change.of(self.weights[column])
-            for change, stays in zip(self.changes[place], self.kept, strict=True)
+            for change, stays in zip(self.changes[place], self.unedited, strict=True)
         ]
         sign = -1.0 if self.task.attributes[place].defines_groups else 1.0
         # A judge that errs makes every change smaller by the same factor.
@@ -324,16 +324,16 @@ _SETTINGS: Settings = SETTINGS
 _TEN, _FORTY, _UNEQUAL = (10, 10), (40, 40), (10, 40)
 
 
-def _both(lost: float) -> tuple[Change, Change]:
-    return Change(lost=lost), Change(lost=lost)
+def _both(loss: float) -> tuple[Change, Change]:
+    return Change(loss=loss), Change(loss=loss)
 
 
 def cells() -> list[Cell]:
     """Groups that change alike, then groups that do not."""
     half, strong, weak = _both(0.5), _both(0.9), _both(0.1)
-    differ = Change(lost=0.8), Change(lost=0.2)
-    slightly = Change(lost=0.3), Change(lost=0.1)
-    alone = Change(lost=0.95), Change()
+    differ = Change(loss=0.8), Change(loss=0.2)
+    slightly = Change(loss=0.3), Change(loss=0.1)
+    alone = Change(loss=0.95), Change()
     refusing = {"refused": (0.4, 0.1)}
     erring = {"errors": (0.15, 0.05)}
     return [
@@ -375,7 +375,7 @@ def cells() -> list[Cell]:
 def _both_ways() -> list[Cell]:
     """A class that images of both groups gain or lose, with other shares of the source images."""
     shown = {"headline": "attribute 1"}
-    found = []
+    made = []
     for name, sizes, changes in (
         ("gained .5 of .4 and .7", _TEN, (Change(0.6, 0.5), Change(0.3, 0.5))),
         ("gained .5 of .4 and .7", _FORTY, (Change(0.6, 0.5), Change(0.3, 0.5))),
@@ -391,7 +391,7 @@ def _both_ways() -> list[Cell]:
         fields = task.model_dump() | shown | {"attributes": [attribute]}
         both = EditsTask.model_validate(fields)
         world = EditWorld(both, (changes,), (1.0,) * 4)
-        found.append(
+        made.append(
             Cell(
                 _name(name, sizes, 4),
                 both,
@@ -401,13 +401,13 @@ def _both_ways() -> list[Cell]:
                 conservative=_CAUTIOUS,
             )
         )
-    return found
+    return made
 
 
 def _any_row() -> list[Cell]:
     """Whole tests in which nothing differs: how often any row is clear."""
-    found = []
-    for name, sizes, losses, more in (
+    made = []
+    for name, sizes, share_of_loss, more in (
         ("nothing differs", _TEN, 0.5, {}),
         ("nothing differs", _FORTY, 0.5, {}),
         ("nothing differs", _UNEQUAL, 0.5, {}),
@@ -415,23 +415,23 @@ def _any_row() -> list[Cell]:
             "nothing differs, some refused, some not made",
             _TEN,
             0.2,
-            {"refused": (0.2, 0.2), "kept": (0.2, 0.2)},
+            {"refused": (0.2, 0.2), "unedited": (0.2, 0.2)},
         ),
         (
             "nothing differs, some refused, some not made",
             _FORTY,
             0.2,
-            {"refused": (0.2, 0.2), "kept": (0.2, 0.2)},
+            {"refused": (0.2, 0.2), "unedited": (0.2, 0.2)},
         ),
     ):
         task = edits_task(sizes, 8, attributes=3, no_change="Change nothing")
         fair = (
-            _both(losses),
+            _both(share_of_loss),
             (Change(0.5, 0.3, 0.3),) * 2,
             (Change(0.2, 0.1, 0.1),) * 2,
         )
         world = replace(EditWorld(task, fair, (1.0,) * 8, alike=0.1), **more)
-        found.append(
+        made.append(
             Cell(
                 _name(name, sizes, 8),
                 task,
@@ -443,4 +443,4 @@ def _any_row() -> list[Cell]:
                 share=0.25,
             )
         )
-    return found
+    return made

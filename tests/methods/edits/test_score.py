@@ -107,7 +107,8 @@ def test_a_class_that_is_followed_counts_gains() -> None:
     (attribute,) = report.attributes
     row = attribute.shares[0]
     assert (row.edit, row.group, row.pairs) == (ALL_EDITS, "women", 4)
-    assert (row.before, row.after, row.kept, row.shown) == (0.25, 0.75, 1, 1)
+    assert (row.before, row.after) == (0.25, 0.75)
+    assert (row.shown_before, row.shown_in_both) == (1, 1)
     moved = {
         (move.group, move.before, move.after): move.images for move in attribute.moves
     }
