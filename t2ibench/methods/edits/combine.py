@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from typing import TypeVar
 
@@ -44,35 +44,22 @@ def mean_report(reports: Sequence[EditReport]) -> EditReport:
     attributes = []
     for number, attribute in enumerate(first.attributes):
         of_judges = [report.attributes[number] for report in reports]
-        shares = _mean_rows([each.shares for each in of_judges], _share_key)
+        shares = _mean_rows([each.shares for each in of_judges])
         attributes.append(
             replace(attribute, shares=shares, moves=_mean_moves(of_judges))
         )
     return replace(
         first,
         attributes=tuple(attributes),
-        outcomes=_mean_rows([report.outcomes for report in reports], _outcome_key),
+        outcomes=_mean_rows([report.outcomes for report in reports]),
     )
 
 
-def _share_key(row: ShareChange) -> tuple[str, str]:
-    return row.edit, row.group
-
-
-def _outcome_key(row: EditOutcomes) -> tuple[str, str]:
-    return row.edit, row.group
-
-
-def _mean_rows(
-    tables: Sequence[Sequence[RowT]], key_of: Callable[[RowT], Hashable]
-) -> tuple[RowT, ...]:
+def _mean_rows(tables: Sequence[Sequence[RowT]]) -> tuple[RowT, ...]:
     """Return the rows that all judges have, each with the mean of every number."""
-    by_key = [{key_of(row): row for row in table} for table in tables]
-    means = []
-    for key, row in by_key[0].items():
-        if all(key in table for table in by_key):
-            means.append(_mean_row([table[key] for table in by_key]))
-    return tuple(means)
+    by_key = [{(row.edit, row.group): row for row in table} for table in tables]
+    shared = [key for key in by_key[0] if all(key in table for table in by_key)]
+    return tuple(_mean_row([table[key] for table in by_key]) for key in shared)
 
 
 def _mean_row(rows: Sequence[RowT]) -> RowT:
