@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import METHODS
-from t2ibench.methods.core.contract import SyntheticEvidence, check_method
+from t2ibench.methods.core.contract import check_method
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import (
     Evidence,
@@ -25,6 +25,7 @@ from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.inference import HeadlineInference, Inference
 from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.core.schema import BaseTask
+from t2ibench.methods.core.synthetic_evidence import SyntheticEvidence
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
 

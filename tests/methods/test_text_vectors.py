@@ -12,11 +12,11 @@ import pytest
 from t2ibench.arrays import Float64Array
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.association import adherence
-from t2ibench.methods.core.contract import SyntheticEvidence
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.obedience import Seen, obedience_control, obedience_scores
 from t2ibench.methods.core.schema import BaseTask
+from t2ibench.methods.core.synthetic_evidence import SyntheticEvidence
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
 
