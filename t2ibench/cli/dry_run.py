@@ -133,7 +133,7 @@ def _heading(context: RunContext, models: Models) -> list[str]:
         lines.append(f"Rewriter: {rewriting}; {calls} before the first image")
     if plan.needs_encoder:
         lines.append(f"Encoders: {', '.join(context.settings.encoder)}")
-    if plan.questions and context.settings.judge:
+    if plan.asks_judges and context.settings.judge:
         lines.append(f"Judges: {', '.join(context.settings.judge)}")
     if missing := _not_here(context, models):
         lines.append(

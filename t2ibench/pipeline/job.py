@@ -61,7 +61,12 @@ class Job:
         database = context.folder.database
         open_rewritings(models.generator, database)
         self.stores = ObservationStores.opened(database, observers)
-        self.missing = MissingWork(context.plan, self.images, self.stores)
+        self.missing = MissingWork(
+            context.plan,
+            self.images,
+            self.stores,
+            needed_files=context.needed_files,
+        )
         self.attempts = Counter[str]()
         self.not_generated = Counter[tuple[str, str]]()
         self.changed = 0

@@ -13,7 +13,7 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.judges import check_judges
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.feasibility import feasible, feasible_plan
-from t2ibench.pipeline.plan import Plan, is_counted
+from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.preparation import with_default_observers, with_judge_for
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.run_context import Models, RunContext
@@ -37,7 +37,7 @@ class StoredImages:
         self.fingerprint = record.fingerprint
         self._counts: dict[str, int] = {}
         for attempt in images.all_attempts():
-            if attempt.status != "failed":
+            if attempt.status != "failed" and attempt.source is None:
                 count = max(self._counts.get(attempt.prompt, 0), attempt.index + 1)
                 self._counts[attempt.prompt] = count
 
@@ -79,7 +79,7 @@ def _not_embedded(folder: RunFolder, plan: Plan, there: Iterable[Attempt]) -> bo
     hashes = {
         attempt.sha256
         for attempt in there
-        if attempt.sha256 and is_counted(attempt.key, plan.embedded)
+        if attempt.sha256 and plan.is_embedded(attempt.key)
     }
     stores = [
         EvidenceStore(folder.database, name, encoder.fingerprint)
@@ -142,7 +142,7 @@ def prepare_stored(
         raise _nothing_to_score(folder, feasibility.short_of_images)
     plan = feasible_plan(plan, feasibility)
     settings = with_judge_for(settings, plan)
-    if plan.questions:
+    if plan.asks_judges:
         check_judges(settings.judge, settings.judge_args)
     context = RunContext(
         settings=settings,
