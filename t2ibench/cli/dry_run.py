@@ -65,11 +65,35 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
         f"{len(plan.requests):,} images, of which {len(plan.requests) - todo:,} are stored and "
         f"{todo:,} have to be generated; {texts:,} texts, {_answers(context)}."
     )
+    if plan.has_edits:
+        lines.append(_edits(context))
     lines += _estimate(context, todo)
     for line in lines:
         print(
             textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
         )
+
+
+def _edits(context: RunContext) -> str:
+    """Return how many source images a run has edited, and how many edits are still to be made."""
+    plan = context.plan
+    edits = plan.n_expected_edits
+    answers = plan.n_expected_edit_answers
+    sources = context.sources
+    assert sources is not None
+    of_sources = sources.context.plan
+    stored = sources.context.images
+    requests = of_sources.requests
+    n_stored = sum(stored is not None and stored.is_done(each.key) for each in requests)
+    model = context.settings.sources or context.settings.model or "the model"
+    text = (
+        f"Edits: {len(requests):,} source images by {model}, of which {n_stored:,} are stored; "
+        f"{edits:,} images are made from them, with {of_sources.n_questions:,} and "
+        f"{answers:,} answers of each judge."
+    )
+    if n_stored < len(requests):
+        return f"{text} The numbers above are without edits of source images to come."
+    return f"{text} The numbers above include them."
 
 
 def _answers(context: RunContext) -> str:
@@ -81,7 +105,7 @@ def _answers(context: RunContext) -> str:
 
 
 def _prompts(context: RunContext, left: Sequence[ImageRequest]) -> None:
-    waiting = Counter(request.prompt for request in left)
+    waiting = Counter(request.prompt for request in left if request.source is None)
     print("Prompts (images, to generate):")
     for prompt, count in sorted(context.plan.prompts.items()):
         print(
@@ -106,7 +130,10 @@ def _table(plan: Plan, left: Sequence[ImageRequest], *, by_task: bool) -> None:
         for task_needs in needed:
             # Tasks share images, so the largest count of a prompt is what is generated.
             counts |= Counter(task_needs.images_by_prompt)
-        todo = sum(request.index < counts[request.prompt] for request in left)
+        todo = sum(
+            request.source is None and request.index < counts[request.prompt]
+            for request in left
+        )
         answers = sum(
             need.images
             for task_needs in needed

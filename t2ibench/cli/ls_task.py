@@ -12,11 +12,12 @@ from t2ibench.errors import visible
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.guided import GuidedTask
 from t2ibench.methods.registry import needs_if_decided
+from t2ibench.pipeline.planned_edits import expected_images
 from t2ibench.tasks.listing import listed_task
 from t2ibench.tasks.named_sets import named_sets, set_lines
 
 if TYPE_CHECKING:
-    from t2ibench.methods.core.evidence import Needs
+    from t2ibench.methods.core.evidence import Needs, PromptNeed
     from t2ibench.tasks.loader import LoadedTask
 
 Row = dict[str, Any]
@@ -56,7 +57,20 @@ def _needs_record(asked: Needs | None) -> Row:
         "prompts": {} if asked is None else dict(asked.images_by_prompt),
         "questions": [text for text, _ in _questions(asked)],
         "texts": 0 if asked is None else len(asked.texts),
+        "sources": {} if asked is None else _counts(asked.sources),
+        "edits": [] if asked is None else _instructions(asked),
+        "edited_images": 0 if asked is None else expected_images([asked]),
     }
+
+
+def _counts(sources: Sequence[PromptNeed]) -> dict[str, int]:
+    """Return the number of source images of each prompt."""
+    return {source.prompt: source.images for source in sources}
+
+
+def _instructions(asked: Needs) -> list[str]:
+    """Return every distinct instruction of a task's edits."""
+    return list(dict.fromkeys(edit.instruction for edit in asked.edits))
 
 
 def page_of(task: LoadedTask, width: int, verbose: bool) -> str:
@@ -101,7 +115,12 @@ def _entries(task: LoadedTask, most: int | None) -> Iterator[tuple[str, str]]:
         counted = asked.images_by_prompt.items()
         prompts = [f"{count} × {prompt}" for prompt, count in counted]
         yield from _labelled("Prompts", prompts, most, "prompts")
-        if not prompts:
+        sources = [
+            f"{count} × {prompt}" for prompt, count in _counts(asked.sources).items()
+        ]
+        yield from _labelled("Sources", sources, most, "prompts of source images")
+        yield from _labelled("Edits", _instructions(asked), most, "instructions")
+        if not asked.shows_images:
             yield from _labelled("Texts", list(asked.texts), most, "texts")
         questions = [
             _question_text(text, classes) for text, classes in _questions(asked)
@@ -139,6 +158,10 @@ def _images_text(task: LoadedTask, asked: Needs | None) -> str:
             if pool is None
             else f"as many as its captions give; it needs {pool.flag}"
         )
+    if asked.edits:
+        n_sources = sum(_counts(asked.sources).values())
+        n_edited = expected_images([asked])
+        return f"{n_edited:,} edits of {n_sources:,} source images"
     if not asked.n_images:
         return (
             f"none: {len(asked.texts):,} texts, which describe the text encoder alone"
@@ -177,7 +200,7 @@ def _questions(asked: Needs | None) -> list[tuple[str, tuple[str, ...]]]:
     """Return every distinct question to judges with its classes."""
     if asked is None:
         return []
-    each = (*asked.questions, *asked.checks)
+    each = (*asked.questions, *asked.checks, *asked.pair_questions)
     return list(dict.fromkeys((need.question, tuple(need.classes)) for need in each))
 
 

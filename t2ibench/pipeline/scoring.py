@@ -20,7 +20,7 @@ from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.planned_edits import PlannedEdits
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored, inputs_of
-from t2ibench.pipeline.source_images import SourceImages
+from t2ibench.pipeline.source_images import FOLDER, SourceImages
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
 from t2ibench.pipeline.task_evidence import (
@@ -307,7 +307,7 @@ def _task_scored(
         result=task_record(
             task, scored, settings, observed.findings, observed.warnings
         ),
-        samples=_sample_rows(scored.combined.samples, images),
+        samples=_sample_rows(scored.combined.samples, images, stores.sources),
         paired=paired_task(
             scored.combined,
             scored.by_encoder,
@@ -320,17 +320,36 @@ def _task_scored(
 
 
 def _sample_rows(
-    rows: Sequence[dict[str, Any]], images: DistinctImages | None
+    rows: Sequence[dict[str, Any]],
+    images: DistinctImages | None,
+    sources: Stores | None,
 ) -> list[dict[str, Any]]:
-    """Return sample rows with each image's file, and its rewritten prompt if there is one."""
+    """Return sample rows with each image's file, and its rewritten prompt if there is one.
+
+    The row of an edit names its source image by `source_prompt` and `source_index`, and gets that
+    one's file, too.
+    """
     completed = []
+    of_sources = None if sources is None else sources.images
     for row in rows:
-        image = ImageKey.of(row["prompt"], row["index"])
+        source = _source_of(row, of_sources)
+        source_sha256 = None if source is None else source.sha256
+        image = ImageKey.of(row["prompt"], row["index"], source_sha256)
         attempt = images.get(image) if images else None
         file = f"images/{attempt.file}" if attempt and attempt.file else None
         sha256 = attempt.sha256 if attempt else None
         new = {**row, "file": file, "sha256": sha256}
+        if source is not None:
+            new["source_file"] = f"{FOLDER}/images/{source.file}"
+            new["source_sha256"] = source_sha256
         if attempt is not None and is_revised(attempt):
             new["revised_prompt"] = attempt.revised_prompt
         completed.append(new)
     return completed
+
+
+def _source_of(row: dict[str, Any], sources: DistinctImages | None) -> Attempt | None:
+    """Return the record of the source image that a sample row names; None if it names none."""
+    if sources is None or "source_prompt" not in row:
+        return None
+    return sources.get(ImageKey.of(row["source_prompt"], row["source_index"]))

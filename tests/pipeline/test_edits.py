@@ -32,3 +32,15 @@ def test_sources_are_made_first_and_edited_once(tmp_path: Path) -> None:
     editor = Editor()
     edited(tmp_path, editor)
     assert not editor.seen
+
+
+def test_refusals_are_counted_by_group(tmp_path: Path) -> None:
+    edits = {"doctor": "as a doctor", "suit": "refuse women"}
+    write_task(tmp_path / "tasks", edits=edits)
+    task = edited(tmp_path).tasks["edited"]
+    whole, women, men = task.prompt_outcomes
+    assert (whole.group, women.group, men.group) == (None, "women", "men")
+    assert (women.refused.count, women.refused.total) == (3, 6)
+    assert (men.refused.count, men.n_prompts, whole.refused.count) == (0, 3, 3)
+    assert task.details["women"] == {"refused": 3} and task.details["men"] == {}
+    assert task.excluded_because == {"refused": {"no women, please": 3}}
