@@ -72,6 +72,8 @@ class ChangesView:
         title: What changes.
         question: What was asked about every image.
         note: Whose share it is.
+        counts: By how many edits the compared groups clearly change differently.
+        open: Whether it is shown from the start: the headline, and what is clear.
         rows: All edits together, then each.
         link: The same as CSV.
     """
@@ -79,6 +81,8 @@ class ChangesView:
     title: str
     question: str
     note: str
+    counts: str
+    open: bool
     rows: tuple[ChangeRow, ...]
     link: Markup
 
@@ -165,6 +169,7 @@ def _changes(
 ) -> ChangesView:
     shares = {(share.edit, share.group): share for share in change.shares}
     clear = _clear_edits(change.attribute, report, task)
+    clear_by_edit = clear.intersection(report.edits)
     rows = []
     for edit in (ALL_EDITS, *report.edits):
         state: State = "clear" if edit in clear else "not_clear"
@@ -178,6 +183,8 @@ def _changes(
         title=change.attribute,
         question=change.question,
         note=_whose_share(change),
+        counts=f"{len(clear_by_edit)} of {len(report.edits)} edits clear",
+        open=bool(clear) or change.attribute == report.headline,
         rows=tuple(rows),
         link=_changes_link(change),
     )
