@@ -22,6 +22,8 @@ from t2ibench.pipeline.generator_record import spent
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import duration
 from t2ibench.pipeline.rewriting import to_rewrite
+from t2ibench.pipeline.source_images import SourceImages
+from t2ibench.store.images import ImageFile
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.evidence import Needs
@@ -52,9 +54,10 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
     todo, texts = len(left), len(plan.texts_for(True))
     lines = _heading(context, models)
     generator = models.generator
-    if left and isinstance(generator, Charges):
-        lines.append(generator.forecast(left))
-        lines += _budget(context, generator, len(left))
+    to_come = [*left, *_edits_to_come(context), *_sources_left(context, models)]
+    if to_come and isinstance(generator, Charges):
+        lines.append(generator.forecast(to_come))
+        lines += _budget(context, generator, len(to_come))
     if removed:
         lines.append(
             f"{removed} of the stored images have no file any more. Those that are not yet "
@@ -67,11 +70,43 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
     )
     if plan.has_edits:
         lines.append(_edits(context))
-    lines += _estimate(context, todo)
+    lines += _estimate(context, len(to_come))
     for line in lines:
         print(
             textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
         )
+
+
+def _edits_to_come(context: RunContext) -> list[ImageRequest]:
+    """Return a request for each edit of a source image that does not exist yet, for counting."""
+    sources = context.sources
+    if sources is None or sources.context.images is None:
+        return []
+    there = SourceImages(sources.context.images)
+    requests: dict[tuple[str, object, int], ImageRequest] = {}
+    for needs in context.plan.needs.values():
+        for edit in needs.edits:
+            if there.attempt(edit.source) is not None:
+                continue
+            for index in range(edit.images):
+                requests[edit.instruction, edit.source, index] = ImageRequest(
+                    edit.instruction, index, 0, ImageFile("", "")
+                )
+    return list(requests.values())
+
+
+def _sources_left(context: RunContext, models: Models) -> list[ImageRequest]:
+    """Return the source images that the run's own model still has to make."""
+    sources = context.sources
+    if sources is None or sources.models.generator is not models.generator:
+        return []
+    images = sources.context.images
+    assert images is not None
+    return [
+        request
+        for request in sources.context.plan.requests
+        if not images.is_done(request.key)
+    ]
 
 
 def _edits(context: RunContext) -> str:

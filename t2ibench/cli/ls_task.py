@@ -12,7 +12,6 @@ from t2ibench.errors import visible
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.guided import GuidedTask
 from t2ibench.methods.registry import needs_if_decided
-from t2ibench.pipeline.planned_edits import expected_images
 from t2ibench.tasks.listing import listed_task
 from t2ibench.tasks.named_sets import named_sets, set_lines
 
@@ -59,13 +58,20 @@ def _needs_record(asked: Needs | None) -> Row:
         "texts": 0 if asked is None else len(asked.texts),
         "sources": {} if asked is None else _counts(asked.sources),
         "edits": [] if asked is None else _instructions(asked),
-        "edited_images": 0 if asked is None else expected_images([asked]),
+        "edited_images": 0 if asked is None else _n_edited(asked),
     }
 
 
 def _counts(sources: Sequence[PromptNeed]) -> dict[str, int]:
     """Return the number of source images of each prompt."""
     return {source.prompt: source.images for source in sources}
+
+
+def _n_edited(asked: Needs) -> int:
+    """Return how many images a task's edits make."""
+    from t2ibench.pipeline.planned_edits import expected_images
+
+    return expected_images([asked])
 
 
 def _instructions(asked: Needs) -> list[str]:
@@ -160,8 +166,7 @@ def _images_text(task: LoadedTask, asked: Needs | None) -> str:
         )
     if asked.edits:
         n_sources = sum(_counts(asked.sources).values())
-        n_edited = expected_images([asked])
-        return f"{n_edited:,} edits of {n_sources:,} source images"
+        return f"{_n_edited(asked):,} edits of {n_sources:,} source images"
     if not asked.n_images:
         return (
             f"none: {len(asked.texts):,} texts, which describe the text encoder alone"
@@ -200,8 +205,10 @@ def _questions(asked: Needs | None) -> list[tuple[str, tuple[str, ...]]]:
     """Return every distinct question to judges with its classes."""
     if asked is None:
         return []
-    each = (*asked.questions, *asked.checks, *asked.pair_questions)
-    return list(dict.fromkeys((need.question, tuple(need.classes)) for need in each))
+    each = (*asked.questions, *asked.checks)
+    questions = [(need.question, need.classes) for need in each]
+    questions += [(need.question, need.classes) for need in asked.pair_questions]
+    return list(dict.fromkeys(questions))
 
 
 def _question_text(question: str, classes: Sequence[str]) -> str:

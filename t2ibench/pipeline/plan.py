@@ -119,6 +119,16 @@ class Plan:
         counts = self.questions.get(image.prompt, {})
         return [question for question, count in counts.items() if image.index < count]
 
+    def questions_by_prompt(self) -> dict[str, list[Question]]:
+        """Return all questions about the images of each prompt, or edits of each instruction."""
+        asked = {prompt: list(counts) for prompt, counts in self.questions.items()}
+        for request in self.edits.requests:
+            of_instruction = asked.setdefault(request.prompt, [])
+            for question in self.edits.questions_about(request.key):
+                if question not in of_instruction:
+                    of_instruction.append(question)
+        return asked
+
     def is_embedded(self, image: ImageKey) -> bool:
         """Return whether encoders embed an image."""
         if image.source is not None:

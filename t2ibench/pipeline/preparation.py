@@ -124,7 +124,8 @@ def prepare(
     results_warnings = _recover_generator_record(folder, generator)
     if isinstance(generator, FixesBatchSize):
         check_batch_size(folder.record.batch_size, settings.batch_size)
-    limit_cost(settings.max_cost, generator, folder)
+    if not _sources_alone_cost(sources, generator):
+        limit_cost(settings.max_cost, generator, folder)
     images = ImageStore(folder.database, generator.fingerprint) if generator else None
     open_rewritings(generator, folder.database)
     judge_checks = [
@@ -205,6 +206,15 @@ def _source_plan(
         measurement,
         allow_missing=settings.allow_missing,
     )
+
+
+def _sources_alone_cost(
+    sources: SourcePlan | dict[str, str], generator: Generator | None
+) -> bool:
+    """Return whether source images cost money, and the edits of them none."""
+    if isinstance(sources, dict) or isinstance(generator, Charges):
+        return False
+    return isinstance(sources.models.generator, Charges)
 
 
 def _check_feasible(

@@ -35,7 +35,13 @@ from t2ibench.pipeline.rewriting import rewrite_prompts
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
 from t2ibench.pipeline.secret_search import secrets_written_now
-from t2ibench.pipeline.source_run import check_files, with_known_edits
+from t2ibench.pipeline.shared_observations import take_over_observations
+from t2ibench.pipeline.source_run import (
+    check_files,
+    limit_cost_of_edits,
+    limit_cost_of_sources,
+    with_known_edits,
+)
 from t2ibench.pipeline.worker import Observers
 from t2ibench.results.builder import is_complete
 from t2ibench.results.record import HistoryEntry, joined_warnings
@@ -101,7 +107,7 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
     settings = context.settings
     folder = context.folder
     observing = not settings.generate_only
-    of_sources = _made_sources(context, reporter)
+    of_sources = _made_sources(context, models, reporter)
     check_adapters(settings, models.adapters)
     check_downloads(context, models, observing)
     with (
@@ -152,7 +158,9 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
         return outcome
 
 
-def _made_sources(context: RunContext, reporter: Reporter) -> Outcome | None:
+def _made_sources(
+    context: RunContext, models: Models, reporter: Reporter
+) -> Outcome | None:
     """Make the source images of a run, and plan their edits; return None if it has no edits.
 
     Where that fails, the tasks without edits go on.
@@ -161,6 +169,7 @@ def _made_sources(context: RunContext, reporter: Reporter) -> Outcome | None:
     if sources is None:
         return None
     check_files(context)
+    limit_cost_of_sources(sources)
     folder = sources.context.folder.path
     try:
         outcome = execute(sources.context, sources.models, reporter)
@@ -169,8 +178,17 @@ def _made_sources(context: RunContext, reporter: Reporter) -> Outcome | None:
     except T2IBenchError as error:
         if all(needs.edits for needs in context.plan.needs.values()):
             raise
-        outcome = Outcome(None, folder, Counter(), 0, [], [str(error)])
+        reporter.warn(f"No source images, so nothing is edited: {error}")
+        outcome = Outcome(
+            results=None,
+            folder=folder,
+            attempts=Counter(),
+            observed=0,
+            damaged=[],
+            problems=[],
+        )
     with_known_edits(context)
+    limit_cost_of_edits(context, models)
     if outcome.attempts:
         tried = sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
         counts = ", ".join(f"{count} {status}" for status, count in tried)
@@ -228,6 +246,8 @@ def _cost_limit_explained(context: RunContext) -> Iterator[None]:
     try:
         yield
     except CostLimitError as error:
+        if context.makes_sources:
+            raise
         raise T2IBenchError(
             error.message, f"{error.hint} {_how_to_score(context)}"
         ) from error
@@ -258,6 +278,9 @@ def _observe(job: Job, executor: Executor, reporter: Reporter) -> None:
     if not job.context.makes_sources:
         check_looked_up(job, reporter.warn)
         record_unasked_answers(job)
+    take_over_observations(
+        job.context.plan, job.images, job.stores, job.context.sources, job.observers
+    )
     run_stage(job, "texts", executor, reporter)
     run_stage(job, "embed", executor, reporter)
     encoders = {store.name for store in job.stores.encoders}

@@ -42,6 +42,7 @@ class RunContext:
         makes_sources: Whether this is such a run.
         needed_files: Images whose files are needed although everything is observed on them, because
             edits are still to be made from them.
+        spent_elsewhere: What --max-cost has to cover besides: source images, or their edits.
     """
 
     settings: RunSettings
@@ -59,6 +60,7 @@ class RunContext:
     sources: SourceRun | None = None
     makes_sources: bool = False
     needed_files: Collection[ImageKey] = ()
+    spent_elsewhere: float = 0.0
 
     @property
     def record(self) -> RunRecord:

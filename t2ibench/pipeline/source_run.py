@@ -11,7 +11,7 @@ from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.protocols import Charges, EditsImages, FixesBatchSize, Generator
 from t2ibench.models.rewritten_generator import Rewritten
 from t2ibench.pipeline.feasibility import Feasibility, feasible, feasible_plan
-from t2ibench.pipeline.generator_record import check_batch_size
+from t2ibench.pipeline.generator_record import check_batch_size, limit_cost, spent
 from t2ibench.pipeline.plan import Plan, every_prompt_first, make_plan, with_edits
 from t2ibench.pipeline.planned_edits import needs_of_sources
 from t2ibench.pipeline.run_context import Models, RunContext, SourceRun
@@ -60,7 +60,7 @@ def with_recorded_sources(settings: RunSettings, folder: RunFolder) -> RunSettin
 
 def source_settings(settings: RunSettings, run: RunFolder) -> RunSettings:
     """Return the settings of the run that makes the source images of a run."""
-    update = {
+    update: dict[str, object] = {
         "sources": None,
         "sources_args": {},
         "captions": {},
@@ -159,6 +159,7 @@ class SourcePlan:
             warnings=warnings,
             call=call,
             makes_sources=True,
+            spent_elsewhere=spent(run),
         )
         return SourceRun(context, self.models)
 
@@ -189,13 +190,35 @@ def with_known_edits(context: RunContext) -> None:
     context.plan = with_edits(context.plan, images)
 
 
+def limit_cost_of_sources(sources: SourceRun) -> None:
+    """Limit the model of source images to what --max-cost leaves for them."""
+    context = sources.context
+    generator = sources.models.generator
+    if isinstance(generator, Charges):
+        most = context.settings.max_cost
+        limit_cost(most, generator, context.folder, context.spent_elsewhere)
+
+
+def limit_cost_of_edits(context: RunContext, models: Models) -> None:
+    """Limit the model of edits to what source images have left of --max-cost."""
+    sources = context.sources
+    assert sources is not None
+    context.spent_elsewhere = spent(sources.context.folder)
+    if isinstance(models.generator, Charges):
+        most = context.settings.max_cost
+        limit_cost(most, models.generator, context.folder, context.spent_elsewhere)
+
+
 def check_files(context: RunContext) -> None:
     """Remove the files of source images that have changed, where edits are still to be made.
 
-    The run that makes them, next, makes them again, and those whose files are missing.
+    The run that makes them, next, makes them again, and those whose files are missing. Where stored
+    images alone are scored nothing is made.
     """
     sources = context.sources
     assert sources is not None
+    if context.stored_images_only:
+        return
     images = sources.context.images
     assert images is not None
     needed = _needed_sources(context)

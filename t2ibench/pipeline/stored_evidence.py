@@ -91,7 +91,7 @@ class StoredEvidence:
         self._awaits_answers = awaits_answers
         self._sources = sources
         # Of the source images, too: a result without them is as incomplete.
-        self.gaps = Gaps() if sources is None else sources.gaps
+        self.gaps: Gaps = Gaps() if sources is None else sources.gaps
 
     @property
     def incomplete(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -133,7 +134,8 @@ def _score(task: EditsTask, evidence: Any, settings: Settings) -> MethodResult:
                 }
             )
     if len(changes) < 2:
-        return MethodResult.undefined("there are too few edits")
+        undefined = MethodResult.undefined("there are too few edits")
+        return replace(undefined, excluded=excluded)
     influence = Influence.of_mean("edits", np.arange(len(changes)), changes)
     return MethodResult(
         lean_headline(float(np.mean(changes)), influence, settings.level),

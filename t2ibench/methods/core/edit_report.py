@@ -35,8 +35,8 @@ class ShareChange:
         change: After less before; None without pairs.
         low: Lower end of its confidence interval; None where there is none.
         high: Upper end.
-        kept: Pairs of which both images show the class.
-        shown: Pairs of which the source image shows it.
+        shown_before: Pairs of which the source image shows the class.
+        shown_in_both: Pairs of which both images show it.
     """
 
     edit: str
@@ -47,8 +47,8 @@ class ShareChange:
     change: _Share | None = None
     low: _Share | None = None
     high: _Share | None = None
-    kept: _Count = 0
-    shown: _Count = 0
+    shown_before: _Count = 0
+    shown_in_both: _Count = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def _shares(
     before = np.array(shows(group.before[name], shown, attribute.classes))
     shares_before: list[float] = []
     shares_after: list[float] = []
-    pairs = n_shown = n_kept = 0
+    pairs = n_before = n_both = 0
     for edit in edits:
         after = np.array(
             [
@@ -118,8 +118,8 @@ def _shares(
             shares_before.append(float(first[is_pair].mean()))
             shares_after.append(float(after[is_pair].mean()))
         pairs += int(is_pair.sum())
-        n_shown += int((first[is_pair] == 1).sum())
-        n_kept += int(((first == 1) & (after == 1)).sum())
+        n_before += int((first[is_pair] == 1).sum())
+        n_both += int(((first == 1) & (after == 1)).sum())
     low, high = change.interval or (None, None)
     return ShareChange(
         edit=named,
@@ -130,8 +130,8 @@ def _shares(
         change=change.value,
         low=low,
         high=high,
-        kept=n_kept,
-        shown=n_shown,
+        shown_before=n_before,
+        shown_in_both=n_both,
     )
 
 

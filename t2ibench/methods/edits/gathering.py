@@ -172,10 +172,15 @@ _OF_ANSWERS = frozenset({"not labelled"})
 
 def _of_images(excluded: Mapping[str, int]) -> Counter[str]:
     """Return how many images are missing, by reason, without those that lack only an answer."""
-    counts = Counter(excluded)
-    for reason in _OF_ANSWERS:
-        del counts[reason]
-    return counts
+    if not excluded:
+        return Counter()
+    return Counter(
+        {
+            reason: count
+            for reason, count in excluded.items()
+            if reason not in _OF_ANSWERS
+        }
+    )
 
 
 def _source_vectors(

@@ -9,7 +9,7 @@ images that stay, and takes an edit for none that is smaller than what the model
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,10 @@ _NEARER = 0.95
 _FEWEST = 10
 # Distances that differ by less are equal but for rounding.
 _ROUNDING = 1e-6
+
+
+# Group and edit to what became of the edit of each source image.
+OutcomesBySource = Mapping[tuple[str, str], Sequence[EditOutcomes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,53 +76,113 @@ def distance_threshold(groups: Sequence[EditedGroup]) -> float | None:
     return float(np.quantile(measured, _NEARER, method="higher")) + _ROUNDING
 
 
+def outcomes_by_source(
+    groups: Sequence[EditedGroup], edits: Sequence[Edit], threshold: float | None
+) -> OutcomesBySource:
+    """Return what became of every edit of every source image.
+
+    Args:
+        groups: The groups.
+        edits: All edits, with the controls.
+        threshold: Distance up to which an image is near its source image.
+    """
+    return {
+        (group.name, edit.name): [
+            _outcomes(images, edit, group.name, threshold)
+            for images in group.edits[edit.name]
+        ]
+        for group in groups
+        for edit in edits
+    }
+
+
+def _outcomes(
+    images: EditedImages, edit: Edit, group: str, threshold: float | None
+) -> EditOutcomes:
+    """Return what became of one edit of one source image."""
+    excluded = {
+        reason: count
+        for reason, count in sorted(images.excluded.items())
+        if count and reason != NO_SOURCE
+    }
+    n_measured = int(np.isfinite(images.distances).sum())
+    n_near = 0
+    if threshold is not None:
+        n_near = int((images.distances <= threshold).sum())
+    edited = not_edited = 0
+    if edit.question is not None:
+        answered = [answer for answer in images.made if answer not in (None, UNKNOWN)]
+        edited = answered.count(edit.classes[0])
+        not_edited = len(answered) - edited
+    elif threshold is not None:
+        edited = n_measured - n_near
+        not_edited = n_near
+    existing = images.images - images.missing
+    return EditOutcomes(
+        edit=edit.name,
+        group=group,
+        requested=images.images - images.excluded.get(NO_SOURCE, 0),
+        edited=edited,
+        not_edited=not_edited,
+        unclear=max(0, existing - edited - not_edited),
+        excluded=excluded,
+        near=n_near,
+        measured=n_measured,
+    )
+
+
 def outcome_tests(
     task: EditsTask,
     groups: Sequence[EditedGroup],
+    outcomes: OutcomesBySource,
     edits: Sequence[Edit],
-    threshold: float | None,
     level: float,
 ) -> list[OutcomeTest]:
-    """Return how outcomes of all edits together differ between the groups.
+    """Return how outcomes of all measured edits together differ between the groups.
 
     Outcomes that occur in no group are left out: nothing is tested about them.
+
+    Args:
+        task: The task.
+        groups: The groups.
+        outcomes: What became of every edit.
+        edits: The edits without the controls.
+        level: Confidence level, in (0, 1).
     """
     asked = [edit for edit in edits if edit.question is not None]
-    by_distance = edits if threshold is not None else []
     tests = []
-    for outcome, chosen in (
-        (NOT_EDITED, asked),
-        (NEAR, by_distance),
-        (REFUSED, edits),
-    ):
-        if not chosen:
+    for outcome, chosen in ((NOT_EDITED, asked), (NEAR, edits), (REFUSED, edits)):
+        shares = [_shares_of(group, chosen, outcome, outcomes) for group in groups]
+        occurs = any(np.nansum(share.values) > 0 for share in shares)
+        if not occurs:
             continue
-        changes = [_shares_of(group, chosen, outcome, threshold) for group in groups]
-        if not any(np.nansum(change.values) for change in changes):
-            continue
-        by_name = {change.group: change for change in changes}
+        by_name = {share.group: share for share in shares}
         first, second = (by_name[name] for name in task.compared_groups)
-        shares = mean_changes(changes, SHARE, level)
+        means = mean_changes(shares, SHARE, level)
         test = OutcomeTest(
             outcome=outcome,
-            shares=dict(zip(by_name, shares, strict=True)),
+            shares=dict(zip(by_name, means, strict=True)),
             difference=difference_of_changes(first, second, SHARE, level),
-            images=sum(change.pairs for change in changes),
+            images=sum(share.pairs for share in shares),
         )
         tests.append(test)
     return tests
 
 
 def _shares_of(
-    group: EditedGroup, edits: Sequence[Edit], outcome: str, threshold: float | None
+    group: EditedGroup,
+    edits: Sequence[Edit],
+    outcome: str,
+    outcomes: OutcomesBySource,
 ) -> GroupChanges:
-    """Return which images of a group have an outcome: 1, 0, or NaN where it is not known."""
-    values = np.full((len(group.sources), len(edits), 1), np.nan)
-    for column, edit in enumerate(edits):
-        for row, images in enumerate(group.edits[edit.name]):
-            counts = outcomes_of(images, edit, threshold)
-            values[row, column, 0] = _share(counts, outcome)
-    return GroupChanges(group.name, group.numbers, values)
+    """Return how many images of each edit of a source have an outcome; NaN where none is known."""
+    by_edit = [
+        [_share(counts, outcome) for counts in outcomes[group.name, edit.name]]
+        for edit in edits
+    ]
+    shape = (len(edits), len(group.sources))
+    shares = np.array(by_edit, dtype=np.float64).reshape(shape)
+    return GroupChanges(group.name, group.numbers, shares.T[:, :, None])
 
 
 def _share(counts: EditOutcomes, outcome: str) -> float:
@@ -136,82 +200,46 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else float("nan")
 
 
-def outcomes_of(
-    images: EditedImages, edit: Edit, threshold: float | None, group: str = ""
-) -> EditOutcomes:
-    """Return what became of one edit of one source image."""
-    is_source_missing = images.excluded[NO_SOURCE] > 0
-    excluded = Counter(images.excluded)
-    del excluded[NO_SOURCE]
-    measured = images.distances[np.isfinite(images.distances)]
-    near = 0
-    if threshold is not None:
-        near = int((measured <= threshold).sum())
-    if edit.question is not None:
-        edited = sum(answer == edit.classes[0] for answer in images.made)
-        answered = [answer for answer in images.made if answer not in (None, UNKNOWN)]
-        not_edited = len(answered) - edited
-    elif threshold is not None:
-        edited = len(measured) - near
-        not_edited = near
-    else:
-        edited = not_edited = 0
-    existing = images.images - images.missing
-    return EditOutcomes(
-        edit=edit.name,
-        group=group,
-        requested=0 if is_source_missing else images.images,
-        edited=edited,
-        not_edited=not_edited,
-        unclear=max(0, existing - edited - not_edited),
-        excluded={reason: count for reason, count in sorted(excluded.items()) if count},
-        near=near,
-        measured=len(measured),
-    )
-
-
 def outcome_rows(
     groups: Sequence[EditedGroup],
     edits: Sequence[Edit],
     measured: Sequence[str],
-    threshold: float | None,
+    outcomes: OutcomesBySource,
 ) -> list[EditOutcomes]:
-    """Return the outcomes of every edit and of all measured edits together, by group.
+    """Return the outcomes of all measured edits together and of every edit, by group.
 
     Args:
         groups: The groups.
         edits: All edits with the controls.
         measured: Names of the edits without the controls.
-        threshold: Distance up to which an image is near its source image.
+        outcomes: What became of every edit.
     """
     rows = []
     for group in groups:
-        totals = []
-        for edit in edits:
-            total = EditOutcomes(edit.name, group.name)
-            for images in group.edits[edit.name]:
-                total = _sum(total, outcomes_of(images, edit, threshold))
-            totals.append(total)
-        whole = EditOutcomes(ALL_EDITS, group.name)
-        for total in totals:
-            if total.edit in measured:
-                whole = _sum(whole, total)
-        rows += [whole, *totals]
+        of_edits = {
+            edit.name: _total(edit.name, group.name, outcomes[group.name, edit.name])
+            for edit in edits
+        }
+        of_measured = [of_edits[name] for name in measured]
+        rows.append(_total(ALL_EDITS, group.name, of_measured))
+        rows += of_edits.values()
     return rows
 
 
-def _sum(total: EditOutcomes, more: EditOutcomes) -> EditOutcomes:
-    """Return the sum of two counts of outcomes, named as the first."""
-    excluded = Counter(total.excluded)
-    excluded.update(more.excluded)
+def _total(edit: str, group: str, parts: Sequence[EditOutcomes]) -> EditOutcomes:
+    """Return the sum of several counts of outcomes."""
+    excluded: Counter[str] = Counter()
+    for part in parts:
+        for reason, count in part.excluded.items():
+            excluded[reason] += int(count)
     return EditOutcomes(
-        edit=total.edit,
-        group=total.group,
-        requested=total.requested + more.requested,
-        edited=total.edited + more.edited,
-        not_edited=total.not_edited + more.not_edited,
-        unclear=total.unclear + more.unclear,
-        excluded=dict(excluded),
-        near=total.near + more.near,
-        measured=total.measured + more.measured,
+        edit=edit,
+        group=group,
+        requested=sum(part.requested for part in parts),
+        edited=sum(part.edited for part in parts),
+        not_edited=sum(part.not_edited for part in parts),
+        unclear=sum(part.unclear for part in parts),
+        excluded=dict(sorted(excluded.items())),
+        near=sum(part.near for part in parts),
+        measured=sum(part.measured for part in parts),
     )

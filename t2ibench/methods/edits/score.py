@@ -24,6 +24,7 @@ from t2ibench.methods.edits.outcomes import (
     distance_threshold,
     outcome_rows,
     outcome_tests,
+    outcomes_by_source,
 )
 from t2ibench.methods.edits.rows import rows_of
 from t2ibench.methods.edits.schema import NO_CHANGE, EditsTask
@@ -56,8 +57,9 @@ def score(task: EditsTask, evidence: Evidence, settings: Settings) -> MethodResu
     ]
     headline = _of_headline(task, followed)
     threshold = distance_threshold(groups)
-    outcomes = outcome_rows(groups, edits, names, threshold)
-    tests = outcome_tests(task, groups, measured, threshold, settings.level)
+    by_source = outcomes_by_source(groups, edits, threshold)
+    outcomes = outcome_rows(groups, edits, names, by_source)
+    tests = outcome_tests(task, groups, by_source, measured, settings.level)
     controls = controls_of(
         task,
         groups,
