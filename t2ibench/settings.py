@@ -203,6 +203,8 @@ class RunSettings(Measurement):
         model: The generator; None to score text encoders alone.
         tasks: Ids, globs, groups, 'tag:NAME', 'all' or 'extended'.
         model_args: Arguments of the generator, as text.
+        sources: The generator of the images that tasks have edited; None for the model itself.
+        sources_args: Its arguments, as text.
         rewriter: The rewriter of prompts before the generator gets them; None for none.
         rewriter_args: Arguments of the rewriter, as text.
         encoder: Encoders; empty for the model's default.
@@ -259,6 +261,21 @@ class RunSettings(Measurement):
         _what(
             "k=v,…",
             "set options of the model: steps=30,size=768,lora=… (default: none)",
+        ),
+    ] = _NO_ARGS
+    sources: Annotated[
+        str | None,
+        _what(
+            "M",
+            "make the source images of edits with this model, or take them from "
+            "folder:DIR (default: the model itself)",
+        ),
+    ] = None
+    sources_args: Annotated[
+        Args,
+        _what(
+            "k=v,…",
+            "set options of --sources: steps=30,size=768,… (default: none)",
         ),
     ] = _NO_ARGS
     rewriter: Annotated[

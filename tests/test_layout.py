@@ -183,6 +183,7 @@ MAKE_KEYS = {
     "identity.py",
     "models/protocols.py",
     "pipeline/plan.py",
+    "pipeline/planned_edits.py",
     "pipeline/scoring.py",
     "apps/explorer/scores.py",
     "apps/explorer/album.py",

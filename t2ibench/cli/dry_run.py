@@ -22,6 +22,8 @@ from t2ibench.pipeline.generator_record import spent
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import duration
 from t2ibench.pipeline.rewriting import to_rewrite
+from t2ibench.pipeline.source_images import SourceImages
+from t2ibench.store.images import ImageFile
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.evidence import Needs
@@ -52,9 +54,10 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
     todo, texts = len(left), len(plan.texts_for(True))
     lines = _heading(context, models)
     generator = models.generator
-    if left and isinstance(generator, Charges):
-        lines.append(generator.forecast(left))
-        lines += _budget(context, generator, len(left))
+    to_come = [*left, *_edits_to_come(context), *_sources_left(context, models)]
+    if to_come and isinstance(generator, Charges):
+        lines.append(generator.forecast(to_come))
+        lines += _budget(context, generator, len(to_come))
     if removed:
         lines.append(
             f"{removed} of the stored images have no file any more. Those that are not yet "
@@ -65,11 +68,67 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
         f"{len(plan.requests):,} images, of which {len(plan.requests) - todo:,} are stored and "
         f"{todo:,} have to be generated; {texts:,} texts, {_answers(context)}."
     )
-    lines += _estimate(context, todo)
+    if plan.has_edits:
+        lines.append(_edits(context))
+    lines += _estimate(context, len(to_come))
     for line in lines:
         print(
             textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
         )
+
+
+def _edits_to_come(context: RunContext) -> list[ImageRequest]:
+    """Return a request for each edit of a source image that does not exist yet, for counting."""
+    sources = context.sources
+    if sources is None or sources.context.images is None:
+        return []
+    there = SourceImages(sources.context.images)
+    requests: dict[tuple[str, object, int], ImageRequest] = {}
+    for needs in context.plan.needs.values():
+        for edit in needs.edits:
+            if there.attempt(edit.source) is not None:
+                continue
+            for index in range(edit.images):
+                requests[edit.instruction, edit.source, index] = ImageRequest(
+                    edit.instruction, index, 0, ImageFile("", "")
+                )
+    return list(requests.values())
+
+
+def _sources_left(context: RunContext, models: Models) -> list[ImageRequest]:
+    """Return the source images that the run's own model still has to make."""
+    sources = context.sources
+    if sources is None or sources.models.generator is not models.generator:
+        return []
+    images = sources.context.images
+    assert images is not None
+    return [
+        request
+        for request in sources.context.plan.requests
+        if not images.is_done(request.key)
+    ]
+
+
+def _edits(context: RunContext) -> str:
+    """Return how many source images a run has edited, and how many edits are still to be made."""
+    plan = context.plan
+    edits = plan.n_expected_edits
+    answers = plan.n_expected_edit_answers
+    sources = context.sources
+    assert sources is not None
+    of_sources = sources.context.plan
+    stored = sources.context.images
+    requests = of_sources.requests
+    n_stored = sum(stored is not None and stored.is_done(each.key) for each in requests)
+    model = context.settings.sources or context.settings.model or "the model"
+    text = (
+        f"Edits: {len(requests):,} source images by {model}, of which {n_stored:,} are stored; "
+        f"{edits:,} images are made from them, with {of_sources.n_questions:,} and "
+        f"{answers:,} answers of each judge."
+    )
+    if n_stored < len(requests):
+        return f"{text} The numbers above are without edits of source images to come."
+    return f"{text} The numbers above include them."
 
 
 def _answers(context: RunContext) -> str:
@@ -81,7 +140,7 @@ def _answers(context: RunContext) -> str:
 
 
 def _prompts(context: RunContext, left: Sequence[ImageRequest]) -> None:
-    waiting = Counter(request.prompt for request in left)
+    waiting = Counter(request.prompt for request in left if request.source is None)
     print("Prompts (images, to generate):")
     for prompt, count in sorted(context.plan.prompts.items()):
         print(
@@ -106,7 +165,10 @@ def _table(plan: Plan, left: Sequence[ImageRequest], *, by_task: bool) -> None:
         for task_needs in needed:
             # Tasks share images, so the largest count of a prompt is what is generated.
             counts |= Counter(task_needs.images_by_prompt)
-        todo = sum(request.index < counts[request.prompt] for request in left)
+        todo = sum(
+            request.source is None and request.index < counts[request.prompt]
+            for request in left
+        )
         answers = sum(
             need.images
             for task_needs in needed
@@ -133,7 +195,7 @@ def _heading(context: RunContext, models: Models) -> list[str]:
         lines.append(f"Rewriter: {rewriting}; {calls} before the first image")
     if plan.needs_encoder:
         lines.append(f"Encoders: {', '.join(context.settings.encoder)}")
-    if plan.questions and context.settings.judge:
+    if plan.asks_judges and context.settings.judge:
         lines.append(f"Judges: {', '.join(context.settings.judge)}")
     if missing := _not_here(context, models):
         lines.append(

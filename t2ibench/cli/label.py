@@ -189,7 +189,12 @@ def _sample(
     folder, images = open_images(Path(arguments.run))
     plan = stored_plan(folder)
     askable = sorted(
-        {q for asked in plan.questions.values() for q, classes in asked if classes}
+        {
+            question
+            for asked in plan.questions_by_prompt().values()
+            for question, classes in asked
+            if classes
+        }
     )
     wanted = arguments.question or []
     for question in wanted:

@@ -16,7 +16,7 @@ from t2ibench.tasks.listing import listed_task
 from t2ibench.tasks.named_sets import named_sets, set_lines
 
 if TYPE_CHECKING:
-    from t2ibench.methods.core.evidence import Needs
+    from t2ibench.methods.core.evidence import Needs, PromptNeed
     from t2ibench.tasks.loader import LoadedTask
 
 Row = dict[str, Any]
@@ -56,7 +56,27 @@ def _needs_record(asked: Needs | None) -> Row:
         "prompts": {} if asked is None else dict(asked.images_by_prompt),
         "questions": [text for text, _ in _questions(asked)],
         "texts": 0 if asked is None else len(asked.texts),
+        "sources": {} if asked is None else _counts(asked.sources),
+        "edits": [] if asked is None else _instructions(asked),
+        "edited_images": 0 if asked is None else _n_edited(asked),
     }
+
+
+def _counts(sources: Sequence[PromptNeed]) -> dict[str, int]:
+    """Return the number of source images of each prompt."""
+    return {source.prompt: source.images for source in sources}
+
+
+def _n_edited(asked: Needs) -> int:
+    """Return how many images a task's edits make."""
+    from t2ibench.pipeline.planned_edits import expected_images
+
+    return expected_images([asked])
+
+
+def _instructions(asked: Needs) -> list[str]:
+    """Return every distinct instruction of a task's edits."""
+    return list(dict.fromkeys(edit.instruction for edit in asked.edits))
 
 
 def page_of(task: LoadedTask, width: int, verbose: bool) -> str:
@@ -101,7 +121,12 @@ def _entries(task: LoadedTask, most: int | None) -> Iterator[tuple[str, str]]:
         counted = asked.images_by_prompt.items()
         prompts = [f"{count} × {prompt}" for prompt, count in counted]
         yield from _labelled("Prompts", prompts, most, "prompts")
-        if not prompts:
+        sources = [
+            f"{count} × {prompt}" for prompt, count in _counts(asked.sources).items()
+        ]
+        yield from _labelled("Sources", sources, most, "prompts of source images")
+        yield from _labelled("Edits", _instructions(asked), most, "instructions")
+        if not asked.shows_images:
             yield from _labelled("Texts", list(asked.texts), most, "texts")
         questions = [
             _question_text(text, classes) for text, classes in _questions(asked)
@@ -139,6 +164,9 @@ def _images_text(task: LoadedTask, asked: Needs | None) -> str:
             if pool is None
             else f"as many as its captions give; it needs {pool.flag}"
         )
+    if asked.edits:
+        n_sources = sum(_counts(asked.sources).values())
+        return f"{_n_edited(asked):,} edits of {n_sources:,} source images"
     if not asked.n_images:
         return (
             f"none: {len(asked.texts):,} texts, which describe the text encoder alone"
@@ -178,7 +206,9 @@ def _questions(asked: Needs | None) -> list[tuple[str, tuple[str, ...]]]:
     if asked is None:
         return []
     each = (*asked.questions, *asked.checks)
-    return list(dict.fromkeys((need.question, tuple(need.classes)) for need in each))
+    questions = [(need.question, need.classes) for need in each]
+    questions += [(need.question, need.classes) for need in asked.pair_questions]
+    return list(dict.fromkeys(questions))
 
 
 def _question_text(question: str, classes: Sequence[str]) -> str:

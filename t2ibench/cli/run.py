@@ -429,6 +429,16 @@ def announce(context: RunContext, models: Models, reporter: Any) -> None:
         reporter.say(line)
     for line in context.notices:
         reporter.warn(line)
+    _announce_missing(context, reporter, "prompt")
+    if context.sources is not None:
+        of_sources = context.sources.context
+        for line in of_sources.notices:
+            reporter.warn(f"source images: {line}")
+        _announce_missing(of_sources, reporter, "prompt of source images")
+
+
+def _announce_missing(context: RunContext, reporter: Any, what: str) -> None:
+    """Print which prompts have fewer images than the tasks ask for, or none."""
     few, none = [], []
     for prompt, (available, needed) in sorted(context.short_of_images.items()):
         if not available:
@@ -440,8 +450,9 @@ def announce(context: RunContext, models: Models, reporter: Any) -> None:
         ("no image:", none),
     ):
         if lines:
+            plural = what.replace("prompt", "prompts")
             subject = (
-                "1 prompt has" if len(lines) == 1 else f"{len(lines)} prompts have"
+                f"1 {what} has" if len(lines) == 1 else f"{len(lines)} {plural} have"
             )
             reporter.warn(f"{subject} {title}")
         and_more = "  and {} more (--dry-run --verbose lists them all)"

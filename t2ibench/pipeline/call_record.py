@@ -59,6 +59,7 @@ def record_call(
         stored_images_only=context.stored_images_only,
         looks=context.looks,
         registered_plan=_registered_plan(context),
+        makes_sources=context.makes_sources,
     )
     folder.record = folder.record.updated_by(call)
     folder.save()

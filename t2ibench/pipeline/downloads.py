@@ -69,7 +69,7 @@ def needed_models(
     for name in settings.encoder if plan.needs_encoder else ():
         if name not in adapters.encoders:
             yield _needs("encoder", name, ENCODERS, encoder_downloads, settings)
-    for name in settings.judge if plan.questions else ():
+    for name in settings.judge if plan.asks_judges else ():
         if name not in adapters.judges:
             yield _needs("judge", name, JUDGES, judge_downloads, settings)
 

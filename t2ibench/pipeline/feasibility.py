@@ -93,7 +93,8 @@ def feasible_plan(plan: Plan, feasibility: Feasibility) -> Plan:
     existing = tuple(
         request
         for request in smaller.requests
-        if request.prompt not in short_of_images
+        if request.source is not None
+        or request.prompt not in short_of_images
         or request.index < short_of_images[request.prompt][0]
     )
     return replace(smaller, requests=existing)
@@ -103,7 +104,7 @@ def without_images(
     tasks: Sequence[LoadedTask], plan: Plan, skipped: Mapping[str, str]
 ) -> bool:
     """Return whether images were required but no task has any."""
-    on_words = not any(plan.needs[task.id].prompts for task in tasks)
+    on_words = not any(plan.needs[task.id].shows_images for task in tasks)
     return bool(skipped) and on_words and all(why == _NONE for why in skipped.values())
 
 
@@ -118,7 +119,7 @@ def exclusions(plan: Plan, skipped: Mapping[str, str]) -> list[str]:
         if task not in none
     ]
     if none:
-        here = [task.id for task in plan.tasks if plan.needs[task.id].prompts]
+        here = [task.id for task in plan.tasks if plan.needs[task.id].shows_images]
         here += [task for task, why in skipped.items() if why not in {_NONE, _NO_MODEL}]
         more = f" and {len(here) - _SHOWN} more" if len(here) > _SHOWN else ""
         lines.insert(

@@ -85,8 +85,8 @@ def generated(
             while start < len(requests) and not stopping():
                 # The generator may know it only once it has loaded its model.
                 size = max(1, batch_size or generator.batch_size)
-                batch = requests[start : start + size]
-                start += size
+                batch = _of_one_kind(requests[start : start + size])
+                start += len(batch)
                 if isinstance(generator, GeneratesInParts):
                     # Images that were paid for are written at once.
                     for pairs in _in_parts(generator, batch):
@@ -104,6 +104,14 @@ def generated(
             yield from encoding.remaining()
             raise
         yield from encoding.remaining()
+
+
+def _of_one_kind(requests: Sequence[ImageRequest]) -> Sequence[ImageRequest]:
+    """Return the first requests of a batch that are all edits, or that all are none."""
+    for number, request in enumerate(requests):
+        if (request.source is None) != (requests[0].source is None):
+            return requests[:number]
+    return requests
 
 
 class _EncodingQueue:

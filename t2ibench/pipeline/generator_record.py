@@ -87,8 +87,12 @@ def limit_cost(
     most: float | None,
     generator: Generator | None,
     folder: RunFolder,
+    elsewhere: float = 0.0,
 ) -> None:
-    """Limit a generator to --max-cost, including the earlier cost of the run."""
+    """Limit a generator to --max-cost, including the earlier cost of the run.
+
+    What was spent `elsewhere` counts, too: on source images, or on their edits.
+    """
     if most is None:
         return
     if not isinstance(generator, Charges):
@@ -96,7 +100,7 @@ def limit_cost(
         raise T2IBenchError(
             f"--max-cost: {name} costs nothing.", "Leave --max-cost out."
         )
-    generator.limit_cost(most, spent(folder))
+    generator.limit_cost(most, spent(folder) + elsewhere)
 
 
 def spent(folder: RunFolder) -> float:
@@ -105,7 +109,12 @@ def spent(folder: RunFolder) -> float:
     return (record.cost or 0.0) if record else 0.0
 
 
-def settle(folder: RunFolder, generator: Generator | None, most: float | None) -> None:
+def settle(
+    folder: RunFolder,
+    generator: Generator | None,
+    most: float | None,
+    elsewhere: float = 0.0,
+) -> None:
     """Record what images cost since the last call, and limit the generator to what remains.
 
     It is done with everything that is stored, so that a process that is killed has spent nothing
@@ -117,7 +126,7 @@ def settle(folder: RunFolder, generator: Generator | None, most: float | None) -
     if now:
         _update_generator(folder, cost=round(spent(folder) + now, 9))
     if most is not None:
-        generator.limit_cost(most, spent(folder))
+        generator.limit_cost(most, spent(folder) + elsewhere)
 
 
 def tell_cost(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from t2ibench.methods.core.contradictions import contradictions
@@ -11,6 +11,8 @@ from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity
 from t2ibench.methods.core.evidence import UNKNOWN, Needs
 from t2ibench.methods.core.prompt_values import PromptValues
 from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
+from t2ibench.pipeline.edit_attempts import EditAttempts
+from t2ibench.pipeline.exclusion_reasons import most_frequent, reason_line
 from t2ibench.pipeline.people import asked_questions, people_agreement
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
@@ -21,6 +23,7 @@ from t2ibench.results.diversity import Diversity
 from t2ibench.results.json_record import rounded
 from t2ibench.results.prompt_outcomes import (
     categories_line,
+    outcomes_by_group,
     prompt_outcomes,
     revised_line,
 )
@@ -31,9 +34,6 @@ from t2ibench.store.answers import AnswerStore
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt
-
-_REASONS = 3  # of each status that results.json keeps
-_LONGEST_REASON = 200  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,22 @@ def observe_images(
     """
     counts = needs.images_by_prompt
     outcomes = prompt_outcomes(counts, needs.groups, images.first, level)
+    edits: EditAttempts | None = None
+    if needs.edits and stores.sources is not None:
+        edits = EditAttempts.of(needs, images, stores.sources.images)
+        outcomes = outcomes or outcomes_by_group(edits.by_source(), level=None)
     unread = unread_prompts(counts, images.first, stores.readings)
-    excluded_because = _excluded_because(counts, images)
-    if not needs.questions:
+    attempts = [
+        attempt
+        for prompt, count in counts.items()
+        for attempt in images.first(prompt, count)
+    ]
+    excluded_because = _excluded_because(
+        [*attempts, *(edits.attempts if edits else ())]
+    )
+    if edits is not None:
+        excluded_because |= edits.without_source()
+    if not needs.is_judged:
         excluded_because |= _unknown_to_encoders(scored)
     findings: ImageFindings = {
         "missing_prompts": _missing_prompts(counts, images),
@@ -149,29 +162,15 @@ def _missing_prompts(counts: Mapping[str, int], images: DistinctImages) -> list[
 
 
 def _excluded_because(
-    counts: Mapping[str, int], images: DistinctImages
+    attempts: Iterable[Attempt | None],
 ) -> dict[str, dict[str, int]]:
     """Return the most frequent reasons for excluded images and how many, keyed by status."""
     reasons: dict[str, Counter[str]] = {}
-    for prompt, count in counts.items():
-        for attempt in images.first(prompt, count):
-            if attempt is not None and attempt.status != "ok":
-                by_reason = reasons.setdefault(attempt.status, Counter())
-                by_reason[_reason_line(attempt)] += 1
-    return {status: _most_frequent(reasons[status]) for status in sorted(reasons)}
-
-
-def _reason_line(attempt: Attempt) -> str:
-    """Return the reason for an excluded image as one short line; it may be a server's text."""
-    line = " ".join((attempt.reason or "unknown").split())
-    if len(line) <= _LONGEST_REASON:
-        return line
-    return f"{line[: _LONGEST_REASON - 1]}…"
-
-
-def _most_frequent(reasons: Counter[str]) -> dict[str, int]:
-    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    return dict(ordered[:_REASONS])
+    for attempt in attempts:
+        if attempt is not None and attempt.status != "ok":
+            by_reason = reasons.setdefault(attempt.status, Counter())
+            by_reason[reason_line(attempt)] += 1
+    return {status: most_frequent(reasons[status]) for status in sorted(reasons)}
 
 
 def _unknown_to_encoders(scored: ScoredTask) -> dict[str, dict[str, int]]:

@@ -48,6 +48,7 @@ class Job:
         reports: What came of asking each judge.
         unread: By encoder, why images have no embedding, with their numbers.
         damaged: Image files that cannot be used; they were removed.
+        edits_stopped: Why no more edits are made; None while they are.
     """
 
     def __init__(
@@ -61,7 +62,12 @@ class Job:
         database = context.folder.database
         open_rewritings(models.generator, database)
         self.stores = ObservationStores.opened(database, observers)
-        self.missing = MissingWork(context.plan, self.images, self.stores)
+        self.missing = MissingWork(
+            context.plan,
+            self.images,
+            self.stores,
+            needed_files=context.needed_files,
+        )
         self.attempts = Counter[str]()
         self.not_generated = Counter[tuple[str, str]]()
         self.changed = 0
@@ -69,6 +75,7 @@ class Job:
         self.reports: dict[str, AskReport] = {}
         self.unread: dict[str, Counter[str]] = {}
         self.damaged: list[UnreadableFile] = []
+        self.edits_stopped: str | None = None
         self._black_prompts: set[str] = set()
 
     @property
@@ -121,8 +128,23 @@ class Job:
                 if attempt.reason == ALL_BLACK:
                     self._black_prompts.add(attempt.prompt)
         if not self._is_lenient():
-            self.failures.check_first_images(batch[-1].reason)
+            self._check_first_images(batch)
         return len(batch)
+
+    def _check_first_images(self, batch: Sequence[Attempt]) -> None:
+        """Raise an error if all first images failed; where they are edits, only stop editing.
+
+        Tasks without edits then lose nothing.
+        """
+        try:
+            self.failures.check_first_images(batch[-1].reason)
+        except T2IBenchError as error:
+            plan = self.context.plan
+            is_edit = batch[-1].source is not None
+            if not is_edit or all(needs.edits for needs in plan.needs.values()):
+                raise
+            self.edits_stopped = error.message
+            self.missing.tried.update(request.key for request in plan.edits.requests)
 
     def _store_answers(self, result: AskReport) -> int:
         judge = next(
@@ -168,7 +190,12 @@ class Job:
     def settle(self) -> None:
         """Record what images cost since the last call, and limit the generator to what remains."""
         context = self.context
-        settle(context.folder, self.models.generator, context.settings.max_cost)
+        settle(
+            context.folder,
+            self.models.generator,
+            context.settings.max_cost,
+            context.spent_elsewhere,
+        )
 
     def check_generated(self) -> None:
         """Raise an error if every attempted image failed, unless the run tolerates failures."""

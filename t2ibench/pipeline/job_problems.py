@@ -23,6 +23,8 @@ def problems_of(job: Job) -> list[str]:
         "command to continue."
         for name, reason in job.stopped.items()
     ]
+    if job.edits_stopped is not None:
+        lines.append(f"No more images were edited: {job.edits_stopped}")
     unread = _unread_prompts_line(job)
     if unread is not None:
         lines.append(f"{unread}.")

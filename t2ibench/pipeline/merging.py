@@ -21,6 +21,7 @@ from t2ibench.pipeline.parts import (
     refusal,
 )
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.source_images import source_folder
 from t2ibench.results.record import (
     GeneratorRecord,
     HistoryEntry,
@@ -66,6 +67,7 @@ def merge(
         T2IBenchError: they do not belong together, or some of the run is missing.
     """
     sources, target = _opened(paths, output)
+    _check_no_edits(sources)
     existing = target if target.database.exists() else None
     for other in [*sources[1:], *([existing] if existing else [])]:
         check_alike(sources[0], other)
@@ -97,6 +99,16 @@ def merge(
             library_warnings=warnings,
         )
     return target
+
+
+def _check_no_edits(folders: Sequence[RunFolder]) -> None:
+    """Raise an error for a run with source images, which are in a run of their own."""
+    for folder in folders:
+        if source_folder(folder.path) is not None:
+            raise T2IBenchError(
+                f"{folder.path} has edits of source images, which are not merged.",
+                "Run tasks with edits on one machine, without --shard.",
+            )
 
 
 def _opened(

@@ -6,7 +6,7 @@ its worker has died.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,7 +14,7 @@ from t2ibench.identity import ImageKey
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.pipeline.embedding import missing_embeddings, missing_texts
 from t2ibench.pipeline.judging import unanswered
-from t2ibench.pipeline.plan import Plan, is_counted
+from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.work_items import (
     ImagesToEmbed,
     ImagesToGenerate,
@@ -87,6 +87,7 @@ class MissingWork:
         tried: Images that were generated, or failed, in this call: they are not tried twice.
         removed: SHA-256 of image files that were removed because they are damaged.
         streaks: Questions without an answer, one after another, by judge.
+        needed_files: Images whose files are needed although nothing is left to observe.
     """
 
     plan: Plan
@@ -96,6 +97,7 @@ class MissingWork:
     tried: set[ImageKey] = field(default_factory=set)
     removed: set[str] = field(default_factory=set)
     streaks: dict[str, int] = field(default_factory=dict)
+    needed_files: Collection[ImageKey] = ()
 
     def item(self, stage: Stage, number: int) -> WorkItem | None:
         """Return the missing work of part `number` of a stage; None if the part is complete.
@@ -188,9 +190,9 @@ class MissingWork:
         for_all: list[StoredImage] = []
         for_encoders: list[StoredImage] = []
         for image in self._stored_images(shard):
-            if not is_counted(image.key, self.plan.embedded):
+            if not self.plan.is_embedded(image.key):
                 continue
-            if is_counted(image.key, self.plan.controlled):
+            if self.plan.is_controlled(image.key):
                 for_all.append(image)
             else:
                 for_encoders.append(image)
@@ -248,6 +250,7 @@ class MissingWork:
         if not without_file or not (self.stores.encoders or self.stores.judges):
             return requests
         needed = {image.key for image, _ in self._not_embedded(shard)}
+        needed |= set(self.needed_files)
         for judge in self.stores.judges:
             missing = unanswered(self.questions(shard), judge)
             needed |= {image.key for image, _ in missing}

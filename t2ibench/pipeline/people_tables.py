@@ -37,12 +37,17 @@ def rewriter_arguments(settings: RunSettings) -> dict[str, str]:
 
 def check_used(settings: RunSettings) -> None:
     """Raise an error if --columns or --pattern is given and nothing in the run uses it."""
-    if settings.pattern is not None and not (settings.model or "").startswith(_FOLDER):
+    reads_folder = any(
+        (model or "").startswith(_FOLDER)
+        for model in (settings.model, settings.sources)
+    )
+    if settings.pattern is not None and not reads_folder:
         raise T2IBenchError(
             "--pattern is how names of files give prompts, and goes with --model folder:DIR.",
             "Leave it out, or give a folder.",
         )
-    reads = [(settings.model, _FOLDER), (settings.rewriter, _FILE)]
+    reads = [(settings.model, _FOLDER), (settings.sources, _FOLDER)]
+    reads += [(settings.rewriter, _FILE)]
     reads += [(judge, _ANSWERS) for judge in settings.judge]
     is_read = settings.captions or any(
         (name or "").startswith(kind) for name, kind in reads

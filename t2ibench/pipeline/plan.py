@@ -5,13 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from t2ibench.identity import ImageKey
 from t2ibench.methods import needs
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.protocols import ImageRequest
+from t2ibench.pipeline.planned_edits import (
+    PlannedEdits,
+    expected_answers,
+    expected_images,
+    planned_edits,
+)
+from t2ibench.pipeline.source_images import SourceImages
 from t2ibench.pipeline.work_items import Question
 from t2ibench.settings import Settings
 from t2ibench.store.images import image_seed
@@ -25,21 +32,52 @@ _SHARDS = 16
 
 @dataclass(frozen=True)
 class Plan:
-    """The images, texts and questions that a run requires."""
+    """The images, texts and questions that a run requires.
+
+    What is keyed by prompt is about images that are made from prompts alone.
+
+    Attributes:
+        tasks: What is measured.
+        needs: What each task asks for.
+        settings: How it is measured.
+        requests: Each image once, by prompt and index; edits of source images, which are known as
+            soon as these exist, come last.
+        texts: Each text once, sorted.
+        embedded: Prompt to the number of its images that are embedded.
+        questions: By prompt, the questions about its images, each with its number of images.
+        edits: The same of edits, whose requests are among `requests`.
+    """
 
     tasks: tuple[LoadedTask, ...]
     needs: dict[str, Needs]
     settings: Settings
-    requests: tuple[ImageRequest, ...]  # each image once, by prompt and index
-    texts: tuple[str, ...]  # each once, sorted
-    embedded: dict[str, int]  # prompt to the number of its images that are embedded
-    # by prompt, each with its number of images
+    requests: tuple[ImageRequest, ...]
+    texts: tuple[str, ...]
+    embedded: dict[str, int]
     questions: dict[str, dict[Question, int]]
+    edits: PlannedEdits = field(default_factory=PlannedEdits)
 
     @cached_property
     def prompts(self) -> dict[str, int]:
-        """How many images of each prompt the plan requires."""
-        return Counter(request.prompt for request in self.requests)
+        """How many images of each prompt, without a source image, the plan requires."""
+        return Counter(
+            request.prompt for request in self.requests if request.source is None
+        )
+
+    @property
+    def has_edits(self) -> bool:
+        """Whether any task asks for edits, whether or not their source images exist."""
+        return any(required.edits for required in self.needs.values())
+
+    @property
+    def n_expected_edits(self) -> int:
+        """The number of images that edits make if all source images exist."""
+        return expected_images(self.needs.values())
+
+    @property
+    def n_expected_edit_answers(self) -> int:
+        """The number of answers about edits from each judge if all source images exist."""
+        return expected_answers(self.needs.values())
 
     @cached_property
     def controlled(self) -> dict[str, int]:
@@ -49,7 +87,7 @@ class Plan:
         """
         counts: Counter[str] = Counter()
         for required in self.needs.values():
-            if required.embeds and not required.questions:
+            if required.embeds and not required.is_judged:
                 counts |= Counter(required.images_by_prompt)
         return counts
 
@@ -57,7 +95,7 @@ class Plan:
     def controlled_texts(self) -> tuple[str, ...]:
         """The texts that an untrained control also embeds, sorted."""
         read = [
-            required.texts for required in self.needs.values() if not required.questions
+            required.texts for required in self.needs.values() if not required.is_judged
         ]
         return tuple(sorted({text for texts in read for text in texts}))
 
@@ -76,31 +114,70 @@ class Plan:
 
     def questions_about(self, image: ImageKey) -> list[Question]:
         """Return the questions that judges are asked about an image."""
+        if image.source is not None:
+            return self.edits.questions_about(image)
         counts = self.questions.get(image.prompt, {})
         return [question for question, count in counts.items() if image.index < count]
 
+    def questions_by_prompt(self) -> dict[str, list[Question]]:
+        """Return all questions about the images of each prompt, or edits of each instruction."""
+        asked = {prompt: list(counts) for prompt, counts in self.questions.items()}
+        for request in self.edits.requests:
+            of_instruction = asked.setdefault(request.prompt, [])
+            for question in self.edits.questions_about(request.key):
+                if question not in of_instruction:
+                    of_instruction.append(question)
+        return asked
+
+    def is_embedded(self, image: ImageKey) -> bool:
+        """Return whether encoders embed an image."""
+        if image.source is not None:
+            return image.index < self.edits.embedded.get(image.content, 0)
+        return is_counted(image, self.embedded)
+
+    def is_controlled(self, image: ImageKey) -> bool:
+        """Return whether untrained controls embed an image, too."""
+        if image.source is not None:
+            return image.index < self.edits.controlled.get(image.content, 0)
+        return is_counted(image, self.controlled)
+
     def image_of_each_prompt(self) -> Iterator[ImageKey]:
-        """Return an iterator of one image's key for each prompt, for storing the prompts."""
-        return (key for prompt in self.prompts for key in first_images(prompt, 1))
+        """Yield one image's key for each prompt and each edit, for storing their texts."""
+        for prompt in self.prompts:
+            yield from first_images(prompt, 1)
+        for request in self.edits.requests:
+            if request.index == 0:
+                yield request.key
 
     @property
     def needs_encoder(self) -> bool:
         """Whether any task of the plan needs an embedding."""
-        return bool(self.texts or self.embedded)
+        embeds_edits = any(
+            required.edits and required.embeds for required in self.needs.values()
+        )
+        return bool(self.texts or self.embedded) or embeds_edits
+
+    @property
+    def asks_judges(self) -> bool:
+        """Whether judges are asked about any image, whether or not it exists already."""
+        return bool(self.questions) or any(
+            required.pair_questions for required in self.needs.values()
+        )
 
     @property
     def is_judged(self) -> bool:
         """Whether answers decide the score of any task, not only which images enter it."""
-        return any(required.questions for required in self.needs.values())
+        return any(required.is_judged for required in self.needs.values())
 
     @property
     def n_questions(self) -> int:
-        """The number of answers required from each judge."""
-        return sum(
+        """The number of answers required from each judge, about images of known content."""
+        about_prompts = sum(
             min(images, count)
             for prompt, images in self.prompts.items()
             for count in self.questions.get(prompt, {}).values()
         )
+        return about_prompts + self.edits.n_questions
 
     @property
     def shard_size(self) -> int:
@@ -134,10 +211,15 @@ def part_of(plan: Plan, number: int, count: int) -> Plan:
 
 
 def requests_by_part(plan: Plan, count: int) -> dict[int, list[ImageRequest]]:
-    """Return the image requests of every non-empty part of a plan, keyed by number from 1."""
+    """Return the image requests of every non-empty part of a plan, keyed by number from 1.
+
+    Edits are in no part, because their source images are made first and in one place.
+    """
     parts: dict[int, list[ImageRequest]] = {}
     numbers: dict[str, int] = {}
     for request in plan.requests:
+        if request.source is not None:
+            continue
         if request.prompt not in numbers:
             digest = hashlib.sha256(
                 request.prompt.encode("utf-8", "surrogatepass")
@@ -157,6 +239,15 @@ def every_prompt_first(plan: Plan) -> Plan:
         plan.requests, key=lambda request: (request.index, request.prompt)
     )
     return replace(plan, requests=tuple(requests))
+
+
+def with_edits(plan: Plan, sources: SourceImages | None) -> Plan:
+    """Return a plan with the edits of the source images that exist, in place of earlier ones."""
+    requests = [request for request in plan.requests if request.source is None]
+    edits = PlannedEdits()
+    if sources is not None:
+        edits = planned_edits(plan.needs.values(), plan.settings.seed, sources)
+    return replace(plan, requests=(*requests, *edits.requests), edits=edits)
 
 
 def images_at(plan: Plan, times: Mapping[str, float]) -> int:

@@ -40,6 +40,13 @@ from t2ibench.pipeline.rewriting import (
     open_rewritings,
 )
 from t2ibench.pipeline.run_context import Models, PythonAdapters, RunContext
+from t2ibench.pipeline.source_run import (
+    SourcePlan,
+    source_settings,
+    why_no_edits,
+    with_known_edits,
+    with_recorded_sources,
+)
 from t2ibench.results.files import stored_results
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, mending, run_folder
@@ -87,16 +94,24 @@ def prepare(
     )
     raise_refused(loaded)
     folder, folder_warnings = _folder(settings, generator)
+    settings = with_recorded_sources(settings, folder)
     tasks, without_captions = with_captions(loaded, settings, folder.path)
     needs_of, defects = _needs(tasks, measurement)
+    sources = _source_plan(tasks, needs_of, settings, models, folder, measurement)
+    refused = sources if isinstance(sources, dict) else sources.skipped
+    defects |= refused
     plan = make_plan(
-        [task for task in tasks if task.id in needs_of], measurement, needs_of
+        [task for task in tasks if task.id in needs_of and task.id not in refused],
+        measurement,
+        needs_of,
     )
     feasibility = feasible(plan, generator, settings.allow_missing)
-    _check_feasible(settings, plan, generator, feasibility, defects)
+    # Where other tasks have none of their images, that is what the user must know.
+    first = {} if feasibility.skipped and defects == refused else defects
+    _check_feasible(settings, plan, generator, feasibility, first)
     feasibility = replace(feasibility, skipped={**defects, **feasibility.skipped})
     settings = with_judge_for(settings, plan)
-    if plan.questions:
+    if plan.asks_judges:
         named = [name for name in settings.judge if name not in models.adapters.judges]
         check_judges(named, judge_arguments(settings, named))
     if feasibility.skipped or feasibility.short_of_images:
@@ -109,7 +124,8 @@ def prepare(
     results_warnings = _recover_generator_record(folder, generator)
     if isinstance(generator, FixesBatchSize):
         check_batch_size(folder.record.batch_size, settings.batch_size)
-    limit_cost(settings.max_cost, generator, folder)
+    if not _sources_alone_cost(sources, generator):
+        limit_cost(settings.max_cost, generator, folder)
     images = ImageStore(folder.database, generator.fingerprint) if generator else None
     open_rewritings(generator, folder.database)
     judge_checks = [
@@ -130,6 +146,9 @@ def prepare(
         call=call,
         judge_checks=judge_checks,
     )
+    if isinstance(sources, SourcePlan):
+        context.sources = sources.source_run(settings, folder, plan, call)
+        with_known_edits(context)
     check_rewriter(models.rewriter, plan)
     return context, models
 
@@ -158,6 +177,46 @@ def _create_models(settings: RunSettings, adapters: PythonAdapters) -> Models:
     return Models(generator, rewriter, adapters)
 
 
+def _source_plan(
+    tasks: Sequence[LoadedTask],
+    needs_of: Mapping[str, Needs],
+    settings: RunSettings,
+    models: Models,
+    folder: RunFolder,
+    measurement: Settings,
+) -> SourcePlan | dict[str, str]:
+    """Return the plan of the source images, or why tasks cannot have edits, by task."""
+    editing = [
+        task for task in tasks if task.id in needs_of and needs_of[task.id].edits
+    ]
+    if not editing:
+        return {}
+    reason = why_no_edits(settings, models.generator)
+    if reason is not None:
+        return {task.id: reason for task in editing}
+    source_models = models
+    if settings.sources is not None:
+        adapters = replace(models.adapters, generator=None)
+        source_model = create_model(source_settings(settings, folder), adapters)
+        source_models = Models(source_model, adapters=adapters)
+    return SourcePlan.of(
+        editing,
+        needs_of,
+        source_models,
+        measurement,
+        allow_missing=settings.allow_missing,
+    )
+
+
+def _sources_alone_cost(
+    sources: SourcePlan | dict[str, str], generator: Generator | None
+) -> bool:
+    """Return whether source images cost money, and the edits of them none."""
+    if isinstance(sources, dict) or isinstance(generator, Charges):
+        return False
+    return isinstance(sources.models.generator, Charges)
+
+
 def _check_feasible(
     settings: RunSettings,
     plan: Plan,
@@ -168,7 +227,8 @@ def _check_feasible(
     """Raise an error if no task is feasible."""
     tasks, skipped = feasibility.tasks, feasibility.skipped
     if not tasks and defects:
-        raise T2IBenchError(next(iter(defects.values())))
+        task, reason = next(iter(defects.items()))
+        raise T2IBenchError(f"{task} cannot be run: {reason}.")
     if not tasks or (generator is not None and without_images(tasks, plan, skipped)):
         raise nothing_feasible(
             settings.model, plan, skipped, feasibility.short_of_images

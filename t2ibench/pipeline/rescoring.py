@@ -7,12 +7,19 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods import needs
 from t2ibench.methods.core.describe import listed
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.pipeline.plan import Plan, make_plan, with_edits
+from t2ibench.pipeline.planned_edits import needs_of_sources
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
 from t2ibench.pipeline.scoring import score_plan
+from t2ibench.pipeline.source_images import (
+    SourceImages,
+    source_folder,
+    stored_source_images,
+)
 from t2ibench.pipeline.stores import Stores, open_stores
 from t2ibench.results.builder import is_complete
 from t2ibench.results.files import stored_results, write_results
@@ -22,6 +29,7 @@ from t2ibench.results.schema import Results
 from t2ibench.settings import Settings
 from t2ibench.store.answers import LABELS_BY, AnswerStore, StoredAnswer
 from t2ibench.store.database import Database
+from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.store.locks import locked
@@ -35,6 +43,7 @@ def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
     A task whose evidence is gone keeps the better result that results.json has.
     """
     folder = open_run(path)
+    check_not_sources(folder)
     with locked(folder.path, notices=reporter):
         folder.reload()
         record = folder.record
@@ -63,6 +72,15 @@ def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
     return results.in_folder(folder.path), complete and not is_damaged
 
 
+def check_not_sources(folder: RunFolder) -> None:
+    """Raise an error for a run of source images: it is scored with the run that it lies in."""
+    if folder.record.makes_sources:
+        raise T2IBenchError(
+            f"{folder.path} holds the source images of the run in {folder.path.parent}.",
+            f"Give that run: {folder.path.parent}.",
+        )
+
+
 def score_stored(
     folder: RunFolder,
     plan: Plan,
@@ -89,7 +107,10 @@ def score_stored(
     damage = folder.database.damage()
     if damage:
         reporter.warn(damage)
-    scored = score_plan(plan, images, stores, reporter, cache=cache)
+    sources = stored_source_images(folder.path) if plan.has_edits else None
+    if sources is not None:
+        stores = replace(stores, sources=_stores_of_sources(folder, sources))
+    scored = score_plan(plan, images, stores, reporter, cache=cache, sources=sources)
     _record_people(folder, scored.values())
     new = {name: task.result for name, task in scored.items()}
     inputs = {name: task.inputs for name, task in scored.items()}
@@ -120,6 +141,14 @@ def _stores_of(folder: RunFolder) -> Stores:
         readings=record.generator.unread_prompts if record.generator else {},
         request=added_request(record.generator),
     )
+
+
+def _stores_of_sources(folder: RunFolder, sources: SourceImages) -> Stores | None:
+    """Return the stores of all observations of a run's source images."""
+    source_run = source_folder(folder.path)
+    if source_run is None:
+        return None
+    return replace(_stores_of(source_run), images=DistinctImages(sources.images))
 
 
 def _record_people(folder: RunFolder, scored: Iterable[TaskScored]) -> None:
@@ -158,6 +187,7 @@ def _people(database: Database) -> dict[str, AnswerStore]:
 def stored_plan(folder: RunFolder) -> Plan:
     """Return the plan of a folder's latest run."""
     record = folder.record
+    settings = Settings.of(record.measurement)
     existing = [item for item in record.include_path if Path(item).is_dir()]
     loaded = load_tasks(record.tasks, existing, on_left_out=lambda _: None)
     loaded = with_stored(loaded, folder.path)
@@ -167,4 +197,12 @@ def stored_plan(folder: RunFolder) -> Plan:
             f"{folder.path} lacks the captions of {', '.join(waiting)}.",
             "Run the original command again, with its --captions.",
         )
-    return make_plan(loaded, Settings.of(record.measurement))
+    if record.makes_sources:
+        of_sources = {
+            task.id: needs_of_sources(needs(task.spec, settings)) for task in loaded
+        }
+        return make_plan(loaded, settings, of_sources)
+    plan = make_plan(loaded, settings)
+    return (
+        with_edits(plan, stored_source_images(folder.path)) if plan.has_edits else plan
+    )

@@ -35,6 +35,13 @@ from t2ibench.pipeline.rewriting import rewrite_prompts
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
 from t2ibench.pipeline.secret_search import secrets_written_now
+from t2ibench.pipeline.shared_observations import take_over_observations
+from t2ibench.pipeline.source_run import (
+    check_files,
+    limit_cost_of_edits,
+    limit_cost_of_sources,
+    with_known_edits,
+)
 from t2ibench.pipeline.worker import Observers
 from t2ibench.results.builder import is_complete
 from t2ibench.results.record import HistoryEntry, joined_warnings
@@ -72,12 +79,23 @@ class Outcome:
     not_generated: Counter[tuple[str, str]] = field(default_factory=Counter)
     stopped: Mapping[str, str] = field(default_factory=dict)
 
+    def add_sources(self, sources: Outcome) -> None:
+        """Add what was observed of source images, and the problems with them."""
+        self.observed += sources.observed
+        self.damaged += sources.damaged
+        self.problems += [f"source images: {line}" for line in sources.problems]
+
 
 _TITLES: dict[Stage, tuple[str, str]] = {
     "generate": ("Generating images", "images"),
     "texts": ("Embedding texts", "texts"),
     "embed": ("Embedding images", "images"),
     "ask": ("Asking judges", "answers"),
+}
+_OF_SOURCES: dict[Stage, str] = {
+    "generate": "Generating source images",
+    "embed": "Embedding source images",
+    "ask": "Asking about source images",
 }
 
 
@@ -89,6 +107,7 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
     settings = context.settings
     folder = context.folder
     observing = not settings.generate_only
+    of_sources = _made_sources(context, models, reporter)
     check_adapters(settings, models.adapters)
     check_downloads(context, models, observing)
     with (
@@ -120,6 +139,8 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
         executor.close()  # scoring needs the memory, and no model
         _record_library_warnings(folder)
         outcome = _outcome_before_scores(job)
+        if of_sources is not None:
+            outcome.add_sources(of_sources)
         if observing and not settings.no_score:
             _score(job, reporter, outcome)
         elif observing:
@@ -128,11 +149,51 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
             _check_only_generated(job, outcome)
         entry = HistoryEntry(command=context.call, started=started, finished=_now())
         entry.generated = dict(outcome.attempts)
+        if of_sources is not None and not of_sources.complete:
+            outcome.complete = False
         status = "complete" if outcome.complete else "incomplete"
         folder.update(status=status, history=[*folder.record.history, entry])
         for line in secrets_written_now(folder.database):
             reporter.warn(line)
         return outcome
+
+
+def _made_sources(
+    context: RunContext, models: Models, reporter: Reporter
+) -> Outcome | None:
+    """Make the source images of a run, and plan their edits; return None if it has no edits.
+
+    Where that fails, the tasks without edits go on.
+    """
+    sources = context.sources
+    if sources is None:
+        return None
+    check_files(context)
+    limit_cost_of_sources(sources)
+    folder = sources.context.folder.path
+    try:
+        outcome = execute(sources.context, sources.models, reporter)
+    except CostLimitError:
+        raise
+    except T2IBenchError as error:
+        if all(needs.edits for needs in context.plan.needs.values()):
+            raise
+        reporter.warn(f"No source images, so nothing is edited: {error}")
+        outcome = Outcome(
+            results=None,
+            folder=folder,
+            attempts=Counter(),
+            observed=0,
+            damaged=[],
+            problems=[],
+        )
+    with_known_edits(context)
+    limit_cost_of_edits(context, models)
+    if outcome.attempts:
+        tried = sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
+        counts = ", ".join(f"{count} {status}" for status, count in tried)
+        reporter.say(f"Source images now: {counts} ({folder}).")
+    return outcome
 
 
 def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) -> None:
@@ -141,6 +202,8 @@ def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) ->
     if not left:
         return
     title, unit = _TITLES[stage]
+    if job.context.makes_sources:
+        title = _OF_SOURCES.get(stage, title)
     results = executor.run(left, partial(job.item, stage))
     with (
         reporter.stage(title, sum(left.values()), unit) as ticker,
@@ -183,6 +246,8 @@ def _cost_limit_explained(context: RunContext) -> Iterator[None]:
     try:
         yield
     except CostLimitError as error:
+        if context.makes_sources:
+            raise
         raise T2IBenchError(
             error.message, f"{error.hint} {_how_to_score(context)}"
         ) from error
@@ -192,7 +257,11 @@ def _how_to_score(context: RunContext) -> str:
     """Return a sentence with the number of existing images and the command that scores them."""
     images, plan = context.images, context.plan
     assert images is not None
-    done = [request for request in plan.requests if images.is_done(request.key)]
+    done = [
+        request
+        for request in plan.requests
+        if request.source is None and images.is_done(request.key)
+    ]
     n_without = len(plan.prompts) - len({request.prompt for request in done})
     command = f"t2ibench score {shlex.quote(str(context.folder.path))}"
     count = f"{len(done)} of {len(plan.requests)} images are there"
@@ -205,8 +274,13 @@ def _how_to_score(context: RunContext) -> str:
 
 def _observe(job: Job, executor: Executor, reporter: Reporter) -> None:
     """Embed texts and images, and ask the judges."""
-    check_looked_up(job, reporter.warn)
-    record_unasked_answers(job)
+    # A file of answers may be about edits alone.
+    if not job.context.makes_sources:
+        check_looked_up(job, reporter.warn)
+        record_unasked_answers(job)
+    take_over_observations(
+        job.context.plan, job.images, job.stores, job.context.sources, job.observers
+    )
     run_stage(job, "texts", executor, reporter)
     run_stage(job, "embed", executor, reporter)
     encoders = {store.name for store in job.stores.encoders}
@@ -271,7 +345,7 @@ def _check_image_encoders(
     on_images = [
         task.id
         for task in plan.tasks
-        if plan.needs[task.id].prompts and not plan.needs[task.id].questions
+        if plan.needs[task.id].shows_images and not plan.needs[task.id].is_judged
     ]
     if not on_images or any(encoder.embeds_images for encoder in observers.encoders):
         return

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from t2ibench.identity import ImageKey
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.generators import can_regenerate
 from t2ibench.models.language import Rewriter
@@ -37,6 +38,11 @@ class RunContext:
         stored_images_only: Whether nothing is generated: stored images are observed and scored.
         looks: Looks that are written down before anything is generated; None for none.
         plan_sha256: SHA-256 of the plan that the run keeps to; None for none.
+        sources: The run that makes the source images; None for a run without edits.
+        makes_sources: Whether this is such a run.
+        needed_files: Images whose files are needed although everything is observed on them, because
+            edits are still to be made from them.
+        spent_elsewhere: What --max-cost has to cover besides: source images, or their edits.
     """
 
     settings: RunSettings
@@ -51,6 +57,10 @@ class RunContext:
     stored_images_only: bool = False
     looks: LooksRecord | None = None
     plan_sha256: str | None = None
+    sources: SourceRun | None = None
+    makes_sources: bool = False
+    needed_files: Collection[ImageKey] = ()
+    spent_elsewhere: float = 0.0
 
     @property
     def record(self) -> RunRecord:
@@ -79,6 +89,14 @@ class RunContext:
                 yield
             finally:
                 self.folder.database.end_run()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRun:
+    """The run, inside another run's folder, that makes the source images of its edits."""
+
+    context: RunContext
+    models: Models
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ class RunKeywords(TypedDict, total=False):
     """
 
     model_args: ArgumentsKeyword | None
+    sources: str | None
+    sources_args: ArgumentsKeyword | None
     rewriter_args: ArgumentsKeyword | None
     judge_args: ArgumentsKeyword | None
     judge_check: NamesKeyword

@@ -25,6 +25,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.concepts import synonyms
 from t2ibench.methods.core.evidence import Needs
+from t2ibench.pipeline.planned_edits import needs_of_sources, questions_about_edit
+from t2ibench.pipeline.work_items import Question
 from t2ibench.results.paired import PairedTask, dump_paired, load_paired
 from t2ibench.results.samples import dump_samples
 from t2ibench.results.schema import TaskResult
@@ -86,6 +88,14 @@ def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
         inputs.add(synonyms().name)  # free text is read with the dictionary installed
     hashes = inputs.add_images(needs, stores)
     inputs.add_answers(needs, stores, hashes)
+    if needs.edits and stores.sources is not None:
+        of_sources = needs_of_sources(needs)
+        inputs.add("sources")
+        inputs.add_encoders(of_sources, stores.sources)
+        inputs.add_judges(stores.sources)
+        source_hashes = inputs.add_images(of_sources, stores.sources)
+        inputs.add_answers(of_sources, stores.sources, source_hashes)
+        inputs.add_edits(needs, stores)
     return inputs.hexdigest()
 
 
@@ -148,6 +158,28 @@ class _Digest:
             readings = stores.readings[text]
             self.add(text, [reading.model_dump(mode="json") for reading in readings])
 
+    def add_edits(self, needs: Needs, stores: Stores) -> None:
+        """Add edits, their embeddings and the answers about them to the digest."""
+        assert stores.images is not None
+        assert stores.sources is not None and stores.sources.images is not None
+        of_sources = stores.sources.images.first
+        for edit in needs.edits:
+            source = of_sources(edit.source.prompt, edit.source.index + 1)[-1]
+            self.add(
+                edit.instruction, edit.source.prompt, edit.source.index, edit.images
+            )
+            self.add(edit.edit, edit.group, _state_of(source))
+            if source is None or source.sha256 is None:
+                continue
+            attempts = stores.images.first(edit.instruction, edit.images, source.sha256)
+            self.add([_state_of(attempt) for attempt in attempts])
+            hashes = [(attempt and attempt.sha256) or "" for attempt in attempts]
+            for encoder in _encoders(stores):
+                self.add([encoder.checksum("images", image) for image in hashes])
+            for asked in questions_about_edit(needs, edit):
+                self.add(asked.question, asked.classes)
+                self._add_answers_about(hashes, (asked.question, asked.classes), stores)
+
     def add_answers(
         self, needs: Needs, stores: Stores, hashes: Mapping[str, list[str]]
     ) -> None:
@@ -156,13 +188,22 @@ class _Digest:
             self.add(
                 question.prompt, question.question, question.classes, question.images
             )
-            for image in hashes.get(question.prompt, []):
-                about = (image, question.question, question.classes)
-                stored = [judge.get(*about) for judge in stores.judges.values()]
-                answers = [answer.answer if answer else None for answer in stored]
-                labels = stores.labels
-                people = None if labels is None else labels.majority(*about)
-                self.add([*answers, people])
+            self._add_answers_about(
+                hashes.get(question.prompt, []),
+                (question.question, question.classes),
+                stores,
+            )
+
+    def _add_answers_about(
+        self, images: Iterable[str], question: Question, stores: Stores
+    ) -> None:
+        """Add to the digest what judges and people answered about images."""
+        for image in images:
+            stored = [judge.get(image, *question) for judge in stores.judges.values()]
+            answers = [answer.answer if answer else None for answer in stored]
+            labels = stores.labels
+            people = None if labels is None else labels.majority(image, *question)
+            self.add([*answers, people])
 
 
 def _encoders(stores: Stores) -> list[EvidenceStore]:

@@ -17,8 +17,10 @@ from t2ibench.methods.core.evidence import Needs
 from t2ibench.pipeline.image_findings import ObservedImages, observe_images
 from t2ibench.pipeline.missing_readers import Readers
 from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.planned_edits import PlannedEdits
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored, inputs_of
+from t2ibench.pipeline.source_images import FOLDER, SourceImages
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
 from t2ibench.pipeline.task_evidence import (
@@ -51,20 +53,21 @@ def score_plan(
     reporter: Reporter,
     workers: int | None = None,
     cache: ScoreCache | None = None,
+    sources: SourceImages | None = None,
 ) -> dict[str, TaskScored]:
     """Return the scores of every task of a plan, keyed by task and computed in parallel.
 
     They do not depend on the number of workers.
     """
     stores = replace(stores, images=None if images is None else DistinctImages(images))
+    if sources is not None:
+        sources.images.open_perceptual_hashes()
     attempts: dict[int, list[Attempt]] = {}
     if images is not None:
         attempts = images.by_prompt()
         images.open_perceptual_hashes()  # in this thread, before others use them
     # The largest first, so that no core is idle at the end.
-    largest_first = sorted(
-        plan.tasks, key=lambda task: -sum(plan.needs[task.id].images_by_prompt.values())
-    )
+    largest_first = sorted(plan.tasks, key=lambda task: -_size(plan.needs[task.id]))
     by_task: dict[str, TaskScored] = {}
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
 
@@ -77,24 +80,52 @@ def score_plan(
         def part_of(task: LoadedTask) -> Callable[[], TaskScored]:
             """Return a call that scores a task, with the records of its own images alone."""
             needs = plan.needs[task.id]
-            asked = (need.prompt for need in (*needs.questions, *needs.checks))
-            contents = dict.fromkeys(map(content_id, (*needs.images_by_prompt, *asked)))
+            of_sources: list[Attempt] = []
+            if needs.edits and sources is not None:
+                of_sources = list(sources.images.all_attempts())
             of_task = [
-                attempt for content in contents for attempt in attempts.get(content, ())
+                attempt
+                for content in _contents(needs, sources)
+                for attempt in attempts.get(content, ())
             ]
             plan_of_task = replace(
-                plan, tasks=(task,), needs={task.id: needs}, requests=(), questions={}
+                plan,
+                tasks=(task,),
+                needs={task.id: needs},
+                requests=(),
+                questions={},
+                edits=PlannedEdits(),
             )
-            return partial(
-                _cached_or_scored, plan_of_task, stores.only(of_task), cache, task
-            )
+            stores_of_task = stores.only(of_task, of_sources)
+            return partial(_cached_or_scored, plan_of_task, stores_of_task, cache, task)
 
-        call = partial(_cached_or_scored, replace(plan, requests=()), stores, cache)
+        whole_plan = replace(plan, requests=(), edits=PlannedEdits())
+        call = partial(_cached_or_scored, whole_plan, stores, cache)
         each_of(largest_first, call, workers, store, part_of=part_of)
     line = _repeats_of_run(by_task.values(), plan)
     if line:
         reporter.warn(line)
     return {task.id: by_task[task.id] for task in plan.tasks}
+
+
+def _size(needs: Needs) -> int:
+    """Return about how many images a task is scored from."""
+    return sum(needs.images_by_prompt.values()) + sum(
+        edit.images for edit in needs.edits
+    )
+
+
+def _contents(needs: Needs, sources: SourceImages | None) -> dict[int, None]:
+    """Return the content ids of all images of a task, each once, in the order of its needs."""
+    asked = (need.prompt for need in (*needs.questions, *needs.checks))
+    contents = dict.fromkeys(map(content_id, (*needs.images_by_prompt, *asked)))
+    if sources is None:
+        return contents
+    for edit in needs.edits:
+        file = sources.file(edit.source)
+        if file is not None:
+            contents[content_id(edit.instruction, file.sha256)] = None
+    return contents
 
 
 def _repeats_of_run(scored: Iterable[TaskScored], plan: Plan) -> str | None:
@@ -131,7 +162,7 @@ def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
     if stores.images is not None:
         repeated = repeated_prompts(needs.images_by_prompt, stores.images.first)
     if evidence.by_reader:
-        judged = bool(needs.questions)
+        judged = needs.is_judged
         scored = score_task(task, evidence.by_reader, plan.settings, judges=judged)
         if not judged:
             with_score = [
@@ -140,7 +171,7 @@ def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
             untrained = untrained_evidence(needs, stores, with_score)
             scored = with_untrained_control(task.spec, scored, untrained, plan.settings)
             scored = _without_too_few(scored, repeated, needs)
-    elif needs.questions:
+    elif needs.is_judged:
         scored = ScoredTask.undefined("no judge was asked")
     else:
         scored = ScoredTask.undefined("no encoder of this run embeds images")
@@ -276,7 +307,7 @@ def _task_scored(
         result=task_record(
             task, scored, settings, observed.findings, observed.warnings
         ),
-        samples=_sample_rows(scored.combined.samples, images),
+        samples=_sample_rows(scored.combined.samples, images, stores.sources),
         paired=paired_task(
             scored.combined,
             scored.by_encoder,
@@ -289,17 +320,36 @@ def _task_scored(
 
 
 def _sample_rows(
-    rows: Sequence[dict[str, Any]], images: DistinctImages | None
+    rows: Sequence[dict[str, Any]],
+    images: DistinctImages | None,
+    sources: Stores | None,
 ) -> list[dict[str, Any]]:
-    """Return sample rows with each image's file, and its rewritten prompt if there is one."""
+    """Return sample rows with each image's file, and its rewritten prompt if there is one.
+
+    The row of an edit names its source image by `source_prompt` and `source_index`, and gets that
+    one's file, too.
+    """
     completed = []
+    of_sources = None if sources is None else sources.images
     for row in rows:
-        image = ImageKey.of(row["prompt"], row["index"])
+        source = _source_of(row, of_sources)
+        source_sha256 = None if source is None else source.sha256
+        image = ImageKey.of(row["prompt"], row["index"], source_sha256)
         attempt = images.get(image) if images else None
         file = f"images/{attempt.file}" if attempt and attempt.file else None
         sha256 = attempt.sha256 if attempt else None
         new = {**row, "file": file, "sha256": sha256}
+        if source is not None:
+            new["source_file"] = f"{FOLDER}/images/{source.file}"
+            new["source_sha256"] = source_sha256
         if attempt is not None and is_revised(attempt):
             new["revised_prompt"] = attempt.revised_prompt
         completed.append(new)
     return completed
+
+
+def _source_of(row: dict[str, Any], sources: DistinctImages | None) -> Attempt | None:
+    """Return the record of the source image that a sample row names; None if it names none."""
+    if sources is None or "source_prompt" not in row:
+        return None
+    return sources.get(ImageKey.of(row["source_prompt"], row["source_index"]))

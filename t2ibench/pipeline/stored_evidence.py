@@ -3,29 +3,58 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence
-from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence
+from t2ibench.methods.core.edit_evidence import EditNeed
+from t2ibench.methods.core.evidence import (
+    SOURCE,
+    UNKNOWN,
+    AnswerEvidence,
+    ImageEvidence,
+)
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.judges import unreachable_classes
 from t2ibench.store.answers import AnswerStore, is_file_of_answers
-from t2ibench.store.distinct import DistinctImages
+from t2ibench.store.distinct import REPEATED, DistinctImages
 from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.images import Attempt
 from t2ibench.store.labels import LabelStore
 from t2ibench.store.people import PeopleStore, Votes
+
+
+@dataclass(slots=True)
+class Gaps:
+    """What was asked for and is missing.
+
+    Attributes:
+        incomplete: Whether something is missing that a later run may add.
+        lacks_embeddings: Whether that is an embedding of an existing image or text.
+        lacks_answers: Whether it is the judge's answer about an existing image.
+    """
+
+    incomplete: bool = False
+    lacks_embeddings: bool = False
+    lacks_answers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """One image that a method asks about: its index, file hash and status."""
+
+    index: int
+    sha256: str
+    status: str
 
 
 class StoredEvidence:
     """The stored evidence of one encoder or judge (see methods.core.evidence.Evidence).
 
-    Attributes:
-        incomplete: Whether something that was asked for is missing, and a later run may add it.
-        lacks_embeddings: Whether that is an embedding of an existing image or text.
-        lacks_answers: Whether it is the judge's answer about an existing image.
+    It is also methods.core.edit_evidence.EditEvidence, for tasks with edits.
     """
 
     def __init__(
@@ -38,6 +67,7 @@ class StoredEvidence:
         votes: Votes | None = None,
         *,
         awaits_answers: bool = True,
+        sources: StoredEvidence | None = None,
     ) -> None:
         """Read evidence from the stores of a run.
 
@@ -50,6 +80,7 @@ class StoredEvidence:
             votes: The answers of each person.
             awaits_answers: Whether a missing answer makes the evidence incomplete, because a judge
                 will be asked for it.
+            sources: What the same encoder or judge observed of source images; None without them.
         """
         self._images = images
         self._store = store
@@ -58,48 +89,100 @@ class StoredEvidence:
         self._check = check
         self._votes = votes
         self._awaits_answers = awaits_answers
-        self.incomplete = False
-        self.lacks_embeddings = False
-        self.lacks_answers = False
+        self._sources = sources
+        # Of the source images, too: a result without them is as incomplete.
+        self.gaps: Gaps = Gaps() if sources is None else sources.gaps
 
-    def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
-        """Yield index, file hash and status of each of a prompt's first `n` images."""
-        attempts = self._images.first(prompt, n) if self._images else [None] * n
+    @property
+    def incomplete(self) -> bool:
+        """Whether something that was asked for is missing, and a later run may add it."""
+        return self.gaps.incomplete
+
+    @property
+    def lacks_embeddings(self) -> bool:
+        """Whether an embedding of an existing image or text is missing."""
+        return self.gaps.lacks_embeddings
+
+    @property
+    def lacks_answers(self) -> bool:
+        """Whether the judge's answer about an existing image is missing."""
+        return self.gaps.lacks_answers
+
+    @property
+    def sources(self) -> StoredEvidence:
+        """What the same encoder or judge observed of the source images, by their prompts."""
+        if self._sources is None:
+            self._sources = StoredEvidence(None, None, None)
+            self._sources.gaps = self.gaps
+        return self._sources
+
+    def _image_records(
+        self, prompt: str, n: int, source: str | None = None
+    ) -> Iterator[_Record]:
+        """Yield a record of each of the first `n` images of a prompt, or of an edit."""
+        attempts: Sequence[Attempt | None] = [None] * n
+        if self._images:
+            attempts = self._images.first(prompt, n, source)
         for index, attempt in enumerate(attempts):
             if attempt is None or attempt.status == "failed":
-                self.incomplete = self.lacks_embeddings = True
+                self.gaps.incomplete = self.gaps.lacks_embeddings = True
             if attempt is None:
-                yield index, "", "missing"
+                yield _Record(index, "", "missing")
             else:
-                yield index, attempt.sha256 or "", attempt.status
+                yield _Record(index, attempt.sha256 or "", attempt.status)
+
+    def _records_of_edit(self, edit: EditNeed) -> Iterator[_Record]:
+        """Yield a record of each image of an edit.
+
+        Without a source image the status is 'source', or 'repeated' where the source image repeats
+        another, so that its edits are no further evidence.
+        """
+        source = edit.source
+        *_, of_source = self.sources._image_records(source.prompt, source.index + 1)
+        if of_source.status == "ok":
+            yield from self._image_records(
+                edit.instruction, edit.images, of_source.sha256
+            )
+            return
+        status = REPEATED if of_source.status == REPEATED else SOURCE
+        for index in range(edit.images):
+            yield _Record(index, "", status)
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
         """Return the embeddings of a prompt's first `n` images, and how many are excluded."""
-        keys, indices, excluded = list[str](), [], Counter[str]()
-        for index, sha256, status in (
-            self._image_records(prompt, n) if self._store else ()
-        ):
-            if status != "ok":
-                excluded[status] += 1
-            elif self._store is None or not self._store.has("images", sha256):
-                self.incomplete = self.lacks_embeddings = True
+        if self._store is None:
+            return self._embeddings_of([])
+        return self._embeddings_of(self._image_records(prompt, n))
+
+    def edited(self, edit: EditNeed) -> ImageEvidence:
+        """Return the embeddings of the images of an edit, and how many are excluded."""
+        if self._store is None:
+            return self._embeddings_of([])
+        return self._embeddings_of(self._records_of_edit(edit))
+
+    def _embeddings_of(self, records: Iterable[_Record]) -> ImageEvidence:
+        """Return the embeddings of images, and how many are excluded."""
+        keys: list[str] = []
+        indices: list[int] = []
+        excluded = Counter[str]()
+        for record in records:
+            if record.status != "ok":
+                excluded[record.status] += 1
+            elif self._store is None or not self._store.has("images", record.sha256):
+                self.gaps.incomplete = self.gaps.lacks_embeddings = True
                 excluded["missing"] += 1
             else:
-                keys.append(sha256)
-                indices.append(index)
-        stacked = (
-            self._store.rows("images", keys)
-            if self._store and keys
-            else np.zeros((0, 1))
-        )
-        numbers, has = (
-            np.asarray(indices, dtype=np.int64),
-            np.isfinite(stacked).all(axis=1),
-        )
-        if not has.all():  # the encoder was run and has no vector for them
-            excluded[UNKNOWN] += int((~has).sum())
-            stacked, numbers = stacked[has], numbers[has]
-        return ImageEvidence(stacked, numbers, excluded)
+                keys.append(record.sha256)
+                indices.append(record.index)
+        embeddings = np.zeros((0, 1))
+        if self._store is not None and keys:
+            embeddings = self._store.rows("images", keys)
+        numbers = np.asarray(indices, dtype=np.int64)
+        is_known = np.isfinite(embeddings).all(axis=1)
+        if not is_known.all():  # the encoder was run and has no vector for them
+            excluded[UNKNOWN] += int((~is_known).sum())
+            embeddings, numbers = embeddings[is_known], numbers[is_known]
+        return ImageEvidence(embeddings, numbers, excluded)
 
     def texts(self, texts: Sequence[str]) -> Float64Array:
         """Return the encoder's embeddings of texts."""
@@ -109,7 +192,7 @@ class StoredEvidence:
         for text in texts:
             key = text_key(text)
             if not self._store.has("texts", key):
-                self.incomplete = True
+                self.gaps.incomplete = True
                 raise MissingEvidence(f"the text '{text}'")
             keys.append(key)
         return self._store.rows("texts", keys) if keys else np.zeros(0)
@@ -118,22 +201,36 @@ class StoredEvidence:
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> AnswerEvidence:
         """Return the judge's answers about a prompt's first `n` images."""
-        answers, indices, excluded = [], [], Counter[str]()
-        for index, sha256, status in self._image_records(prompt, n):
-            answer = (
-                self._judged.get(sha256, question, classes) if self._judged else None
-            )
-            if status != "ok":
-                excluded[status] += 1
+        return self._answers_about(self._image_records(prompt, n), question, classes)
+
+    def answers_about_edit(
+        self, edit: EditNeed, question: str, classes: Sequence[str]
+    ) -> AnswerEvidence:
+        """Return the judge's answers about the images of an edit."""
+        return self._answers_about(self._records_of_edit(edit), question, classes)
+
+    def _answers_about(
+        self, records: Iterable[_Record], question: str, classes: Sequence[str]
+    ) -> AnswerEvidence:
+        """Return the judge's answers about images, and how many are excluded."""
+        answers: list[str] = []
+        indices: list[int] = []
+        excluded = Counter[str]()
+        for record in records:
+            answer = None
+            if self._judged:
+                answer = self._judged.get(record.sha256, question, classes)
+            if record.status != "ok":
+                excluded[record.status] += 1
             elif answer is None and self._judged is not None and self._judged.by_labels:
                 excluded["not labelled"] += 1
             elif answer is None:
                 if self._awaits_answers and not self._leaves_out(question, classes):
-                    self.incomplete = self.lacks_answers = True
+                    self.gaps.incomplete = self.gaps.lacks_answers = True
                 excluded["missing"] += 1
             else:
                 answers.append(answer.answer)
-                indices.append(index)
+                indices.append(record.index)
         return AnswerEvidence(
             tuple(answers), np.asarray(indices, dtype=np.int64), excluded
         )
@@ -168,9 +265,9 @@ class StoredEvidence:
         if self._votes is None:
             return {}
         by_image = {
-            index: self._votes.votes(sha256, question, classes)
-            for index, sha256, status in self._image_records(prompt, n)
-            if status == "ok"
+            record.index: self._votes.votes(record.sha256, question, classes)
+            for record in self._image_records(prompt, n)
+            if record.status == "ok"
         }
         return {index: votes for index, votes in by_image.items() if votes}
 
@@ -185,12 +282,12 @@ class StoredEvidence:
         if self._labels is None or not len(self._labels):
             return {}
         answers = {}
-        for index, sha256, status in self._image_records(prompt, n):
+        for record in self._image_records(prompt, n):
             answer = (
-                self._labels.majority(sha256, question, classes)
-                if status == "ok"
+                self._labels.majority(record.sha256, question, classes)
+                if record.status == "ok"
                 else None
             )
             if answer is not None:
-                answers[index] = answer
+                answers[record.index] = answer
         return answers

@@ -13,12 +13,15 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.judges import check_judges
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.feasibility import feasible, feasible_plan
-from t2ibench.pipeline.plan import Plan, is_counted
+from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.preparation import with_default_observers, with_judge_for
-from t2ibench.pipeline.rescoring import stored_plan
-from t2ibench.pipeline.run_context import Models, RunContext
+from t2ibench.pipeline.rescoring import check_not_sources, stored_plan
+from t2ibench.pipeline.run_context import Models, RunContext, SourceRun
+from t2ibench.pipeline.source_images import source_folder
+from t2ibench.pipeline.source_run import source_settings
 from t2ibench.results.record import GeneratorRecord, RunRecord
 from t2ibench.results.run import RunFolder, open_run
+from t2ibench.settings import RunSettings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt, ImageStore
@@ -37,7 +40,7 @@ class StoredImages:
         self.fingerprint = record.fingerprint
         self._counts: dict[str, int] = {}
         for attempt in images.all_attempts():
-            if attempt.status != "failed":
+            if attempt.status != "failed" and attempt.source is None:
                 count = max(self._counts.get(attempt.prompt, 0), attempt.index + 1)
                 self._counts[attempt.prompt] = count
 
@@ -60,6 +63,9 @@ def lacks_observations(folder: RunFolder) -> bool:
         return False
     if not _was_observed(record):
         return not LabelStore(folder.database).all()
+    of_sources = source_folder(folder.path)
+    if of_sources is not None and lacks_observations(of_sources):
+        return True
     plan = stored_plan(folder)
     images = ImageStore(folder.database, record.generator.fingerprint)
     attempts = [
@@ -79,7 +85,7 @@ def _not_embedded(folder: RunFolder, plan: Plan, there: Iterable[Attempt]) -> bo
     hashes = {
         attempt.sha256
         for attempt in there
-        if attempt.sha256 and is_counted(attempt.key, plan.embedded)
+        if attempt.sha256 and plan.is_embedded(attempt.key)
     }
     stores = [
         EvidenceStore(folder.database, name, encoder.fingerprint)
@@ -120,6 +126,7 @@ def prepare_stored(
         T2IBenchError: none of its tasks can be scored with them.
     """
     folder = open_run(path)
+    check_not_sources(folder)
     record = folder.record
     if record.generator is None:
         raise T2IBenchError(
@@ -142,8 +149,9 @@ def prepare_stored(
         raise _nothing_to_score(folder, feasibility.short_of_images)
     plan = feasible_plan(plan, feasibility)
     settings = with_judge_for(settings, plan)
-    if plan.questions:
+    if plan.asks_judges:
         check_judges(settings.judge, settings.judge_args)
+    sources = _stored_sources(settings, folder, plan)
     context = RunContext(
         settings=settings,
         folder=folder,
@@ -153,8 +161,34 @@ def prepare_stored(
         call=call,
         judge_checks=record.judge_checks,
         stored_images_only=True,
+        sources=sources,
     )
     return context, Models(generator)
+
+
+def _stored_sources(
+    settings: RunSettings, folder: RunFolder, plan: Plan
+) -> SourceRun | None:
+    """Return the run that embeds and judges the stored source images; None without them."""
+    nested = source_folder(folder.path) if plan.has_edits else None
+    if nested is None or nested.record.generator is None:
+        return None
+    images = ImageStore(nested.database, nested.record.generator.fingerprint)
+    generator = StoredImages(nested.record.generator, images)
+    of_sources = stored_plan(nested)
+    feasibility = feasible(of_sources, generator, allow_missing=True)
+    tasks = tuple(task.id for task in feasibility.tasks)
+    context = RunContext(
+        settings=source_settings(settings, folder).model_copy(update={"tasks": tasks}),
+        folder=nested,
+        plan=feasible_plan(of_sources, feasibility),
+        images=images,
+        feasibility=feasibility,
+        judge_checks=nested.record.judge_checks,
+        stored_images_only=True,
+        makes_sources=True,
+    )
+    return SourceRun(context, Models(generator))
 
 
 def _nothing_to_score(

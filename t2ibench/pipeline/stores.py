@@ -32,6 +32,7 @@ class Stores:
         readings: What the model read of a text that it did not read to its end.
         request: What was added to every prompt before the model got it; empty where nothing was.
         images: The images; None where only texts are scored.
+        sources: The same of the source images; None without edits.
     """
 
     encoders: Mapping[str, EvidenceStore]
@@ -43,15 +44,25 @@ class Stores:
     readings: Mapping[str, Sequence[PromptReading]] = field(default_factory=dict)
     request: str = ""
     images: DistinctImages | None = None
+    sources: Stores | None = None
 
-    def only(self, attempts: Sequence[Attempt]) -> Stores:
-        """Return the observations of some images alone, for another process."""
+    def only(
+        self, attempts: Sequence[Attempt], of_sources: Sequence[Attempt] = ()
+    ) -> Stores:
+        """Return the observations of some images alone, for another process.
+
+        Args:
+            attempts: The records of these images.
+            of_sources: Those of the source images.
+        """
         if self.images is None:
             return self
+        sources = None if self.sources is None else self.sources.only(of_sources)
         files = {attempt.sha256 for attempt in attempts if attempt.sha256}
         hashes = sorted(files)
         return replace(
             self,
+            sources=sources,
             images=self.images.only(attempts),
             encoders={name: each.only(hashes) for name, each in self.encoders.items()},
             controls={name: each.only(hashes) for name, each in self.controls.items()},

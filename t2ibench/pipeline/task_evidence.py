@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.planned_edits import needs_of_sources
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
 from t2ibench.results.schema import TaskSettings
@@ -68,7 +69,7 @@ def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
         name: store for name, store in stores.encoders.items() if store.embeds_images
     }
     judges: Mapping[str, Judge]
-    if needs.questions:
+    if needs.is_judged:
         # Judges are compared; the first encoder alone measures what needs embeddings.
         encoders = dict(list(encoders.items())[:1]) if needs.embeds else {}
         by_people = _people_are_the_judge(needs, stores)
@@ -76,7 +77,7 @@ def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
         encoder = next(iter(encoders.values()), None)
         evidence = _by_judge(stores, encoder, judges, by_people)
     else:
-        encoders = encoders if needs.prompts else dict(stores.encoders)
+        encoders = encoders if needs.shows_images else dict(stores.encoders)
         judge = first_judge(needs, stores)
         judges = {} if judge is None else {judge.name: judge}
         evidence = {
@@ -85,6 +86,7 @@ def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
                 store,
                 judge,
                 awaits_answers=_awaits_answers(judge, stores),
+                sources=_embedded_sources(stores, name),
             )
             for name, store in encoders.items()
         }
@@ -93,6 +95,17 @@ def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
         encoders={name: store.fingerprint for name, store in encoders.items()},
         judges=_fingerprints(judges.values(), stores),
     )
+
+
+def _embedded_sources(
+    stores: Stores, encoder: str, *, untrained: bool = False
+) -> StoredEvidence | None:
+    """Return what an encoder, or its untrained control, observed of the source images."""
+    sources = stores.sources
+    if sources is None:
+        return None
+    by_encoder = sources.controls if untrained else sources.encoders
+    return StoredEvidence(sources.images, by_encoder.get(encoder))
 
 
 def untrained_evidence(
@@ -106,6 +119,7 @@ def untrained_evidence(
             stores.controls[name],
             judge,
             awaits_answers=_awaits_answers(judge, stores),
+            sources=_embedded_sources(stores, name, untrained=True),
         )
         for name in encoders
         if name in stores.controls
@@ -137,7 +151,21 @@ def _people_are_the_judge(needs: Needs, stores: Stores) -> bool:
     if not stores.people:
         return False
     judges = stores.readers.values()
+    if needs.pair_questions:
+        return not _classified_sources(needs, stores, judges)
     return not _classified(needs.questions, stores.images, judges)
+
+
+def _classified_sources(needs: Needs, stores: Stores, judges: Iterable[Judge]) -> bool:
+    """Return whether any judge gave a class as the answer about any source image.
+
+    Judges of a run answer about source images and edits alike, and the former come first.
+    """
+    sources = stores.sources
+    if sources is None:
+        return True
+    questions = needs_of_sources(needs).questions
+    return _classified(questions, sources.images, judges)
 
 
 def _by_judge(
@@ -154,10 +182,33 @@ def _by_judge(
     votes = stores.labels if by_people else stores.votes
     return {
         name: StoredEvidence(
-            stores.images, encoder, judge, labels, stores.check_of(judge), votes
+            stores.images,
+            encoder,
+            judge,
+            labels,
+            stores.check_of(judge),
+            votes,
+            sources=_judged_sources(stores, encoder, judge),
         )
         for name, judge in judges.items()
     }
+
+
+def _judged_sources(
+    stores: Stores, encoder: EvidenceStore | None, judge: Judge
+) -> StoredEvidence | None:
+    """Return what a judge, and an encoder beside it, observed of the source images."""
+    sources = stores.sources
+    if sources is None:
+        return None
+    embeddings = None if encoder is None else sources.encoders.get(encoder.name)
+    readers = {**sources.readers, **sources.people}
+    return StoredEvidence(
+        sources.images,
+        embeddings,
+        readers.get(judge.name),
+        check=stores.check_of(judge),
+    )
 
 
 def _fingerprints(judges: Iterable[Judge], stores: Stores) -> dict[str, str]:

@@ -202,7 +202,7 @@ class WorkerSpec:
         return cls(
             settings=context.settings,
             embeds=observing and plan.needs_encoder,
-            asks=observing and bool(plan.questions),
+            asks=observing and plan.asks_judges,
             rewriter=generator.info if isinstance(generator, Rewritten) else None,
             recorded_batch_size=context.record.batch_size,
             cwd=here,

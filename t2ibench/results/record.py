@@ -182,6 +182,7 @@ class CallRecord:
         stored_images_only: Whether it generates nothing.
         looks: The looks that it fixes; None for none.
         registered_plan: The plan that it keeps to; None for none.
+        makes_sources: Whether its images are the source images of another run.
     """
 
     settings: RunSettings
@@ -195,6 +196,7 @@ class CallRecord:
     stored_images_only: bool
     looks: LooksRecord | None = None
     registered_plan: RegisteredPlan | None = None
+    makes_sources: bool = False
 
 
 class RunRecord(Record):
@@ -223,6 +225,7 @@ class RunRecord(Record):
         merged: The parts that `t2ibench merge` put together; None where it put none.
         looks: The looks of `run --until-decided`, fixed before the first; None without any.
         registered_plan: The plan of `run --plan`; None without one.
+        makes_sources: Whether the images are the source images of the run that it lies in.
         history: One entry a call, the latest last.
     """
 
@@ -246,6 +249,7 @@ class RunRecord(Record):
     merged: MergedParts | None = None
     looks: LooksRecord | None = None
     registered_plan: RegisteredPlan | None = None
+    makes_sources: bool = False
     history: list[HistoryEntry] = Field(default_factory=list)
 
     @property
@@ -279,6 +283,7 @@ class RunRecord(Record):
             "settings": settings,
             "measurement": call.measurement,
             "tasks": list(call.tasks),
+            "makes_sources": call.makes_sources,
             "pools": {**self.pools, **call.pools},
             "include_path": list(dict.fromkeys([*call.include_path, *existing])),
         }

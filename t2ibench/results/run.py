@@ -185,7 +185,7 @@ def run_folder(
     """
     warnings: list[str] = []
     path = output / slug(given or name)
-    folder = _open_or_new(path, warnings)
+    folder = open_or_new(path, warnings)
     generator = folder.record.generator
     if given is not None:
         if (
@@ -206,11 +206,12 @@ def run_folder(
     )
     if fingerprint is not None and (other or not plain):
         path = output / f"{slug(name)}-{fingerprint[:8]}"
-        folder = _open_or_new(path, warnings)
+        folder = open_or_new(path, warnings)
     return folder, warnings
 
 
-def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
+def open_or_new(path: Path, warnings: list[str]) -> RunFolder:
+    """Return the run in a folder, or a new one; what of it is damaged is added to `warnings`."""
     _refuse_older(path)
     folder = RunFolder(path)
     folder.reload()

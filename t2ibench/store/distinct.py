@@ -45,9 +45,14 @@ class DistinctImages:
         """Return an image's record, marked if it repeats an earlier one; None if not stored."""
         return self._known(key, key.index + 1)[key.index]
 
-    def first(self, prompt: str, n: int) -> list[Attempt | None]:
-        """Return the records of a prompt's first n images, with repeated ones marked."""
-        return self._known(ImageKey.of(prompt, 0), n)[:n]
+    def first(
+        self, prompt: str, n: int, source: str | None = None
+    ) -> list[Attempt | None]:
+        """Return the records of the first n images of a prompt, or of an edit of `source`.
+
+        Repeated ones are marked.
+        """
+        return self._known(ImageKey.of(prompt, 0, source), n)[:n]
 
     def _known(self, key: ImageKey, n: int) -> list[Attempt | None]:
         """Return the records of at least n images of a key's prompt, with repeated ones marked."""

@@ -68,6 +68,11 @@ class Attempt:
         return self.key.index
 
     @property
+    def source(self) -> str | None:
+        """SHA-256 of the file that the image is made from; None where a prompt is all."""
+        return self.key.source
+
+    @property
     def file_key(self) -> str:
         """The attempt's identifier within its generator, which is part of its file name."""
         return self.file[3:67] if self.file else f"{self.index} {self.prompt}"
@@ -208,13 +213,16 @@ def image_files(folder: Path) -> list[Path]:
     )
 
 
-def image_seed(run_seed: int, prompt: str, index: int) -> int:
-    """Return the seed of one image, derived from the run's seed, the prompt and the index only.
+def image_seed(
+    run_seed: int, prompt: str, index: int, source: str | None = None
+) -> int:
+    """Return the seed of one image, derived from the run's seed and what identifies the image.
 
-    Two models, two batch sizes and two machines therefore generate the same sample of a prompt
-    from the same noise.
+    Two models, two batch sizes and two machines therefore generate the same sample of a prompt, or
+    of an instruction and the source image with the SHA-256 `source`, from the same noise.
     """
-    digest = hashlib.sha256(f"{run_seed}\0{index}\0{prompt}".encode()).digest()
+    inputs = prompt if source is None else f"{prompt}\0{source}"
+    digest = hashlib.sha256(f"{run_seed}\0{index}\0{inputs}".encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
 
 
@@ -316,9 +324,14 @@ class ImageStore:
         # The row of its prompt is damaged.
         return replace(attempt, key=key)
 
-    def first(self, prompt: str, n: int) -> list[Attempt | None]:
-        """Return the records of a prompt's first n images, with None for those not attempted."""
-        return [self.get(ImageKey.of(prompt, index)) for index in range(n)]
+    def first(
+        self, prompt: str, n: int, source: str | None = None
+    ) -> list[Attempt | None]:
+        """Return the records of the first n images of a prompt, or of an edit of `source`.
+
+        None stands for those that were not attempted.
+        """
+        return [self.get(ImageKey.of(prompt, index, source)) for index in range(n)]
 
     def has_file(self, attempt: Attempt) -> bool:
         """Return whether an image's file exists; always True for an attempt without an image."""

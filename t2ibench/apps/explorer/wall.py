@@ -238,7 +238,7 @@ def _run_answers(source: Source) -> RunAnswers:
         return RunAnswers(reason=str(error).splitlines()[0])
     asked = {
         prompt: sorted(question for question in questions if question[1])
-        for prompt, questions in plan.questions.items()
+        for prompt, questions in plan.questions_by_prompt().items()
     }
     topics = list(
         topics_of(asked, Counter(entry.attempt.prompt for entry in source.entries))

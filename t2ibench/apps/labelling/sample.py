@@ -50,6 +50,17 @@ def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
                         Item(key, attempt.sha256, attempt.file, question, classes),
                         prompt,
                     )
+    for request in plan.edits.requests:
+        attempt = distinct.get(request.key)
+        if attempt is None or attempt.status != "ok":
+            continue
+        if not attempt.sha256 or not attempt.file:
+            continue
+        for question, classes in plan.edits.questions_about(request.key):
+            if classes:
+                key = item_id(attempt.sha256, question, classes)
+                item = Item(key, attempt.sha256, attempt.file, question, classes)
+                yield item, request.prompt
 
 
 def stratified(

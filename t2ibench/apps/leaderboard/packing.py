@@ -70,6 +70,11 @@ def pack(
     plan = stored_plan(folder)
     # Two models may have been given other captions for a task that ships none.
     shared = [task for task in plan.tasks if task.spec.drawn_from is None]
+    if shared and all(plan.needs[task.id].edits for task in shared):
+        raise T2IBenchError(
+            f"'{run}' has tasks with edits of images alone, which are not submitted yet.",
+            "Submit a run of other tasks.",
+        )
     if not shared:
         raise T2IBenchError(f"'{run}' has tasks with captions of your own alone.")
     if len(shared) < len(plan.tasks):
@@ -77,6 +82,12 @@ def pack(
             "Tasks with captions of your own are not packed: no other model has them."
         )
         plan = make_plan(shared, plan.settings)
+    if plan.has_edits:
+        reporter.warn(
+            "Tasks with edits of images are not packed: nobody can check them."
+        )
+        others = [task for task in plan.tasks if not plan.needs[task.id].edits]
+        plan = make_plan(others, plan.settings)
     images = ImageStore(folder.database, generator.fingerprint)
     attempts = list(_attempts(plan, images))
     # Keeps the file small and the same.

@@ -130,6 +130,10 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         raise T2IBenchError(problem)
     with closing(open_evidence(folder)) as database:
         plan = make_plan(list(tasks.values()), settings)
+        if plan.has_edits:
+            raise T2IBenchError(
+                "It has tasks with edits of images, which are not submitted yet."
+            )
         images = ImageStore(database, manifest.fingerprint)
         revised = any(
             attempt.revised_prompt is not None for attempt in images.all_attempts()

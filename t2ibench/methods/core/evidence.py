@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from t2ibench.methods.core.edit_evidence import EditNeed, PairQuestion
 
 UNKNOWN = "unknown"  # what a judge answers where the image does not show it
+SOURCE = "source"  # why there is no edit of a source image that does not exist
 # Reasons for an image without an answer that may depend on what it shows, or would have shown.
 UNSEEN = ("refused", "filtered", "failed")
 
@@ -276,6 +277,16 @@ class Needs:
     sources: tuple[PromptNeed, ...] = ()
     edits: tuple[EditNeed, ...] = ()
     pair_questions: tuple[PairQuestion, ...] = ()
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether the task is about images, made from prompts or from source images."""
+        return bool(self.prompts or self.edits)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge's answers decide the score, rather than embeddings."""
+        return bool(self.questions or self.pair_questions)
 
     @property
     def images_by_prompt(self) -> dict[str, int]:

@@ -15,11 +15,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from multiprocessing.pool import ExceptionWithTraceback  # type: ignore[attr-defined]
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.library_messages import JOURNAL, LibraryMessage
-from t2ibench.models.protocols import Generator
+from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.models.rewritten_generator import FoundRewritings, Rewritten
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import GetWorkItem
@@ -32,7 +32,9 @@ from t2ibench.pipeline.work_items import (
     WorkResult,
 )
 from t2ibench.pipeline.worker import Observers, UserLine, Worker
-from t2ibench.store.images import StoredImage
+from t2ibench.store.images import ImageFile
+
+_File = TypeVar("_File", bound=ImageFile)
 
 MOST_RESTARTS = 3  # of one worker, without a work item done in between
 # seconds that workers have for their batch when the run is asked to stop
@@ -226,6 +228,8 @@ class WorkerPool:
                 if rewriting:
                     rewritings[request.key] = rewriting
             return replace(item, rewritings=FoundRewritings(rewritings))
+        if self._workers.elsewhere and isinstance(item, ImagesToGenerate):
+            return replace(item, requests=tuple(map(_with_source, item.requests)))
         if self._workers.elsewhere and isinstance(item, ImagesToEmbed):
             return replace(
                 item, images=tuple((_read(image), who) for image, who in item.images)
@@ -332,7 +336,14 @@ class WorkerPool:
             )
 
 
-def _read(image: StoredImage) -> StoredImage:
+def _with_source(request: ImageRequest) -> ImageRequest:
+    """Return a request together with the bytes of its source image, if it has one."""
+    if request.source is None:
+        return request
+    return replace(request, source=_read(request.source))
+
+
+def _read(image: _File) -> _File:
     """Return an image together with the bytes of its file; without them if it is missing."""
     try:
         return replace(image, content=image.path.read_bytes())

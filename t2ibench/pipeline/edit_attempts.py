@@ -1,0 +1,76 @@
+"""What became of the edits of one task: made, refused, failed, or without a source image."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from t2ibench.methods.core.edit_evidence import EditNeed
+from t2ibench.methods.core.evidence import SOURCE, Needs
+from t2ibench.pipeline.exclusion_reasons import most_frequent, reason_line
+from t2ibench.store.distinct import REPEATED, DistinctImages
+from t2ibench.store.images import Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """One edit with the record of its source image, and those of its own images.
+
+    Without a source image, or with one that repeats another, there are none of its own.
+    """
+
+    need: EditNeed
+    source: Attempt | None
+    images: Sequence[Attempt | None] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EditAttempts:
+    """The records of the images of a task's edits."""
+
+    edits: Sequence[_Edit]
+
+    @classmethod
+    def of(
+        cls, needs: Needs, images: DistinctImages, sources: DistinctImages | None
+    ) -> EditAttempts:
+        """Return the records of a task's edits, from the images of the run and of its sources."""
+        edits = []
+        for need in needs.edits:
+            source = need.source
+            attempt = None
+            if sources is not None:
+                attempt = sources.first(source.prompt, source.index + 1)[source.index]
+            if attempt is None or attempt.status != "ok":
+                edits.append(_Edit(need, attempt))
+                continue
+            made = images.first(need.instruction, need.images, attempt.sha256)
+            edits.append(_Edit(need, attempt, made))
+        return cls(edits)
+
+    @property
+    def attempts(self) -> list[Attempt | None]:
+        """The records of all images of all edits."""
+        return [attempt for edit in self.edits for attempt in edit.images]
+
+    def by_source(self) -> list[tuple[str, list[Attempt | None]]]:
+        """Return, for each source image, its group and the records of all images made from it."""
+        groups: dict[object, str] = {}
+        images: dict[object, list[Attempt | None]] = {}
+        for edit in self.edits:
+            groups.setdefault(edit.need.source, edit.need.group)
+            images.setdefault(edit.need.source, []).extend(edit.images)
+        return [(groups[source], images[source]) for source in images]
+
+    def without_source(self) -> dict[str, dict[str, int]]:
+        """Return why images have no source image, under the status 'source', with their numbers."""
+        reasons: Counter[str] = Counter()
+        for edit in self.edits:
+            source = edit.source
+            if source is None:
+                reasons["missing: it was not made yet"] += edit.need.images
+            elif source.status not in {"ok", REPEATED}:
+                reason = f"{source.status}: {reason_line(source)}"
+                reasons[reason] += edit.need.images
+        return {SOURCE: most_frequent(reasons)} if reasons else {}

@@ -1,0 +1,57 @@
+"""The source images of a run, which are stored in a run of their own inside its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from t2ibench.methods.core.edit_evidence import SourceImage
+from t2ibench.results.run import RunFolder, is_run, open_run
+from t2ibench.store.distinct import DistinctImages
+from t2ibench.store.images import Attempt, ImageFile, ImageStore
+
+# The folder, inside a run's folder, of the run that made its source images.
+FOLDER = "sources"
+
+
+class SourceImages:
+    """The source images that exist, by the prompts that they were generated from.
+
+    A source image that repeats an earlier one of its prompt is no further evidence: nothing is made
+    from it.
+    """
+
+    def __init__(self, images: ImageStore) -> None:
+        self.images = images
+        self._distinct = DistinctImages(images)
+
+    def attempt(self, source: SourceImage) -> Attempt | None:
+        """Return the record of a source image; None if it was never attempted."""
+        return self._distinct.first(source.prompt, source.index + 1)[source.index]
+
+    def file(self, source: SourceImage) -> ImageFile | None:
+        """Return the file of a source image; None if there is none, or if it is repeated."""
+        attempt = self.attempt(source)
+        if attempt is None or attempt.status != "ok" or attempt.sha256 is None:
+            return None
+        return ImageFile(str(self.images.path(attempt)), attempt.sha256)
+
+    def only(self, attempts: Iterable[Attempt]) -> SourceImages:
+        """Return some of the source images, for another process."""
+        return SourceImages(self.images.only(attempts))
+
+
+def source_folder(run: Path) -> RunFolder | None:
+    """Return the run with the source images of another run; None if that has none."""
+    path = run / FOLDER
+    return open_run(path) if is_run(path) else None
+
+
+def stored_source_images(run: Path) -> SourceImages | None:
+    """Return the source images that are stored in a run's folder; None if there are none."""
+    folder = source_folder(run)
+    if folder is None or folder.record.generator is None:
+        return None
+    return SourceImages(
+        ImageStore(folder.database, folder.record.generator.fingerprint)
+    )

@@ -1,0 +1,262 @@
+"""The run that makes the source images of edits, inside the folder of the run that edits them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
+from t2ibench.methods.core.evidence import Needs
+from t2ibench.models.protocols import Charges, EditsImages, FixesBatchSize, Generator
+from t2ibench.models.rewritten_generator import Rewritten
+from t2ibench.pipeline.feasibility import Feasibility, feasible, feasible_plan
+from t2ibench.pipeline.generator_record import check_batch_size, limit_cost, spent
+from t2ibench.pipeline.plan import Plan, every_prompt_first, make_plan, with_edits
+from t2ibench.pipeline.planned_edits import needs_of_sources
+from t2ibench.pipeline.run_context import Models, RunContext, SourceRun
+from t2ibench.pipeline.source_images import FOLDER, SourceImages
+from t2ibench.results.run import RunFolder, open_or_new
+from t2ibench.settings import RunSettings, Settings
+from t2ibench.store.images import ImageStore
+from t2ibench.store.pixels import UnreadableImageError
+from t2ibench.tasks.loader import LoadedTask
+
+
+def why_no_edits(settings: RunSettings, generator: Generator | None) -> str | None:
+    """Return why a run can make no edits of images, with what to do; None if it can."""
+    if generator is None:
+        return "it edits images, and no --model was named"
+    if settings.shard is not None:
+        return (
+            "it edits images, and --shard does not divide edits (run the task in a run of its "
+            "own, without --shard)"
+        )
+    if isinstance(generator, Rewritten):
+        return (
+            "it edits images, and a rewriter rewrites no instructions (run the task in a run of "
+            "its own, without --rewriter)"
+        )
+    if not isinstance(generator, EditsImages):
+        return (
+            f"it edits images, and {generator.name} makes images from prompts alone (name a model "
+            "that edits images; `t2ibench ls models` lists them)"
+        )
+    try:
+        generator.check_edits()
+    except T2IBenchError as error:
+        return f"it edits images, and {generator.name} cannot: {error}"
+    return None
+
+
+def with_recorded_sources(settings: RunSettings, folder: RunFolder) -> RunSettings:
+    """Return settings with the --sources that the run was begun with, unless they name others."""
+    recorded = folder.record.settings
+    if settings.sources is not None or recorded.sources is None:
+        return settings
+    update = {"sources": recorded.sources, "sources_args": recorded.sources_args}
+    return settings.model_copy(update=update)
+
+
+def source_settings(settings: RunSettings, run: RunFolder) -> RunSettings:
+    """Return the settings of the run that makes the source images of a run."""
+    update: dict[str, object] = {
+        "sources": None,
+        "sources_args": {},
+        "captions": {},
+        "rewriter": None,
+        "rewriter_args": {},
+        "name": FOLDER,
+        "output_dir": str(run.path),
+        "no_score": True,
+        "log_to": (),
+        "log_args": {},
+    }
+    if settings.sources is not None:
+        update |= {
+            "model": settings.sources,
+            "model_args": settings.sources_args,
+            "batch_size": None,
+            "deterministic": False,
+        }
+    return settings.model_copy(update=update)
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlan:
+    """What a run has to do for its source images.
+
+    Attributes:
+        models: The models of the source images.
+        plan: The source images, and the questions about them.
+        feasibility: Which tasks can have their source images.
+    """
+
+    models: Models
+    plan: Plan
+    feasibility: Feasibility
+
+    @classmethod
+    def of(
+        cls,
+        tasks: Sequence[LoadedTask],
+        needs_of: Mapping[str, Needs],
+        models: Models,
+        measurement: Settings,
+        *,
+        allow_missing: bool,
+    ) -> SourcePlan:
+        """Return the plan of the source images of tasks with edits."""
+        of_sources = {task.id: needs_of_sources(needs_of[task.id]) for task in tasks}
+        plan = make_plan(tasks, measurement, of_sources)
+        feasibility = feasible(plan, models.generator, allow_missing)
+        return cls(models, plan, feasibility)
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """The tasks that cannot have their source images, each with the reason."""
+        return {
+            task: f"source images: {reason}"
+            for task, reason in self.feasibility.skipped.items()
+        }
+
+    def source_run(
+        self, settings: RunSettings, run: RunFolder, plan: Plan, call: str
+    ) -> SourceRun | None:
+        """Return the run that makes the source images; None if no task needs any.
+
+        Args:
+            settings: Those of the run that edits, with encoders and judges.
+            run: Its folder.
+            plan: Its plan.
+            call: The command line or the function that asked.
+
+        Raises:
+            T2IBenchError: the folder has source images of another model.
+        """
+        generator = self.models.generator
+        tasks = [task for task in self.feasibility.tasks if plan.needs[task.id].edits]
+        if not tasks or generator is None:
+            return None
+        warnings: list[str] = []
+        folder = open_or_new(run.path / FOLDER, warnings)
+        _check_same_model(settings, folder, generator)
+        if isinstance(generator, FixesBatchSize):
+            check_batch_size(folder.record.batch_size, settings.batch_size)
+        feasibility = replace(self.feasibility, tasks=tasks)
+        of_sources = feasible_plan(self.plan, feasibility)
+        if isinstance(generator, Charges):
+            of_sources = every_prompt_first(of_sources)
+        nested = source_settings(settings, run)
+        context = RunContext(
+            settings=nested.model_copy(
+                update={"tasks": tuple(task.id for task in tasks)}
+            ),
+            folder=folder,
+            plan=of_sources,
+            images=ImageStore(folder.database, generator.fingerprint),
+            feasibility=feasibility,
+            warnings=warnings,
+            call=call,
+            makes_sources=True,
+            spent_elsewhere=spent(run),
+        )
+        return SourceRun(context, self.models)
+
+
+def _check_same_model(
+    settings: RunSettings, folder: RunFolder, generator: Generator
+) -> None:
+    """Raise an error if the stored source images are another model's, or of other settings."""
+    recorded = folder.record.generator
+    if recorded is None or recorded.fingerprint == generator.fingerprint:
+        return
+    given = settings.sources or settings.model or generator.name
+    what = f"{recorded.name} with other settings or files"
+    if recorded.model != given:
+        what = recorded.model
+    raise T2IBenchError(
+        f"--sources {given}: '{folder.path}' holds source images of {what}.",
+        "Leave --sources out to go on with them, or give --name for another run.",
+    )
+
+
+def with_known_edits(context: RunContext) -> None:
+    """Plan the edits of the source images that exist now."""
+    sources = context.sources
+    if sources is None or sources.context.images is None:
+        return
+    images = SourceImages(sources.context.images)
+    context.plan = with_edits(context.plan, images)
+
+
+def limit_cost_of_sources(sources: SourceRun) -> None:
+    """Limit the model of source images to what --max-cost leaves for them."""
+    context = sources.context
+    generator = sources.models.generator
+    if isinstance(generator, Charges):
+        most = context.settings.max_cost
+        limit_cost(most, generator, context.folder, context.spent_elsewhere)
+
+
+def limit_cost_of_edits(context: RunContext, models: Models) -> None:
+    """Limit the model of edits to what source images have left of --max-cost."""
+    sources = context.sources
+    assert sources is not None
+    context.spent_elsewhere = spent(sources.context.folder)
+    if isinstance(models.generator, Charges):
+        most = context.settings.max_cost
+        limit_cost(most, models.generator, context.folder, context.spent_elsewhere)
+
+
+def check_files(context: RunContext) -> None:
+    """Remove the files of source images that have changed, where edits are still to be made.
+
+    The run that makes them, next, makes them again, and those whose files are missing. Where stored
+    images alone are scored nothing is made.
+    """
+    sources = context.sources
+    assert sources is not None
+    if context.stored_images_only:
+        return
+    images = sources.context.images
+    assert images is not None
+    needed = _needed_sources(context)
+    sources.context.needed_files = needed
+    for key in needed:
+        attempt = images.get(key)
+        if attempt is None or attempt.sha256 is None or not images.has_file(attempt):
+            continue
+        image = images.image(attempt)
+        try:
+            image.data()
+        except UnreadableImageError:
+            image.path.unlink(missing_ok=True)
+    images.refresh()
+
+
+def _needed_sources(context: RunContext) -> set[ImageKey]:
+    """Return the source images that edits are still to be made from."""
+    edited, sources = context.images, context.sources
+    if edited is None or sources is None or sources.context.images is None:
+        return set()
+    wanted = {
+        request.source.sha256
+        for request in context.plan.edits.requests
+        if request.source is not None and not _is_made(request.key, edited)
+    }
+    of_sources = (
+        sources.context.images.get(request.key)
+        for request in sources.context.plan.requests
+    )
+    return {
+        attempt.key
+        for attempt in of_sources
+        if attempt is not None and attempt.sha256 in wanted
+    }
+
+
+def _is_made(key: ImageKey, images: ImageStore) -> bool:
+    """Return whether an edit was made, whether or not its file is still there."""
+    attempt = images.get(key)
+    return attempt is not None and attempt.status != "failed"
