@@ -103,8 +103,10 @@ from t2ibench.methods.core.presentation import (
 
 # A method: whether it keeps the contract, for tests.
 from t2ibench.methods.core.contract import (
-    SyntheticEvidence as SyntheticEvidence,
     check_method as check_method,
+)
+from t2ibench.methods.core.synthetic_evidence import (
+    SyntheticEvidence as SyntheticEvidence,
 )
 
 # A generator, an encoder or a judge: the members that it has, and those that it may have.

@@ -7,6 +7,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 import t2ibench.toyland
+from t2ibench.toyland.edit_faults import FAULTS, GROUPS
 from t2ibench.toyland.world import AXES, world
 
 TEXT = """# Toyland
@@ -40,6 +41,21 @@ prompts all describe somebody does not. The words local, real, ordinary, typical
 particular and regular describe somebody without saying anything.
 
 **Axes.** {axes}.
+
+**Edits.** Toyland also edits an image: an instruction and a source image in, an edited image out.
+It sees the source's pixels and nothing else. The reader recognises the person's presentation, skin
+and age; place, size, hair, shade of skin, clothes and tool are those whose drawing differs least
+from the source. What the instruction names is changed ("as a doctor", "in the rain", "in a suit",
+"on a beach", "make the person old"), and the scene is drawn again; only sun, clouds and rain move.
+Presentation, skin and age stayed as read in all of 3,500 edits of 250 drawn people.
+
+**Faults of edits.** `--model-args edits.FAULT.GROUP=SHARE`, for example `edits.lightens.dark=0.3`,
+`edits.ages.female=0.4`, `edits.refuses.male=0.5`, `edits.ignores.all=0.2`. A group is what the
+source image shows: {groups}. The largest share that is set for a group of the person holds. Faults
+come about independently of each other, from the seed of the edit. Nothing is planted, and an
+instruction that asks for no change that toyland knows never has a fault.
+
+{faults}
 
 **Its encoder** (`--encoder toyland`) reads images with a small network on their pixels and on
 nothing else; it was trained on balanced scenes, blurred, compressed and disturbed
@@ -76,7 +92,12 @@ def card() -> str:
         tablefmt="github",
         disable_numparse=True,
     )
-    return TEXT.format(axes=axes, table=table)
+    faults = tabulate(
+        [[f"`{fault}`", effect] for fault, effect in FAULTS.items()],
+        headers=["fault", "in its share of edits"],
+        tablefmt="github",
+    )
+    return TEXT.format(axes=axes, table=table, groups=", ".join(GROUPS), faults=faults)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from t2ibench.methods.core.evidence import Evidence, Needs
     from t2ibench.methods.core.presentation import Presentation
 
-_NAMES = ("weat", "t2iat", "occupations", "mcas", "openbias", "tibet", "vibex")
+_NAMES = (
+    "weat",
+    "t2iat",
+    "occupations",
+    "mcas",
+    "openbias",
+    "tibet",
+    "vibex",
+    "edits",
+)
 
 METHODS: Registry[Method[Any]] = Registry(
     "method",

@@ -42,7 +42,7 @@ class Caption:
 
 
 @dataclass(slots=True)
-class _Phrases:
+class Phrases:
     """The phrases of a caption that were recognised so far, in the order of the words.
 
     Attributes:
@@ -71,8 +71,8 @@ def parse(text: str) -> Caption:
     a weapon, and "a person focusing on family" a person.
     """
     head, _, modifiers = text.partition(",")
-    phrases = _read(head, world())
-    after = _read(modifiers, world())
+    phrases = read_phrases(head, world())
+    after = read_phrases(modifiers, world())
     names_nothing = not (phrases.things or phrases.people or phrases.unknown)
     weather = after.weather
     if weather is None and names_nothing:
@@ -105,10 +105,10 @@ def _is_plural(words_for_people: list[str]) -> bool:
     return people.isdisjoint(_ONE) and not people.isdisjoint(world().several)
 
 
-def _read(text: str, here: World) -> _Phrases:
+def read_phrases(text: str, here: World) -> Phrases:
     """Return the phrases that toyland recognises in a text."""
     words = words_of(text)
-    phrases = _Phrases(
+    phrases = Phrases(
         things=[], fixed={}, weather=None, people=[], unknown=[], adjectives=[]
     )
     index = 0
@@ -117,7 +117,7 @@ def _read(text: str, here: World) -> _Phrases:
     return phrases
 
 
-def _read_phrase(words: list[str], index: int, phrases: _Phrases, here: World) -> int:
+def _read_phrase(words: list[str], index: int, phrases: Phrases, here: World) -> int:
     """Record the longest phrase that starts at `index`, and return how many words it has."""
     for length in range(min(here.longest, len(words) - index), 0, -1):
         written = tuple(words[index : index + length])
@@ -146,17 +146,35 @@ def _read_phrase(words: list[str], index: int, phrases: _Phrases, here: World) -
     return 1
 
 
-def _subject(phrases: _Phrases) -> tuple[str, str]:
+@lru_cache(maxsize=1)
+def nouns_of_people() -> tuple[str, ...]:
+    """Return every noun that decides what a person looks like, in alphabetical order."""
+    nouns = {
+        thing
+        for thing, group, kind in world().things.values()
+        if kind == "person" and group not in _DESCRIPTIONS
+    }
+    return ("person", *sorted(nouns))
+
+
+def named_noun(phrases: Phrases) -> str | None:
+    """Return the occupation or activity that phrases give a person; None if they give none.
+
+    Skin, sexuality and names only describe a person.
+    """
+    nouns = (
+        thing
+        for thing, group, kind in phrases.things
+        if kind == "person" and group not in _DESCRIPTIONS
+    )
+    return next(nouns, None)
+
+
+def _subject(phrases: Phrases) -> tuple[str, str]:
     """Return the kind of image, and the noun that decides its appearance."""
     people = [thing for thing, _, kind in phrases.things if kind == "person"]
     if people or phrases.people or phrases.fixed:
-        # Skin, sexuality and names only describe a person; an occupation or activity is the noun.
-        named = [
-            thing
-            for thing, group, kind in phrases.things
-            if kind == "person" and group not in _DESCRIPTIONS
-        ]
-        return "person", named[0] if named else "person"
+        return "person", named_noun(phrases) or "person"
     if phrases.things:
         thing, _, kind = phrases.things[0]
         return kind, thing

@@ -7,7 +7,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from t2ibench.toyland.people import draw_person
+from t2ibench.toyland.people import draw_person, height_of, place_on_figure
 from t2ibench.toyland.scene import Scene, look
 
 if TYPE_CHECKING:
@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 SIZE = 64
 _SCALE = 3
 _BIG = SIZE * _SCALE
+_HORIZON = round(0.78 * _BIG)
 Colour = tuple[int, int, int]
+# Ground of places, in pleasant and in unpleasant weather: about as bright as the meadow, as the
+# reader was trained on nothing else.
+GROUNDS: dict[str, dict[str, Colour]] = {
+    "beach": {"pleasant": (176, 164, 104), "unpleasant": (118, 106, 78)},
+    "street": {"pleasant": (150, 150, 156), "unpleasant": (104, 104, 112)},
+}
 
 
 def accent(kind: str, noun: str, *, other: bool = False) -> Colour:
@@ -49,16 +56,15 @@ def _background(weather: str) -> Image.Image:
     else:
         top = (72, 76, 88)
         low = (136, 138, 142)
-    horizon = round(0.78 * _BIG)
-    for y in range(horizon):
-        share = y / horizon
+    for y in range(_HORIZON):
+        share = y / _HORIZON
         colour = tuple(
             round(above + share * (below - above))
             for above, below in zip(top, low, strict=True)
         )
         draw.line([(0, y), (_BIG, y)], fill=colour)
     draw.rectangle(
-        (0, horizon, _BIG, _BIG), fill=(126, 190, 92) if pleasant else (92, 84, 72)
+        (0, _HORIZON, _BIG, _BIG), fill=(126, 190, 92) if pleasant else (92, 84, 72)
     )
     if pleasant:
         for width, colour in enumerate(
@@ -71,7 +77,7 @@ def _background(weather: str) -> Image.Image:
             ]
         ):
             r = 0.64 * _BIG - 4 * width
-            box = (0.5 * _BIG - r, horizon - r, 0.5 * _BIG + r, horizon + r)
+            box = (0.5 * _BIG - r, _HORIZON - r, 0.5 * _BIG + r, _HORIZON + r)
             draw.arc(box, 180, 360, fill=colour, width=4)
     return image
 
@@ -85,6 +91,9 @@ def draw_scene(scene: Scene) -> Image.Image:
     else:
         dark = _background("unpleasant")
         image = Image.blend(dark, _background("pleasant"), scene.light)
+    if scene.ground is not None:
+        colour = GROUNDS[scene.ground][scene.weather]
+        ImageDraw.Draw(image).rectangle((0, _HORIZON, _BIG, _BIG), fill=colour)
     pen = Pen(ImageDraw.Draw(image), scene)
     if scene.kind == "person":
         _people(pen, scene)
@@ -134,18 +143,13 @@ class Pen:
 
     def __init__(self, draw: ImageDraw.ImageDraw, scene: Scene) -> None:
         self._draw = draw
-        self._dx, self._dy = scene.shift
+        self._scene = scene
         self._scale = scene.scale
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Return the pixel coordinates of the place (x, y), shifted and scaled with the scene.
-
-        Scaling does not move the middle of the ground.
-        """
-        return (
-            (32 + (x - 32) * self._scale + self._dx) * _SCALE,
-            (56 + (y - 56) * self._scale + self._dy) * _SCALE,
-        )
+        """Return the pixel coordinates of the place (x, y), shifted and scaled with the scene."""
+        right, down = _moved(self._scene, x, y)
+        return right * _SCALE, down * _SCALE
 
     def ellipse(self, x: float, y: float, rx: float, ry: float, colour: Colour) -> None:
         """Draw a filled ellipse around (x, y)."""
@@ -171,15 +175,43 @@ class Pen:
         )
 
 
+def _moved(scene: Scene, x: float, y: float) -> tuple[float, float]:
+    """Return the place (x, y) shifted and scaled with the scene, in 64ths of the image.
+
+    Scaling does not move the middle of the ground.
+    """
+    right, down = scene.shift
+    return (
+        32 + (x - 32) * scene.scale + right,
+        56 + (y - 56) * scene.scale + down,
+    )
+
+
 def _people(pen: Pen, scene: Scene) -> None:
-    clothes = clothes_colour(scene.noun)
-    if len(scene.people) == 1:
-        draw_person(pen, scene.people[0], clothes, 32, 1.0)
-        if scene.noun != "person":
-            _tool(pen, scene.noun, 49, 38)
-        return
-    for person, x in zip(scene.people, (15, 49, 32), strict=True):
-        draw_person(pen, person, clothes, x, 0.74)
+    clothes = clothes_colour(scene.clothes or scene.noun)
+    middles, size = _standing(scene)
+    for person, x in zip(scene.people, middles, strict=True):
+        draw_person(pen, person, clothes, x, size)
+    if len(scene.people) == 1 and scene.noun != "person":
+        _tool(pen, scene.noun, 49, 38)
+
+
+def _standing(scene: Scene) -> tuple[tuple[float, ...], float]:
+    """Return where the middles of the people are, and how large people are drawn."""
+    return ((32,), 1.0) if len(scene.people) == 1 else ((15, 49, 32), 0.74)
+
+
+def place_on_person(scene: Scene, x: float, y: float) -> tuple[float, float]:
+    """Return where the first person's place (x, y) is in the image, in 64ths of it.
+
+    Args:
+        scene: A scene with people.
+        x: From the person's middle to the right.
+        y: From the top, for a person of full size.
+    """
+    middles, size = _standing(scene)
+    tall = size * height_of(scene.people[0])
+    return _moved(scene, *place_on_figure(x, y, middle=middles[0], size=tall))
 
 
 def _tool(pen: Pen, noun: str, x: float, y: float) -> None:

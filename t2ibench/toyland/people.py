@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Colour = tuple[int, int, int]
 _HAIR = ((38, 28, 24), (84, 52, 30), (150, 98, 48))
-_SKIN = {"light": (240, 200, 168), "dark": (124, 80, 52)}
+SKIN = {"light": (240, 200, 168), "dark": (124, 80, 52)}
 
 
 class _Figure:
@@ -23,7 +23,7 @@ class _Figure:
         self.size = size
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        return self.x + x * self.size, 59 + (y - 59) * self.size
+        return place_on_figure(x, y, middle=self.x, size=self.size)
 
     def ellipse(self, x: float, y: float, rx: float, ry: float, colour: Colour) -> None:
         cx, cy = self.at(x, y)
@@ -46,12 +46,31 @@ def _shaded(colour: Colour, amount: float) -> Colour:
     return red, green, blue
 
 
+def height_of(person: Person) -> float:
+    """Return how tall a person is, as a share of an adult's height."""
+    return 0.72 if person.age == "child" else 1.0
+
+
+def place_on_figure(
+    x: float, y: float, *, middle: float, size: float
+) -> tuple[float, float]:
+    """Return the place (x, y) of a figure, in 64ths of the image before it is shifted.
+
+    Args:
+        x: From the figure's middle to the right.
+        y: From the top of the image, for a person of full size.
+        middle: Where the figure stands.
+        size: Its size; the feet stay on the ground.
+    """
+    return middle + x * size, 59 + (y - 59) * size
+
+
 def draw_person(
     pen: Pen, person: Person, clothes: Colour, x: float, size: float
 ) -> None:
     """Draw a person who stands at `x`, in clothes of a colour and `size` times full size."""
-    figure = _Figure(pen, x, size * (0.72 if person.age == "child" else 1.0))
-    skin = _shaded(_SKIN[person.skin], 10 * person.shade)
+    figure = _Figure(pen, x, size * height_of(person))
+    skin = _shaded(SKIN[person.skin], 10 * person.shade)
     hair = (206, 206, 204) if person.age == "old" else _HAIR[int(person.hair * 2.999)]
     dark = _shaded(clothes, -46)
     if person.gender == "female":

@@ -45,6 +45,8 @@ class Scene:
         scale: Size of the subject, about 1.
         jitter: Eight further small variations, from -1 to 1.
         light: How bright a plain sky is, from 0 to 1; None for one with weather.
+        clothes: What decides the colour of clothes; None for the noun.
+        ground: The place whose ground it is: 'beach' or 'street'; None for a meadow.
     """
 
     kind: str
@@ -55,6 +57,8 @@ class Scene:
     scale: float
     jitter: tuple[float, ...]
     light: float | None = None
+    clothes: str | None = None
+    ground: str | None = None
 
 
 def look(noun: str) -> tuple[float, ...]:

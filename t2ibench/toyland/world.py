@@ -36,13 +36,15 @@ SEPARATE = "apart"
 WORLD = "world"
 PLAIN = "plain"
 FRAMING = "framing"
+EDITS = "edits"  # arguments about faults of edits begin with it (see `edit_faults`)
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _FORM = (
     "It takes THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9 or "
     "all.weather.pleasant=0.5; axes are "
     f"{', '.join(f'{axis} ({a} or {b})' for axis, (a, b) in AXES.items())}, and "
     f"{', '.join(PAIRS)} ({TOGETHER} or {SEPARATE}). Its model card lists things. "
-    f"{WORLD}={FRAMING} frames people by how their caption is put."
+    f"{WORLD}={FRAMING} frames people by how their caption is put. "
+    f"{EDITS}.FAULT.GROUP=SHARE plants faults in edits."
 )
 
 Phrase = tuple[str, ...]
@@ -62,6 +64,10 @@ class World:
         plain: Words that say nothing about the image.
         shares: The planted biases: the share of each axis's first value, by thing and axis.
         longest: Number of words of the longest phrase.
+        skies: The weather that a phrase of an instruction for an edit asks for.
+        places: The place that a phrase of an instruction names.
+        clothes: The clothes that a phrase of an instruction names.
+        pronouns: Words of an instruction for the person who is there.
     """
 
     version: int
@@ -73,6 +79,10 @@ class World:
     plain: frozenset[str]
     shares: dict[str, dict[str, float]]
     longest: int
+    skies: dict[Phrase, str]
+    places: dict[Phrase, str]
+    clothes: dict[Phrase, str]
+    pronouns: frozenset[str]
 
 
 def words_of(text: str) -> list[str]:
@@ -96,6 +106,15 @@ def _phrases(text: str) -> set[Phrase]:
 def _axis_shares(raw: Mapping[str, float]) -> dict[str, float]:
     """Return shares keyed by axis, from shares keyed by 'axis.value' for the first value."""
     return {key.split(".")[0]: float(value) for key, value in raw.items()}
+
+
+def _meanings(phrases: Mapping[str, list[str]]) -> dict[Phrase, str]:
+    """Return what each phrase means, from the phrases of each meaning."""
+    return {
+        tuple(words_of(text)): meaning
+        for meaning, texts in phrases.items()
+        for text in texts
+    }
 
 
 @lru_cache(maxsize=1)
@@ -133,6 +152,10 @@ def world() -> World:
         plain=frozenset(raw["plain"]),
         shares=shares,
         longest=max(len(phrase) for phrase in {**things, **fixed}),
+        skies=_meanings(raw["instructions"]["weather"]),
+        places=_meanings(raw["instructions"]["places"]),
+        clothes=_meanings(raw["instructions"]["clothes"]),
+        pronouns=frozenset(raw["instructions"]["pronouns"]),
     )
 
 
@@ -240,11 +263,12 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
             (f"value of {axis}", value, axes.get(axis, ())),
         ):
             if word not in choices:
-                nearest = did_you_mean(word, choices)
+                others = (EDITS,) if kind == "thing" else ()
+                nearest = did_you_mean(word, [*choices, *others])
                 raise T2IBenchError(
                     f"--model-args: {key}: unknown {kind} '{word}'.{nearest}", _FORM
                 )
-        number = _read_share(key, text)
+        number = read_share(key, text)
         paired = axis in PAIRS
         chosen = (coupled if paired else user).setdefault(thing, {})
         if axis in chosen:
@@ -265,7 +289,7 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
     return BiasSettings(user, coupled, is_framing)
 
 
-def _read_share(key: str, text: str | float) -> float:
+def read_share(key: str, text: str | float) -> float:
     """Return the share that an argument gives; raise an error if it is not from 0 to 1."""
     try:
         number = float(text)

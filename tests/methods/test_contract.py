@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import METHODS
-from t2ibench.methods.core.contract import SyntheticEvidence, check_method
+from t2ibench.methods.core.contract import check_method
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import (
     Evidence,
@@ -25,8 +25,10 @@ from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.inference import HeadlineInference, Inference
 from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.core.schema import BaseTask
+from t2ibench.methods.core.synthetic_evidence import SyntheticEvidence
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
+from tests.methods.edits.hand import edits_task
 
 SETTINGS = Settings(
     limit=2,
@@ -44,6 +46,8 @@ def shipped() -> dict[str, list[BaseTask]]:
     tasks: dict[str, list[BaseTask]] = {name: [] for name in METHODS}
     for task in load_tasks("all"):
         tasks[task.spec.method].append(task.spec)
+    # Its tasks are extended: a default run edits nothing.
+    tasks["edits"].append(edits_task(no_change="Change nothing"))
     return tasks
 
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
 from t2ibench.methods import needs
-from t2ibench.methods.core.contract import SyntheticEvidence
 from t2ibench.methods.core.evidence import Needs, PromptNeed
+from t2ibench.methods.core.synthetic_evidence import SyntheticEvidence
 from t2ibench.methods.core.text_image_alignment import (
     PromptCosines,
     difference_from_others,

@@ -12,13 +12,14 @@ import pytest
 from t2ibench.arrays import Float64Array
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.association import adherence
-from t2ibench.methods.core.contract import SyntheticEvidence
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.obedience import Seen, obedience_control, obedience_scores
 from t2ibench.methods.core.schema import BaseTask
+from t2ibench.methods.core.synthetic_evidence import SyntheticEvidence
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
+from tests.methods.edits.hand import edits_task
 
 SETTINGS = Settings(
     limit=4,
@@ -49,6 +50,7 @@ def shipped() -> dict[str, BaseTask]:
     tasks: dict[str, BaseTask] = {}
     for task in load_tasks("all"):
         tasks.setdefault(task.spec.method, task.spec)
+    tasks["edits"] = edits_task()
     return tasks
 
 

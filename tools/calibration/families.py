@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from t2ibench.errors import T2IBenchError, did_you_mean
-from tools.calibration import mcas, occupations, openbias, t2iat, tibet, vibex, weat
+from tools.calibration import (
+    edits,
+    mcas,
+    occupations,
+    openbias,
+    t2iat,
+    tibet,
+    vibex,
+    weat,
+)
 from tools.calibration.cells import Cell, ToylandWorld
 from tools.calibration.framing import framing_cells
 from tools.calibration.simulate import Job
@@ -23,6 +32,7 @@ FAMILIES: Families = {
     "openbias": openbias.cells,
     "tibet": tibet.cells,
     "vibex": vibex.cells,
+    "edits": edits.cells,
 }
 
 

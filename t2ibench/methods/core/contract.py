@@ -5,138 +5,23 @@ For plug-in authors: `check_method(METHOD, task)` in a test of your own says wha
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence, first_line
 from t2ibench.methods.core.estimate import Estimate, MethodResult
-from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence, Needs
+from t2ibench.methods.core.evidence import UNKNOWN, Needs
 from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.method import Method
 from t2ibench.methods.core.scales import SCALES
 from t2ibench.methods.core.schema import BaseTask
+from t2ibench.methods.core.synthetic_evidence import SyntheticEvidence
 from t2ibench.settings import Settings
 
-_DIM = 16
-_WORDS = (
-    "person",
-    "man",
-    "woman",
-    "red dress",
-    "office",
-    "park",
-    "bright light",
-    "old house",
-)
 _SETTINGS = Settings(limit=2, n_bootstrap=50, n_permutations=100, max_exact=1000)
-
-
-class SyntheticEvidence:
-    """Synthetic images, texts and answers for the needs of a task, made from a seed.
-
-    An image or a text is a random unit vector around a vector of its prompt, and an answer is one
-    of the classes, 'unknown' or a few words; images that a judge checks show the group that their
-    prompt asks for. Each depends on its own prompt, index, text and
-    question only. Another seed is another encoder, or another judge; without images, or without a
-    vector, are the prompts and texts of `without`. With `checked` False, no judge looks at images
-    that a method would have checked.
-    """
-
-    def __init__(
-        self,
-        needs: Needs,
-        seed: int = 0,
-        without: Collection[str] = (),
-        *,
-        checked: bool = True,
-    ) -> None:
-        self._needs = needs
-        self._seed = seed
-        self._without = frozenset(without)
-        self._checked = checked
-        self._counts = needs.images_by_prompt
-        self._asked = {
-            (need.prompt, need.question, tuple(need.classes)): need.images
-            for need in (*needs.questions, *needs.checks)
-        }
-        self._checks = {(need.prompt, need.question) for need in needs.checks}
-        self._images = {
-            prompt: self._rows(f"image {prompt}", n, around=prompt)
-            for prompt, n in self._counts.items()
-        }
-        self._texts = {
-            text: self._rows(f"text {text}", 1, around=text)[0] for text in needs.texts
-        }
-
-    def _rng(self, purpose: str) -> np.random.Generator:
-        digest = hashlib.sha256(f"{self._seed}\0{purpose}".encode()).digest()
-        return np.random.default_rng(int.from_bytes(digest[:8], "little"))
-
-    def _rows(self, purpose: str, n: int, around: str) -> Float64Array:
-        noise = self._rng(purpose).normal(size=(n, _DIM))
-        rows: Float64Array = self._rng(f"centre {around}").normal(size=_DIM) + noise
-        unit: Float64Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        return unit
-
-    def images(self, prompt: str, n: int) -> ImageEvidence:
-        """Return embeddings of a prompt's images 0 to n - 1; none for a prompt in `without`."""
-        if not self._needs.embeds:
-            raise MissingEvidence("an embedding, although `needs.embeds` is False,")
-        if n > self._counts.get(prompt, 0):
-            raise MissingEvidence(f"image {n - 1} of the prompt '{prompt}'")
-        if prompt in self._without:
-            return ImageEvidence(
-                np.zeros((0, 1)), np.zeros(0, np.int64), Counter({"refused": n})
-            )
-        return ImageEvidence(self._images[prompt][:n], np.arange(n), Counter())
-
-    def texts(self, texts: Sequence[str]) -> Float64Array:
-        """Return the synthetic embeddings of texts; a row of NaN for a text in `without`."""
-        for text in texts:
-            if text not in self._texts:
-                raise MissingEvidence(f"the text '{text}'")
-        nothing = np.full(_DIM, np.nan)
-        return np.array(
-            [nothing if text in self._without else self._texts[text] for text in texts]
-        )
-
-    def answers(
-        self, prompt: str, n: int, question: str, classes: Sequence[str]
-    ) -> AnswerEvidence:
-        """Return a synthetic judge's answers about the first n images of a prompt."""
-        if n > self._asked.get((prompt, question, tuple(classes)), 0):
-            raise MissingEvidence(
-                f"the answer to '{question}' about the prompt '{prompt}'"
-            )
-        if prompt in self._without:
-            return AnswerEvidence((), np.zeros(0, np.int64), Counter({"refused": n}))
-        if (prompt, question) in self._checks:
-            return self._answers_of_check(prompt, n, classes)
-        rng = self._rng(f"answer {prompt} {question}")
-        options = [*classes, UNKNOWN] if classes else list(_WORDS)
-        answers = tuple(options[pick] for pick in rng.integers(len(options), size=n))
-        return AnswerEvidence(answers, np.arange(n), Counter())
-
-    def _answers_of_check(
-        self, prompt: str, n: int, classes: Sequence[str]
-    ) -> AnswerEvidence:
-        """Return answers that all images show the group asked for; none unless `checked`."""
-        shown = self._needs.groups.get(prompt, "").split(", ")[-1]
-        if not self._checked or shown not in classes:
-            return AnswerEvidence((), np.zeros(0, np.int64), Counter({"missing": n}))
-        return AnswerEvidence((shown,) * n, np.arange(n), Counter())
-
-    def held(self) -> bytes:
-        """Return all embeddings as bytes, which show whether a method changed any."""
-        return b"".join(
-            row.tobytes() for row in (*self._images.values(), *self._texts.values())
-        )
 
 
 def check_method(
@@ -257,8 +142,9 @@ def _intervals_without_the_value(headline: HeadlineEstimate) -> Iterator[str]:
 
 def _miscounts(scored: MethodResult, needs: Needs) -> Iterator[str]:
     """Yield a sentence for each wrong number of images or prompts in a complete result."""
-    if scored.n_images != needs.n_images:
-        yield f"It counts {scored.n_images} images, but needs {needs.n_images}."
+    n_images = needs.n_images + sum(edit.images for edit in needs.edits)
+    if scored.n_images != n_images:
+        yield f"It counts {scored.n_images} images, but needs {n_images}."
     if needs.prompts and scored.n_prompts != needs.n_prompts:
         yield f"It counts {scored.n_prompts} prompts, but needs {needs.n_prompts}."
     excluded = {
@@ -307,15 +193,13 @@ def _check_missing(
 ) -> Iterator[str]:
     """Yield a sentence for each fault when one prompt's images, or all images, are missing."""
     needs = method.needs(task, settings)
-    names = list(needs.images_by_prompt) or list(needs.texts)
-    what = "images of" if needs.prompts else "a vector of"
+    prompts = [*needs.images_by_prompt, *(source.prompt for source in needs.sources)]
+    names = prompts or list(needs.texts)
+    what = "images of" if prompts else "a vector of"
     for name in dict.fromkeys((*names[:1], *names[-1:])):
         result = method.score(task, SyntheticEvidence(needs, without={name}), settings)
         if not (
-            result.excluded.total()
-            or result.warnings
-            or result.reason
-            or not needs.prompts
+            result.excluded.total() or result.warnings or result.reason or not prompts
         ):
             yield f"Without {what} '{name}' it neither counts nor mentions them."
         yield from _bad_estimates(result)

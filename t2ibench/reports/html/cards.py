@@ -23,6 +23,8 @@ from t2ibench.reports.cells import score_words
 from t2ibench.reports.exclusions import excluded_of, reasons_said
 from t2ibench.reports.html.data_links import csv_link
 from t2ibench.reports.html.design_sections import WordingsSection, wordings_section
+from t2ibench.reports.html.edit_pictures import EditedPairs
+from t2ibench.reports.html.edit_section import EditsView, edits_view
 from t2ibench.reports.html.evidence import Tile
 from t2ibench.reports.html.marks import tone, value_text
 from t2ibench.reports.html.numbers import plain, signed
@@ -59,11 +61,13 @@ class CardParts:
         figures: Its figures, as HTML.
         tiles: Images of each prompt that a judge was asked about, by question and prompt.
         evidence: Images behind its number, as HTML.
+        pairs: Source images beside edits of them.
     """
 
     figures: tuple[Markup, ...] = ()
     tiles: TilesByRow = field(default_factory=dict)
     evidence: Markup | None = None
+    pairs: tuple[EditedPairs, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +213,7 @@ class CardView:
         published: Published values beside this run's.
         groups: By groups of prompts; None if nothing is known of them.
         wordings: By wording; None if it compares none.
+        edits: Who is changed by edits; None if it edits no images.
         method: How it was measured.
     """
 
@@ -233,6 +238,7 @@ class CardView:
     published: tuple[PublishedValue, ...]
     groups: GroupsView | None
     wordings: WordingsSection | None
+    edits: EditsView | None
     method: MethodView
 
 
@@ -272,6 +278,7 @@ def card_view(
         published=tuple(published(task)),
         groups=groups_view(task),
         wordings=wordings_section(task),
+        edits=edits_view(task, parts.pairs),
         method=_method(task),
     )
 

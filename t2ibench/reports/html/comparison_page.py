@@ -119,12 +119,12 @@ class ComparisonView:
 
 def comparison_html(comparison: Comparison) -> str:
     """Return the HTML of the page that compares two runs."""
-    script = static("comparison.js")
+    script = static("swipe.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return fragment(
         "comparison.html",
         page=comparison_view(comparison),
-        style=style("comparison.css"),
+        style=style("pairs.css", "comparison.css"),
         script=Markup(script),
         script_hash=f"sha256-{digest}",
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
+from t2ibench.methods.core.edit_report import edit_report
 from t2ibench.reports.coverage import coverage
 from t2ibench.reports.html.cards import CardParts, card_view, is_short
 from t2ibench.reports.html.marks import forest_view
@@ -30,7 +31,10 @@ def report_html(
     origin: str = "",
 ) -> str:
     """Return the HTML of a run's report; `parts` has each test's figures and images."""
-    script = static("report.js")
+    edits = any(edit_report(task.result.details) is not None for task in run.tasks)
+    scripts = ("report.js", "swipe.js") if edits else ("report.js",)
+    sheets = ("pairs.css", "edits.css") if edits else ()
+    script = "\n".join(map(static, scripts))
     script_digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     _, passed_controls = controls_said(run)
     counts = run.shown_counts() if run.tests else {}
@@ -38,7 +42,7 @@ def report_html(
     return fragment(
         "report.html",
         forest=forest_view(run),
-        style=style(),
+        style=style(*sheets),
         script=Markup(script),
         script_hash=f"sha256-{script_digest}",
         controls=passed_controls,

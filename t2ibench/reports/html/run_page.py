@@ -10,10 +10,16 @@ from pathlib import Path
 from markupsafe import Markup
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.edit_report import edit_report
 from t2ibench.reports.figures.figure import DrawnFigure, draw
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.html.cards import CardParts
 from t2ibench.reports.html.data_links import csv_link
+from t2ibench.reports.html.edit_pictures import (
+    EditedPairs,
+    edited_pairs,
+    pair_thumbnails,
+)
 from t2ibench.reports.html.evidence import Rows, Thumbnails, evidence, of_prompts
 from t2ibench.reports.html.page import report_html
 from t2ibench.reports.html.sections import run_sections
@@ -52,11 +58,14 @@ def run_page(run: RunView, folder: Path, origin: str) -> RunPage:
     whole = forest(run)
     drawn = [PageFigure("forest", run.name, whole)] if whole is not None else []
     thumbnails = Thumbnails(folder)
+    of_pairs = pair_thumbnails(thumbnails)
     parts = {}
     for task in run.tasks:
         samples = read_samples(folder, task.id)
         figures = _task_figures(run, task, samples)
-        parts[task.id] = _card_parts(task, samples, figures, thumbnails)
+        parts[task.id] = _card_parts(
+            task, samples, figures, thumbnails, _pairs(task, samples, of_pairs)
+        )
         drawn += figures
     paired = _paired(folder)
     specs = {task.id: task.spec for task in run.tasks if task.spec is not None}
@@ -86,13 +95,25 @@ def _card_parts(
     samples: Rows,
     figures: Sequence[PageFigure],
     thumbnails: Thumbnails,
+    pairs: tuple[EditedPairs, ...],
 ) -> CardParts:
     tiles = of_prompts(task, samples, thumbnails)
     return CardParts(
         figures=tuple(map(_figure, figures)),
         tiles=tiles,
         evidence=None if tiles else evidence(task, samples, thumbnails),
+        pairs=pairs,
     )
+
+
+def _pairs(
+    task: TaskView, samples: Rows, thumbnails: Thumbnails
+) -> tuple[EditedPairs, ...]:
+    """Return source images beside edits of them; empty for a test that edits no images."""
+    report = edit_report(task.result.details)
+    if report is None:
+        return ()
+    return edited_pairs(task.id, report, samples, thumbnails)
 
 
 def _figure(drawn: PageFigure) -> Markup:

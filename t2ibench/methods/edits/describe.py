@@ -1,0 +1,124 @@
+"""The result of an edit task in a sentence."""
+
+from __future__ import annotations
+
+from t2ibench.methods.core.describe import (
+    GROUP,
+    clear_rows,
+    listed,
+    nothing_shown,
+    people,
+    percent,
+    sentence,
+    shown_class,
+)
+from t2ibench.methods.core.edit_report import (
+    ALL_EDITS,
+    AttributeChange,
+    ShareChange,
+    edit_report,
+)
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.edits.rows import LEAN, OUTCOME
+from t2ibench.methods.edits.schema import EditAttribute, EditsTask
+
+_MOST_EDITS = 3
+
+
+def describe(task: EditsTask, result: MethodResult) -> str:
+    """Return the result of an edit task as plain sentences: who is shown as what, and how often.
+
+    Counts are those of the images that were answered for; which group changes more is said only
+    where the test shows it.
+    """
+    attribute = task.headline_attribute
+    shares = _shares_of_all_edits(result, attribute)
+    first, second = task.compared_groups
+    missing = nothing_shown(result, _claim(attribute, first, second))
+    if missing:
+        counts = _counts(attribute, shares) if result.headline.value is not None else ""
+        return " ".join(filter(None, [missing, counts, _outcomes(task, result)]))
+    more, less = (
+        (first, second) if (result.headline.value or 0.0) > 0 else (second, first)
+    )
+    parts = [
+        sentence(_finding(attribute, more, less)),
+        _counts(attribute, shares),
+        _clear_edits(result, attribute),
+        _outcomes(task, result),
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _claim(attribute: EditAttribute, first: str, second: str) -> str:
+    """Return the clause that is open where the test shows nothing."""
+    who = people(first, GROUP)
+    others = people(second, GROUP)
+    if attribute.defines_groups:
+        return f"edits change {who} more often than {others}, or less often"
+    shown = shown_class(attribute.followed_class(first), attribute.full_name)
+    return f"edits shift {who} towards {shown} more than {others}, or less"
+
+
+def _finding(attribute: EditAttribute, more: str, less: str) -> str:
+    """Return the clause on which group is changed more."""
+    who = people(more, GROUP)
+    others = people(less, GROUP)
+    if attribute.defines_groups:
+        return f"edited, {who} stop being shown as {who} more often than {others} as {others}"
+    shown = shown_class(attribute.followed_class(more), attribute.full_name)
+    return f"edits shift {who} towards {shown} more than {others}"
+
+
+def _shares_of_all_edits(
+    result: MethodResult, attribute: EditAttribute
+) -> list[ShareChange]:
+    """Return what changed over all edits in each group, for the headline's attribute."""
+    report = edit_report(result.details)
+    changes: tuple[AttributeChange, ...] = () if report is None else report.attributes
+    for change in changes:
+        if change.attribute == attribute.full_name:
+            return [row for row in change.shares if row.edit == ALL_EDITS]
+    return []
+
+
+def _counts(attribute: EditAttribute, shares: list[ShareChange]) -> str:
+    """Return a sentence on each group's share before and after; '' without any."""
+    clauses = []
+    for row in shares:
+        if row.before is None or row.after is None:
+            continue
+        shown = shown_class(attribute.followed_class(row.group), attribute.full_name)
+        clauses.append(
+            f"of {people(row.group, GROUP)}, {percent(row.before)} of the source images and "
+            f"{percent(row.after)} of the edits show {shown}"
+        )
+    return sentence("; ".join(clauses)) if clauses else ""
+
+
+def _clear_edits(result: MethodResult, attribute: EditAttribute) -> str:
+    """Return a sentence on the edits that are clear by themselves; '' where none is."""
+    clear = [
+        item
+        for item in clear_rows(result.by, LEAN)
+        if item.group == attribute.full_name
+    ]
+    if not clear:
+        return "No edit is clear by itself."
+    names = [f"'{item.name}'" for item in clear]
+    return f"Clear by themselves: {listed(names, _MOST_EDITS)}."
+
+
+def _outcomes(task: EditsTask, result: MethodResult) -> str:
+    """Return a sentence on outcomes that clearly differ between the groups; '' where none does."""
+    first, second = task.compared_groups
+    clauses = []
+    for item in clear_rows(result.by, LEAN):
+        if item.group == OUTCOME:
+            share_of_first = item.scores[f"share:{first}"].value or 0.0
+            share_of_second = item.scores[f"share:{second}"].value or 0.0
+            clauses.append(
+                f"{item.name}: {percent(share_of_first)} of the edits of {people(first, GROUP)}, "
+                f"{percent(share_of_second)} of those of {people(second, GROUP)}"
+            )
+    return sentence("; ".join(clauses)) if clauses else ""

@@ -1,0 +1,149 @@
+"""The `details` of an edit task's result: all counts that pages show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from t2ibench.methods.core.edit_report import (
+    ALL_EDITS,
+    AttributeChange,
+    EditOutcomes,
+    EditReport,
+    Moves,
+    ShareChange,
+)
+from t2ibench.methods.core.estimate import Estimate
+from t2ibench.methods.edits.changes import FollowedChange, shows
+from t2ibench.methods.edits.gathering import EditedGroup
+from t2ibench.methods.edits.schema import Edit, EditsTask
+
+
+def report_of(
+    task: EditsTask,
+    groups: Sequence[EditedGroup],
+    followed: Sequence[FollowedChange],
+    edits: Sequence[Edit],
+    outcomes: Sequence[EditOutcomes],
+    threshold: float | None,
+    level: float,
+) -> EditReport:
+    """Return the counts of a task: shares before and after, moves and outcomes.
+
+    Args:
+        task: The task.
+        groups: What was collected.
+        followed: The changes of its attributes by the edits that are measured.
+        edits: All edits, with the controls.
+        outcomes: What became of all edits.
+        threshold: Distance up to which an image is near its source image.
+        level: Confidence level, in (0, 1).
+    """
+    measured = followed[0].edits
+    names = [edit.name for edit in edits]
+    return EditReport(
+        headline=task.headline_attribute.full_name,
+        groups=tuple(group.name for group in groups),
+        between=task.compared_groups,
+        edits=measured,
+        controls=tuple(name for name in names if name not in measured),
+        attributes=tuple(
+            _attribute(change, groups, names, level) for change in followed
+        ),
+        outcomes=tuple(outcomes),
+        threshold=threshold,
+    )
+
+
+def _attribute(
+    followed: FollowedChange,
+    groups: Sequence[EditedGroup],
+    names: Sequence[str],
+    level: float,
+) -> AttributeChange:
+    """Return the shares and moves of one attribute."""
+    attribute = followed.attribute
+    shares: list[ShareChange] = []
+    moves: list[Moves] = []
+    whole = followed.changes(level)
+    for group in groups:
+        of_group = whole[group.name]
+        shares.append(_shares(followed, group, ALL_EDITS, followed.edits, of_group))
+    for number, edit in enumerate(followed.edits):
+        changes = followed.changes(level, [number])
+        for group in groups:
+            of_group = changes[group.name]
+            shares.append(_shares(followed, group, edit, [edit], of_group))
+    for edit in names:
+        for group in groups:
+            moves += _moves(followed, group, edit)
+    return AttributeChange(
+        attribute=attribute.full_name,
+        question=attribute.question,
+        classes=attribute.classes,
+        defines_groups=attribute.defines_groups,
+        followed={group.name: attribute.followed_class(group.name) for group in groups},
+        shares=tuple(shares),
+        moves=tuple(moves),
+    )
+
+
+def _shares(
+    followed: FollowedChange,
+    group: EditedGroup,
+    named: str,
+    edits: Sequence[str],
+    change: Estimate,
+) -> ShareChange:
+    """Return the share of a group's followed class before and after edits, as a row of a name."""
+    attribute = followed.attribute
+    name = attribute.full_name
+    shown = attribute.followed_class(group.name)
+    before = np.array(shows(group.before[name], shown, attribute.classes))
+    shares_before: list[float] = []
+    shares_after: list[float] = []
+    pairs = n_before = n_both = 0
+    for edit in edits:
+        after = np.array(
+            [
+                shows(images.after[name], shown, attribute.classes)
+                for images in group.edits[edit]
+            ]
+        )
+        first = np.broadcast_to(before[:, None], after.shape)
+        is_pair = np.isfinite(first) & np.isfinite(after)
+        if is_pair.any():
+            shares_before.append(float(first[is_pair].mean()))
+            shares_after.append(float(after[is_pair].mean()))
+        pairs += int(is_pair.sum())
+        n_before += int((first[is_pair] == 1).sum())
+        n_both += int(((first == 1) & (after == 1)).sum())
+    low, high = change.interval or (None, None)
+    return ShareChange(
+        edit=named,
+        group=group.name,
+        pairs=pairs,
+        before=float(np.mean(shares_before)) if shares_before else None,
+        after=float(np.mean(shares_after)) if shares_after else None,
+        change=change.value,
+        low=low,
+        high=high,
+        shown_before=n_before,
+        shown_in_both=n_both,
+    )
+
+
+def _moves(followed: FollowedChange, group: EditedGroup, edit: str) -> list[Moves]:
+    """Return how many images of a group moved from each class to each other one, by an edit."""
+    name = followed.attribute.full_name
+    counts: Counter[tuple[str, str]] = Counter()
+    for before, images in zip(group.before[name], group.edits[edit], strict=True):
+        for after in images.after[name]:
+            if before is not None and after is not None:
+                counts[before, after] += 1
+    return [
+        Moves(edit, group.name, before, after, count)
+        for (before, after), count in sorted(counts.items())
+    ]

@@ -1,0 +1,201 @@
+"""Functions that collect what an evidence holds about source images and their edits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.edit_evidence import EditEvidence, EditNeed, SourceImage
+from t2ibench.methods.core.evidence import AnswerEvidence, Evidence
+from t2ibench.methods.edits.needs import edit_needs, edits_of
+from t2ibench.methods.edits.schema import Edit, EditsTask, SourceGroup
+from t2ibench.settings import Settings
+
+# Why there is no image of an edit: its source image does not exist.
+NO_SOURCE = "source"
+# Numbers of source images of one prompt are below this number.
+_STRIDE = 100_000
+
+# Answers about the images of one edit of one source image; None without an answer.
+Answers = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EditedImages:
+    """The images of one edit of one source image, and what was answered about them.
+
+    Attributes:
+        after: Name of an attribute to the answer about each image.
+        made: Answer to the question whether the edit was made, about each image.
+        excluded: Number of images that are missing, by reason, such as 'refused'.
+        distances: Distance of each image to its source image, 1 - cosine; NaN without.
+    """
+
+    after: Mapping[str, Answers]
+    made: Answers
+    excluded: Counter[str]
+    distances: Float64Array
+
+    @property
+    def images(self) -> int:
+        """Number of images that were requested."""
+        return len(self.made)
+
+    @property
+    def missing(self) -> int:
+        """Number of images that do not exist."""
+        return sum(self.excluded.values())
+
+
+@dataclass(frozen=True, slots=True)
+class EditedGroup:
+    """The source images of one group, and their edits.
+
+    Attributes:
+        name: Name of the group.
+        sources: Its source images, which may be missing.
+        numbers: Number of each, the same in every run of the task, shape (n,).
+        before: Name of an attribute to the answer about each source image.
+        excluded: Number of source images that are missing, by reason.
+        edits: Name of an edit to its images, in the order of the source images.
+    """
+
+    name: str
+    sources: tuple[SourceImage, ...]
+    numbers: IntArray
+    before: Mapping[str, Answers]
+    excluded: Counter[str]
+    edits: Mapping[str, tuple[EditedImages, ...]]
+
+
+def gather(
+    task: EditsTask, evidence: Evidence, settings: Settings
+) -> list[EditedGroup]:
+    """Return what an evidence holds about the source images and edits of every group.
+
+    Raises:
+        TypeError: the evidence knows nothing of edits.
+    """
+    if not isinstance(evidence, EditEvidence):
+        raise TypeError("evidence of edits is needed")
+    return [_group(task, group, evidence, settings) for group in task.groups]
+
+
+def _group(
+    task: EditsTask, group: SourceGroup, evidence: EditEvidence, settings: Settings
+) -> EditedGroup:
+    """Return what an evidence holds about one group."""
+    n_sources = settings.images(task.images_per_prompt)
+    prompts = settings.limited(group.prompts)
+    before: dict[str, Answers] = {}
+    excluded: Counter[str] = Counter()
+    for number, attribute in enumerate(task.attributes):
+        answers: list[str | None] = []
+        for prompt in prompts:
+            replies = evidence.sources.answers(
+                prompt, n_sources, attribute.question, attribute.classes
+            )
+            answers += _by_index(replies, n_sources)
+            if not number:
+                excluded += _of_images(replies.excluded)
+        before[attribute.full_name] = tuple(answers)
+    vectors = _source_vectors(task, prompts, n_sources, evidence)
+    edits: dict[str, tuple[EditedImages, ...]] = {}
+    for edit in edits_of(task, settings):
+        requested = edit_needs(task, edit, group, settings)
+        edits[edit.name] = tuple(
+            _edited(task, edit, need, evidence, vector)
+            for need, vector in zip(requested, vectors, strict=True)
+        )
+    first_numbers = _STRIDE * np.arange(len(prompts))
+    numbers = first_numbers[:, None] + np.arange(n_sources)
+    return EditedGroup(
+        name=group.name,
+        sources=tuple(
+            SourceImage(prompt, index)
+            for prompt in prompts
+            for index in range(n_sources)
+        ),
+        numbers=numbers.ravel(),
+        before=before,
+        excluded=excluded,
+        edits=edits,
+    )
+
+
+def _edited(
+    task: EditsTask,
+    edit: Edit,
+    need: EditNeed,
+    evidence: EditEvidence,
+    source: Float64Array | None,
+) -> EditedImages:
+    """Return what an evidence holds about one edit of one source image."""
+    after: dict[str, Answers] = {}
+    reasons: list[Counter[str]] = []
+    for attribute in task.attributes:
+        replies = evidence.answers_about_edit(
+            need, attribute.question, attribute.classes
+        )
+        after[attribute.full_name] = _by_index(replies, need.images)
+        reasons.append(_of_images(replies.excluded))
+    made: Answers = (None,) * need.images
+    if edit.question is not None:
+        replies = evidence.answers_about_edit(need, edit.question, edit.classes)
+        made = _by_index(replies, need.images)
+        reasons.append(_of_images(replies.excluded))
+    distances = np.full(need.images, np.nan)
+    if source is not None:
+        images = evidence.edited(need)
+        # Without an image there is no row of which a product could be taken.
+        if len(images.indices):
+            distances[images.indices] = 1.0 - images.embeddings @ source
+            reasons.append(_of_images(images.excluded))
+    # A missing image has no answer at all; an image that exists may lack some.
+    fewest = min(reasons, key=Counter.total)
+    return EditedImages(after, made, fewest, distances)
+
+
+def _by_index(replies: AnswerEvidence, n_images: int) -> Answers:
+    """Return the answer about each of so many images; None without an answer."""
+    answer_of = dict(zip(replies.indices.tolist(), replies.answers, strict=True))
+    return tuple(answer_of.get(index) for index in range(n_images))
+
+
+# Reasons for an image without an answer that are about the answer and not about the image.
+_OF_ANSWERS = frozenset({"not labelled"})
+
+
+def _of_images(excluded: Mapping[str, int]) -> Counter[str]:
+    """Return how many images are missing, by reason, without those that lack only an answer."""
+    if not excluded:
+        return Counter()
+    return Counter(
+        {
+            reason: count
+            for reason, count in excluded.items()
+            if reason not in _OF_ANSWERS
+        }
+    )
+
+
+def _source_vectors(
+    task: EditsTask, prompts: Sequence[str], n_sources: int, evidence: EditEvidence
+) -> list[Float64Array | None]:
+    """Return the embedding of each source image; None for images without one.
+
+    Distances are measured only where a control says how large they are without an edit.
+    """
+    vectors: list[Float64Array | None] = []
+    for prompt in prompts:
+        of_prompt: list[Float64Array | None] = [None] * n_sources
+        if task.no_change is not None:
+            images = evidence.sources.images(prompt, n_sources)
+            for index, row in zip(images.indices, images.embeddings, strict=True):
+                of_prompt[int(index)] = row
+        vectors += of_prompt
+    return vectors

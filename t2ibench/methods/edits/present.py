@@ -1,0 +1,68 @@
+"""The presentation of an edit task's result on pages."""
+
+from __future__ import annotations
+
+from t2ibench.methods.core.describe import GROUP, people
+from t2ibench.methods.core.presentation import (
+    Axis,
+    Presentation,
+    RowSeries,
+    short_name,
+)
+from t2ibench.methods.edits.rows import LEAN, OUTCOME
+from t2ibench.methods.edits.schema import EditAttribute, EditsTask
+
+
+def present(task: EditsTask) -> Presentation:
+    """Return which rows pages show for an edit task, and what the ends of their axes mean."""
+    headline = task.headline_attribute
+    others = [attribute for attribute in task.attributes if attribute != headline]
+    series = [_series(task, attribute) for attribute in (headline, *others)]
+    first, second = task.compared_groups
+    outcomes = RowSeries(
+        LEAN,
+        "outcome",
+        Axis(
+            low=f"more for {people(second, GROUP)}",
+            high=f"more for {people(first, GROUP)}",
+        ),
+        groups=frozenset({OUTCOME}),
+    )
+    return Presentation(
+        name=short_name(task.title),
+        axis=_axis(task, headline),
+        rows=(*series, outcomes),
+        formula=(
+            "lean = mean over edits of (change of the first group − change of the second), with "
+            "change = share of the edited images less that of their own source images; of the "
+            "attribute that defines the groups, the share that is lost"
+        ),
+        source="Measured like Wang et al. (2024) and Seo et al. (2026), with intervals",
+    )
+
+
+def _series(task: EditsTask, attribute: EditAttribute) -> RowSeries:
+    """Return the rows of one attribute, an edit each."""
+    noun = "edit"
+    if attribute != task.headline_attribute:
+        noun = f"edit ({attribute.full_name})"
+    return RowSeries(
+        LEAN,
+        noun,
+        _axis(task, attribute),
+        groups=frozenset({attribute.full_name}),
+    )
+
+
+def _axis(task: EditsTask, attribute: EditAttribute) -> Axis:
+    """Return what both ends of an attribute's axis mean."""
+    first, second = task.compared_groups
+    if attribute.defines_groups:
+        return Axis(
+            low=f"{people(second, GROUP)} changed",
+            high=f"{people(first, GROUP)} changed",
+        )
+    shown = attribute.followed_class(first)
+    return Axis(
+        low=f"{people(second, GROUP)}: {shown}", high=f"{people(first, GROUP)}: {shown}"
+    )
