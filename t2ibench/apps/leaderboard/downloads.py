@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from t2ibench.apps.leaderboard.chosen import choice_of_seed, choice_of_settings
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import Rank
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
@@ -39,6 +40,8 @@ def identity(entry: Entry) -> dict[str, Any]:
         "model_args": visible(format_args(manifest.model_args), 2000),
         "revision": visible(manifest.revision or ""),
         "verified": entry.verdict.level,
+        "chosen": choice_of_settings(manifest, entry.results),
+        "seed_of": choice_of_seed(manifest, entry.results),
         "settings": "; ".join(entry.departures),
     }
 

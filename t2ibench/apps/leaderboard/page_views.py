@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from t2ibench.apps.leaderboard.chosen import choice_of_seed, choice_of_settings
 from t2ibench.apps.leaderboard.downloads import identity, ran_as
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import Rank, span
@@ -62,6 +63,7 @@ class ModelView:
         name: The model's name, with nothing hidden in it.
         level: How far it was checked.
         choice: Who chose what was measured.
+        seed: Where the seed of its images comes from.
         regenerated_parts: What was made again, of how many; empty where nothing was.
         is_toy: Whether it draws simple pictures with biases that were put in.
         weights: Whether its weights are open.
@@ -77,6 +79,7 @@ class ModelView:
     name: str
     level: str
     choice: str
+    seed: str
     regenerated_parts: str
     is_toy: bool
     weights: str
@@ -97,7 +100,8 @@ def model_view(model: Model) -> ModelView:
         id=entry.id,
         name=model.name,
         level=entry.verdict.level,
-        choice=card.choice,
+        choice=choice_of_settings(entry.manifest, entry.results),
+        seed=choice_of_seed(entry.manifest, entry.results),
         regenerated_parts="; ".join(entry.verdict.regenerated_parts()),
         is_toy=entry.toy,
         weights=card.weights or "weights: not stated",
@@ -128,6 +132,27 @@ def _rank(rank: Rank | None) -> RankView | None:
         end=round(rank.worst / rank.among, 4),
         middle=(rank.best + rank.worst) / 2,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PictureView:
+    """A picture of a model: its file below the site's folder, and what it was made from."""
+
+    file: str
+    prompt: str
+
+
+def picture_views(model: Model, task: str | None = None) -> list[PictureView]:
+    """Return the pictures that a model's submission shows: of one test, or all of them."""
+    entry = model.entry
+    return [
+        PictureView(
+            file=f"pictures/{entry.id}/{picture.sha256}.jpg",
+            prompt=visible(picture.prompt),
+        )
+        for picture in entry.verdict.pictures
+        if task is None or task in picture.tasks
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +371,8 @@ def _board_row(model: Model, stratum: Stratum, tables: Sequence[ItemTable]) -> B
 class ModelRow:
     """A model's row in the table of one test's results.
 
-    `more` is why it is inconclusive, and `judges` who answered.
+    `more` is why it is inconclusive, `judges` who answered, `rank` its rank in this test, and
+    `pictures` some of the images.
     """
 
     model: ModelView
@@ -354,6 +380,8 @@ class ModelRow:
     interval: str
     more: str
     judges: str
+    rank: RankView | None
+    pictures: list[PictureView]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
     write_text(output / "style.css", f"{style()}\n{layout}")
     for path in sorted(_STATIC.glob("*.js")):
         shutil.copyfile(path, output / path.name)
+    _write_pictures(board.entries, output / "pictures")
     for name, html in Pages(board.refused, measured, shown, date).all():
         write_text(output / name, html)
     return data
@@ -50,9 +51,18 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
 
 def _remove_pages(output: Path) -> None:
     """Delete the pages that an earlier build wrote, since their models may be rejected now."""
-    for pattern in ("pairs/*.js", "thumbs/*/*.jpg", "model/*", "task/*.html"):
+    for pattern in ("pairs/*.js", "pictures/*/*.jpg", "model/*", "task/*.html"):
         for page in output.glob(pattern):
             page.unlink()
+
+
+def _write_pictures(entries: Sequence[Entry], target: Path) -> None:
+    """Write the pictures that were encoded when the submissions were verified."""
+    for entry in entries:
+        for picture in entry.verdict.pictures:
+            path = target / entry.id / f"{picture.sha256}.jpg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(picture.data)
 
 
 def _write_pairs(entries: Sequence[Entry], target: Path) -> None:

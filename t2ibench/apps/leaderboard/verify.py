@@ -11,7 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from t2ibench.apps.leaderboard import bounds, claims, names
+from t2ibench.apps.leaderboard.chosen import plan_problems
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
+from t2ibench.apps.leaderboard.pictures import read_pictures, unlike_pictures
 from t2ibench.apps.leaderboard.reembed import check_answers, check_embeddings
 from t2ibench.apps.leaderboard.regenerate import (
     REFUSED,
@@ -110,7 +112,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     )
     _require(provenance_problems(manifest, results), of_names, _tasks(results, tasks))
     settings = bounds.checked_settings(
-        [task.settings for task in results.tasks.values()]
+        [task.settings for task in results.tasks.values()], manifest.fingerprint
     )
     command = claims.settings_of(results.command)
     _require(
@@ -121,6 +123,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         if on_server(GENERATORS, command.model or "")
         else bounds.argument_problems("model", command.model_args),
         bounds.image_problems(list(tasks.values()), settings),
+        plan_problems(folder, manifest, results),
     )
     if manifest.t2ibench != __version__:
         verdict.notes.append(
@@ -147,6 +150,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         )
         submission = Claims(manifest, results, command, plan, images, stores)
         _require(claims.seed_problems(plan, images))
+        verdict.pictures = read_pictures(folder, manifest, plan, images)
         _recompute(submission, verdict)
         if draw:
             _regenerate(submission, draw, seed, verdict)
@@ -235,6 +239,8 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
     try:
         if len(submission.images):
             images = regenerate(submission, count, seed, verdict)
+            unlike = list(unlike_pictures(verdict.pictures, images))
+            verdict.differ(unlike, "pictures")
         for check in (check_embeddings, check_answers):
             if not verdict.problems:
                 check(submission, images, verdict)
