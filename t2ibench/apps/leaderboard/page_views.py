@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from t2ibench.apps.leaderboard.chosen import choice_of_seed, choice_of_settings
 from t2ibench.apps.leaderboard.downloads import identity, ran_as
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import Rank, span
-from t2ibench.apps.leaderboard.table import Entry, Stratum
+from t2ibench.apps.leaderboard.table import Entry, Stratum, question_key
 from t2ibench.apps.leaderboard.views import (
     BESIDE,
     FamilyCell,
@@ -32,6 +32,7 @@ from t2ibench.results.judge_checks import judges_said
 
 _BARS = 6  # prompts whose answers a row of the first page shows, at most
 _QUESTIONS = 2  # questions of which it does
+_PICTURES = 4  # of a model on a test's page
 _FEW_FAMILIES = 4  # below which a table is narrow
 
 
@@ -212,7 +213,8 @@ class StackView:
     parts: tuple[StackPart, ...]
 
 
-def _stack(item: Item, row: ShownRow, table: ItemTable) -> StackView:
+def answers_of(item: Item, row: ShownRow, table: ItemTable) -> StackView:
+    """Return the answers about a model's images of one prompt as a bar."""
     return StackView(
         spoken=f"{item.name}: {counts_text(row)}",
         parts=stack_parts(row, table.classes),
@@ -220,14 +222,28 @@ def _stack(item: Item, row: ShownRow, table: ItemTable) -> StackView:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswersCell:
+    """A model's answers to one question on the first page.
+
+    `stacks` has None for a prompt that the model did not run; `rank` is its rank in this question.
+    """
+
+    stacks: tuple[StackView | None, ...]
+    rank: RankView | None
+
+
+@dataclass(frozen=True, slots=True)
 class BoardRow:
     """A model's row on the first page: its answers for each prompt, and its score in each family.
 
-    `answers` has None for a prompt that the model did not run.
+    Attributes:
+        model: The model.
+        answers: Its answers, question by question, and what its rank is in each.
+        cells: Its score in each family.
     """
 
     model: ModelView
-    answers: tuple[tuple[StackView | None, ...], ...]
+    answers: tuple[AnswersCell, ...]
     cells: tuple[CellView, ...]
 
 
@@ -307,7 +323,18 @@ def _few_answers(models: Sequence[Model], tasks: Sequence[str]) -> list[ItemTabl
         for table in item_tables(models, name, len(models))
         if table.classes and len(table.items) <= _BARS
     ]
-    return tables[:_QUESTIONS]
+    # Prompts of one test stand in one order, whatever is asked about them.
+    order: dict[str, int] = {}
+    for table in tables:
+        for item in table.items:
+            order.setdefault(item.name, len(order))
+    return [
+        replace(
+            table,
+            items=tuple(sorted(table.items, key=lambda item: order[item.name])),
+        )
+        for table in tables[:_QUESTIONS]
+    ]
 
 
 def _family_column(
@@ -340,6 +367,12 @@ def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
     return columns
 
 
+def _question_rank(model: Model, table: ItemTable) -> RankView | None:
+    """Return a model's rank in a question; None where its test asks one only, or it has none."""
+    key = question_key(table.id, table.noun)
+    return _rank(model.entry.task_ranks.get(key))
+
+
 def class_key(table: ItemTable) -> tuple[ClassKey, ...]:
     """Return the colour and name of each class that a question's answers can have."""
     return tuple(
@@ -352,12 +385,11 @@ def _board_row(model: Model, stratum: Stratum, tables: Sequence[ItemTable]) -> B
     answers = []
     for table in tables:
         rows = [(item, item.rows.get(model.entry.id)) for item in table.items]
-        answers.append(
-            tuple(
-                _stack(item, row, table) if isinstance(row, ShownRow) else None
-                for item, row in rows
-            )
+        stacks = tuple(
+            answers_of(item, row, table) if isinstance(row, ShownRow) else None
+            for item, row in rows
         )
+        answers.append(AnswersCell(stacks, _question_rank(model, table)))
     return BoardRow(
         model=model_view(model),
         answers=tuple(answers),
@@ -437,6 +469,8 @@ def _model_row(model: Model, task: TaskView) -> ModelRow:
         interval=ends(task.mark),
         more=result.inconclusive or "",
         judges=judges_said(result) if result.settings.judges else "",
+        rank=_rank(model.entry.task_ranks.get(task.id)),
+        pictures=picture_views(model, task.id)[:_PICTURES],
     )
 
 
@@ -480,6 +514,7 @@ class ItemTableView:
         mixed: Whether its models were read by other encoders.
         cut: How many models it shows, where there may be more.
         models: The models.
+        ranks: Each model's rank in this question; None where it has none.
         rows: Each item with the cells of all models.
     """
 
@@ -493,6 +528,7 @@ class ItemTableView:
     mixed: bool
     cut: int
     models: tuple[ModelView, ...]
+    ranks: tuple[RankView | None, ...]
     rows: tuple[tuple[str, tuple[ItemCell, ...]], ...]
 
 
@@ -526,6 +562,9 @@ def _item_table(table: ItemTable, is_only: bool) -> ItemTableView:
         mixed=len(strata) > 1,
         cut=cut,
         models=tuple(map(model_view, table.models)),
+        ranks=tuple(
+            _question_rank(model, table) if counted else None for model in table.models
+        ),
         rows=tuple(rows),
     )
 
@@ -535,7 +574,7 @@ def _item_cell(item: Item, model: Model, table: ItemTable) -> ItemCell:
     if isinstance(row, ShownRow):
         return ItemCell(
             model=model.name,
-            answers=_stack(item, row, table),
+            answers=answers_of(item, row, table),
             counts=counts_text(row),
             clear=row.clear,
         )

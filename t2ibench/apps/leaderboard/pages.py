@@ -11,13 +11,17 @@ import jinja2
 from markupsafe import Markup
 
 from t2ibench.apps.leaderboard import downloads
+from t2ibench.apps.leaderboard.finding import first_finding
+from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.page_views import (
     board_table,
     by_closeness,
     item_table_views,
     model_view,
+    picture_views,
     stratum_tables,
 )
+from t2ibench.apps.leaderboard.pictures import RULE
 from t2ibench.apps.leaderboard.ranks import span
 from t2ibench.apps.leaderboard.regenerate import LEVELS
 from t2ibench.apps.leaderboard.table import Stratum
@@ -120,6 +124,7 @@ class Pages:
             tables=tables,
             refused=self._refused,
             toys=sum(model.entry.toy for model in self._models),
+            finding=first_finding(self._strata, self._models, self._tasks),
         )
 
     def _model(self, model: Model) -> str:
@@ -141,6 +146,10 @@ class Pages:
             verdict=verdict,
             unconfirmed=", ".join(verdict.unconfirmed).replace("_", " "),
             departures=entry.departures,
+            pictures=picture_views(model),
+            picture_rule=RULE,
+            card_pictures=visible(card.pictures or ""),
+            images=sum(task.n_images for task in entry.results.tasks.values()),
             standings=self._standings(model),
             cards=self._cards(model),
             card=[*card.facts(), *effective(model)],

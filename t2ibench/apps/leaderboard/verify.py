@@ -14,6 +14,7 @@ from t2ibench.apps.leaderboard import bounds, claims, names
 from t2ibench.apps.leaderboard.chosen import plan_problems
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
 from t2ibench.apps.leaderboard.pictures import read_pictures, unlike_pictures
+from t2ibench.apps.leaderboard.ranks import QUESTION_SCORE
 from t2ibench.apps.leaderboard.reembed import check_answers, check_embeddings
 from t2ibench.apps.leaderboard.regenerate import (
     REFUSED,
@@ -33,6 +34,7 @@ from t2ibench.pipeline.scoring import score_plan
 from t2ibench.pipeline.stores import open_stores
 from t2ibench.results.builder import adjusted_run
 from t2ibench.results.files import read_results
+from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import build_index
@@ -167,9 +169,19 @@ def _recompute(submission: Claims, verdict: Verdict) -> None:
     _require(claims.differences(results, computed))
     verdict.results = results.model_copy(update={"tasks": computed})
     verdict.paired = {
-        name: replace(scored_task.paired, rows={}, agreement={})
-        for name, scored_task in scored.items()
+        name: _for_board(scored_task.paired) for name, scored_task in scored.items()
     }
+
+
+def _for_board(paired: PairedTask) -> PairedTask:
+    """Return what the board needs of a task's influences: its headline, and that of each question.
+
+    The board holds those of all submissions at once.
+    """
+    questions = {
+        key: part for key, part in paired.rows.items() if key[1] == QUESTION_SCORE
+    }
+    return replace(paired, rows=questions, agreement={})
 
 
 def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -105,15 +106,13 @@ def png() -> bytes:
         (png, "is not a JPEG"),
         (bomb, "is not a JPEG|more than 256 pixels a side"),
         (lambda: jpeg("red", (257, 9)), "more than 256 pixels a side"),
-        (lambda: jpeg("red")[:-200], "cannot be read as an image"),
+        (lambda: jpeg("red")[:-20], "cannot be read as an image"),
         (lambda: jpeg("red") + bytes(60_000), "more than 60,000 bytes"),
     ],
 )
 def test_a_file_that_is_no_small_picture(
     made: Callable[[], bytes], message: str, changed: Path
 ) -> None:
-    import re
-
     replace_first(changed, made())
     assert re.search(message, refusal(changed))
 
@@ -133,9 +132,7 @@ def test_a_reader_that_dies_refuses_this_submission_alone(
 def test_nothing_but_pixels_reaches_the_site(changed: Path, tmp_path: Path) -> None:
     """Comments and what stands behind the picture may be anything, such as a script."""
     verdict = verify(changed)
-    target = next(
-        picture for picture in verdict.pictures if "/" in picture.file
-    )  # any of them
+    target = verdict.pictures[0]
     with Image.open(changed / target.file) as image:
         buffer = io.BytesIO()
         image.save(buffer, "JPEG", comment=b"<script>alert(1)</script>")
