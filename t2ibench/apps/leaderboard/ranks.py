@@ -63,8 +63,8 @@ def draws_of(task: PairedTask) -> Draws | None:
 
     A lean l with the influences u and normal noise ξ moves by e = Σ u ξ, so its unbiased square
     l² − V moves by 2 f l e + e² − V. The factor f, with f² Σ l² = max(0, Σ (l² − V)), takes from
-    the observed leans what they owe to noise, so that the variance is 4 Σ (l² − V) V + 2 Σ V². The
-    noise of a unit depends on its stratum and number alone: two models that were asked for the
+    the observed leans what they owe to noise, so that the variance is 4 Σ (l² − V) V + 2 Σ V². Of
+    few images, that is too small (`_for_few_images`). The noise of a unit depends on its stratum and number alone: two models that were asked for the
     same images move together, and a model and its copy move alike.
     """
     parts = task.headline
@@ -84,8 +84,18 @@ def draws_of(task: PairedTask) -> Draws | None:
     factor = (
         math.sqrt(max(0.0, total - float(variances.sum())) / total) if total else 0.0
     )
-    moved = 2 * factor * leans[:, None] * noise + noise**2 - variances[:, None]
+    slopes = 2 * factor * leans * np.array([_for_few_images(df) for df in degrees])
+    moved = slopes[:, None] * noise + noise**2 - variances[:, None]
     return Draws(moved.mean(axis=0), df)
+
+
+def _for_few_images(df: float) -> float:
+    """Return by how much the square root of l²V is enlarged.
+
+    The variance V of a share falls as its lean l rises, V = (1 − l²)/n, so that the product of the
+    two estimates is too small by 4/n of it on average.
+    """
+    return math.sqrt(1 + 4 / df) if math.isfinite(df) and df > 0 else 1.0
 
 
 def measured_questions(task: PairedTask) -> dict[str, Measured]:
