@@ -16,6 +16,7 @@ from t2ibench.apps.leaderboard.views import BESIDE, Item, ItemTable, Model, item
 from t2ibench.methods.core.answer_counts import ShownRow
 from t2ibench.methods.core.describe import counts_text, people
 
+_SHORT = 20  # letters of a name
 _ANSWERED = ", answered by"  # what names say of models whose images people judged
 
 
@@ -38,6 +39,11 @@ class FoundModel:
     counts: str
     interval: str
     clear: bool
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the name fits on a line, so that it is not broken at a hyphen."""
+        return len(self.name) <= _SHORT
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +71,9 @@ class Finding:
     models: tuple[FoundModel, ...]
 
     @property
-    def sentence(self) -> str:
-        """The finding in words: the two models that differ most."""
-        first, last = self.models[0], self.models[-1]
-        return (
-            f"Asked for “{self.prompt}”, {first.name} shows {first.counts}; "
-            f"{last.name}, {last.counts}."
-        )
+    def extremes(self) -> tuple[FoundModel, FoundModel]:
+        """The two models that differ most."""
+        return self.models[0], self.models[-1]
 
 
 def first_finding(

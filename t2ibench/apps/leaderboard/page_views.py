@@ -367,6 +367,19 @@ def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
     return columns
 
 
+def ranks_of_task(model: Model, task: str) -> list[str]:
+    """Return a model's ranks in a test and in each of its questions, in words; empty without one."""
+    of_questions = question_key(task, "")
+    ranks = []
+    for key, rank in model.entry.task_ranks.items():
+        words = f"rank {span(rank.best, rank.worst)} of {rank.among}"
+        if key == task:
+            ranks.insert(0, words)
+        elif key.startswith(of_questions):
+            ranks.append(f"{visible(key.removeprefix(of_questions))}: {words}")
+    return ranks
+
+
 def _question_rank(model: Model, table: ItemTable) -> RankView | None:
     """Return a model's rank in a question; None where its test asks one only, or it has none."""
     key = question_key(table.id, table.noun)

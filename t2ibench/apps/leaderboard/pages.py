@@ -19,6 +19,7 @@ from t2ibench.apps.leaderboard.page_views import (
     item_table_views,
     model_view,
     picture_views,
+    ranks_of_task,
     stratum_tables,
 )
 from t2ibench.apps.leaderboard.pictures import RULE
@@ -94,7 +95,7 @@ class Pages:
         yield "index.html", self._index()
         yield "tasks.html", self._tests()
         yield "compare.html", self._render("compare.html", here="compare.html")
-        yield "about.html", self._render("about.html", here="about.html", levels=LEVELS)
+        yield "about.html", self._about()
         for model in self._models:
             yield f"model/{model.entry.id}.html", self._model(model)
         for name in self._tasks:
@@ -110,6 +111,11 @@ class Pages:
             .render(
                 root=root, here=here, date=self._date, version=__version__, **values
             )
+        )
+
+    def _about(self) -> str:
+        return self._render(
+            "about.html", here="about.html", levels=LEVELS, picture_rule=RULE
         )
 
     def _index(self) -> str:
@@ -157,8 +163,8 @@ class Pages:
             origin=origin,
         )
 
-    def _cards(self, model: Model) -> list[tuple[TaskRowView, Markup]]:
-        """Return a table row and a card as HTML for each test of a model."""
+    def _cards(self, model: Model) -> list[tuple[TaskRowView, Markup, str]]:
+        """Return a table row, a card as HTML and the ranks in words for each test of a model."""
         cards = []
         for task in model.tasks.values():
             card = card_view(
@@ -168,7 +174,8 @@ class Pages:
                 says_excluded=False,
             )
             html = templating.fragment("card.html", card=card)
-            cards.append((task_row_view(task), html))
+            ranks = "; ".join(ranks_of_task(model, task.id))
+            cards.append((task_row_view(task), html, ranks))
         return cards
 
     def _standings(self, model: Model) -> list[FamilyStanding]:

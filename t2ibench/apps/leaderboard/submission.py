@@ -74,7 +74,7 @@ class Card(BaseModel):
 
     def facts(self) -> list[tuple[str, str, str | None]]:
         """Return heading, text and link of each of the submitter's statements on the model."""
-        statements = self.model_dump(exclude={"url"}).items()
+        statements = self.model_dump(exclude={"url", "pictures"}).items()
         facts = [
             (name.capitalize(), text or "not stated", None) for name, text in statements
         ]
