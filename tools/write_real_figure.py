@@ -1,6 +1,7 @@
-"""Draw docs/real-models.svg, who is shown in images of real models: python tools/write_real_figure.py.
+"""Draw docs/real-models.svg, who is shown by real models: python tools/write_real_figure.py.
 
-The counts and intervals are those of the shipped submissions that people answered; no image goes in.
+The counts and intervals are those of the shipped submissions that people answered. No image goes
+into it.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ def drawing() -> str:
             parts += _bar(left, TOP + number * ROW, rows[prompt])
     for number, prompt in enumerate(prompts):
         parts.append(_text(14, TOP + number * ROW + 11, _short(prompt)))
-    note = "Bold: clear after correction over the prompts. The range is of 100 such images, in 95 of 100 tests."
+    note = (
+        "Bold: clear after correction over the prompts. "
+        "The range is of 100 such images, in 95 of 100 tests."
+    )
     parts.append(_text(14, height - 10, note, 'font-size="11" fill="#504D46"'))
     return "\n".join([*parts, "</svg>", ""])
 

@@ -221,9 +221,9 @@ def image_seed(run_seed: int, prompt: str, index: int) -> int:
 def derived_seed(fingerprint: str) -> int:
     """Return the run's seed that `--seed derived` stands for, from 1 to 2³¹ - 1.
 
-    Nobody chooses it, and a model that was changed until its images looked fair has another one. The
-    words of the tasks enter with `image_seed`. Hashes of tasks do not: tasks share images, and a
-    choice of tasks would be a choice of seeds.
+    Nobody chooses it, and a model that was changed until its images looked fair has another one.
+    The words of the tasks enter with `image_seed`. Hashes of tasks do not: tasks share images, and
+    a choice of tasks would be a choice of seeds.
 
     Args:
         fingerprint: SHA-256 of what decides the model's images.

@@ -368,7 +368,7 @@ def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
 
 
 def ranks_of_task(model: Model, task: str) -> list[str]:
-    """Return a model's ranks in a test and in each of its questions, in words; empty without one."""
+    """Return a model's ranks in a test and in each of its questions, in words."""
     of_questions = question_key(task, "")
     ranks = []
     for key, rank in model.entry.task_ranks.items():

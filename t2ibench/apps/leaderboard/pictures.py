@@ -1,8 +1,8 @@
 """Pictures that a submission may show: chosen by a rule, small, decoded by a limited process.
 
-A submitter can show pictures or none, and never choose which. They are JPEGs of at most 256 pixels a
-side, named by the SHA-256 of the image that they show. The site never passes on a stranger's file: a
-process with bounds on its memory and time decodes each, and what is shown is encoded anew.
+A submitter can show pictures or none, and never choose which. They are JPEGs of at most 256 pixels
+a side, named by the SHA-256 of the image that they show. The site never passes on a stranger's
+file: a process with bounds on its memory and time decodes each, and what is shown is encoded anew.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ MOST = 24  # pictures of a submission
 SIDE = 256  # pixels of the longer side
 LARGEST = 60_000  # bytes of a file
 FOLDER = "pictures"
-RULE = (
-    f"up to {MOST} of all images, drawn test by test by a hash of the model: nobody chose them"
-)
+RULE = f"up to {MOST} of all images, drawn test by test by a hash of the model: nobody chose them"
 _QUALITY = 85
 
 

@@ -64,8 +64,9 @@ def draws_of(task: PairedTask) -> Draws | None:
     A lean l with the influences u and normal noise ξ moves by e = Σ u ξ, so its unbiased square
     l² − V moves by 2 f l e + e² − V. The factor f, with f² Σ l² = max(0, Σ (l² − V)), takes from
     the observed leans what they owe to noise, so that the variance is 4 Σ (l² − V) V + 2 Σ V². Of
-    few images, that is too small (`_for_few_images`). The noise of a unit depends on its stratum and number alone: two models that were asked for the
-    same images move together, and a model and its copy move alike.
+    few images the first term is too small, and is enlarged (`_for_few_images`). The noise of a unit
+    depends on its stratum and number alone: two models that were asked for the same images move
+    together, and a model and its copy move alike.
     """
     parts = task.headline
     variances = np.array([part.influence.variance for part in parts])

@@ -49,7 +49,13 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
 
 def _remove_pages(output: Path) -> None:
     """Delete the pages that an earlier build wrote, since their models may be rejected now."""
-    for pattern in ("pairs/*.js", "answers/*.js", "pictures/*/*.jpg", "model/*", "task/*.html"):
+    for pattern in (
+        "pairs/*.js",
+        "answers/*.js",
+        "pictures/*/*.jpg",
+        "model/*",
+        "task/*.html",
+    ):
         for page in output.glob(pattern):
             page.unlink()
 

@@ -20,9 +20,7 @@ _ON_DISK = ("folder", "answers", "file")
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 Short = Annotated[str, Field(min_length=1, max_length=120)]
 # Every file that a submission may hold beside submission.json.
-FILES = re.compile(
-    r"results\.json|evidence\.db|plan\.json|pictures/[0-9a-f]{64}\.jpg"
-)
+FILES = re.compile(r"results\.json|evidence\.db|plan\.json|pictures/[0-9a-f]{64}\.jpg")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, Field(min_length=1, max_length=300)]

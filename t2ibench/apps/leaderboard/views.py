@@ -182,9 +182,10 @@ class Item:
 class ItemTable:
     """A test's items that share one axis, or that are answers to one question.
 
-    `id` is the test's. `noun` is what an item is, or what was asked; `axis` is None where there is a size but no
-    direction, and `square` says that sizes are roots of squared leans. `classes` are what could be
-    answered, where answers were counted. Items go from the lowest to the highest over all models.
+    `id` is the test's. `noun` is what an item is, or what was asked; `axis` is None where there is
+    a size but no direction, and `square` says that sizes are roots of squared leans. `classes` are
+    what could be answered, where answers were counted. Items go from the lowest to the highest over
+    all models.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""A board whose every name is hostile, in a real browser: all of it is text, and nothing gives way."""
+"""A board whose every name is hostile, in a real browser: all of it is text."""
 
 from __future__ import annotations
 
@@ -125,8 +125,13 @@ def test_hostile_names_are_text(browser: Any, pages: Path, width: int) -> None:
         page.goto(address)
         page.wait_for_timeout(100)
         where = f"{address} at {width}"
-        assert page.locator(".hostile, base, plaintext, svg > style").count() == 0, where
-        handlers = "all => all.filter((one) => [...one.attributes].some((a) => a.name.startsWith('on'))).length"
+        assert page.locator(".hostile, base, plaintext, svg > style").count() == 0, (
+            where
+        )
+        handlers = (
+            "all => all.filter((one) => [...one.attributes]"
+            ".some((attribute) => attribute.name.startsWith('on'))).length"
+        )
         assert page.locator("*").evaluate_all(handlers) == 0, where
         # Every script and every link is one of ours.
         links = "all => all.map((one) => one.getAttribute('href') ?? '')"

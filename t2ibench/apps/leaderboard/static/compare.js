@@ -95,7 +95,8 @@ function leansLess(first, second) {
   const count = (verdict) => rows.filter((row) => row.verdict === verdict).length;
   const counts = [[first, count(turned ? "second" : "first")], [second, count(turned ? "first" : "second")]];
   const clauses = counts.filter(([, tests]) => tests).map(([model, tests]) => (rows.length === 1 ? `${model.name} leans less` : `${model.name} leans less in ${tests}`));
-  return clauses.join(", ") || "neither leans less beyond chance";
+  const of = rows.length === 1 ? "" : ` of ${rows.length} tests`;
+  return clauses.length ? `${clauses.join(", ")}${of}` : "neither leans less beyond chance";
 }
 
 // Whether two models differ at all, before the table says it test by test. The probability is of all pairs shown.
@@ -105,7 +106,7 @@ function summary(first, second, count) {
   const p = Math.min(1, overall.p * count);
   const tests = overall.tests === 1 ? "the one test" : `${overall.tests} tests`;
   const text = p < 0.05
-    ? `${first.name} and ${second.name} differ: ${leansLess(first, second)}${overall.tests === 1 ? "" : ` of ${tests}`}.`
+    ? `${first.name} and ${second.name} differ: ${leansLess(first, second)}.`
     : `No difference between ${first.name} and ${second.name} beyond chance in ${tests}.`;
   const corrected = [overall.tests > 1 ? `over ${overall.tests} tests` : "", count > 1 ? `over the ${count} pairs shown` : ""].filter(Boolean);
   const how = `All tests together: ${probability(p)} that the two are alike in every test${corrected.length ? `, corrected ${corrected.join(" and ")}` : ""}. `
