@@ -9,6 +9,7 @@ from typing import Any
 
 from t2ibench.apps.leaderboard.downloads import rounded
 from t2ibench.apps.leaderboard.names import visible
+from t2ibench.apps.leaderboard.page_views import picture_views
 from t2ibench.apps.leaderboard.table import Entry, question_key
 from t2ibench.apps.leaderboard.views import Model
 from t2ibench.methods.core.answer_counts import ShownAttribute, class_colours
@@ -19,6 +20,7 @@ from t2ibench.results.comparison_claims import overall_difference
 from t2ibench.results.score_difference import Difference
 from t2ibench.store.files import write_text
 
+MOST_PICTURES = 6  # of a model
 MOST_PROMPTS = 60  # of a question; its test's page has all of them
 
 
@@ -32,14 +34,15 @@ def write_pairs(entries: Sequence[Entry], target: Path) -> None:
 
 
 def write_answers(models: Sequence[Model], target: Path) -> None:
-    """Write for each model a script with who is shown in its images, question by question."""
+    """Write for each model a script with who is shown in its images, and some of its pictures."""
     for model in models:
         questions = [
             _question(name, view.name, counted, model)
             for name, view in model.tasks.items()
             for counted in view.prompts
         ]
-        content = [model.entry.id, questions]
+        pictures = [[picture.file, picture.prompt] for picture in picture_views(model)]
+        content = [model.entry.id, questions, pictures[:MOST_PICTURES]]
         write_text(
             target / f"{model.entry.id}.js", _script("T2IBENCH_ANSWERS", content)
         )

@@ -302,7 +302,9 @@ def board_table(
     tables = _few_answers(members, tasks) if len(families) == 1 else []
     rows = tuple(_board_row(model, stratum, tables) for model in members)
     ranked = sum(model.entry.overall is not None for model in members)
-    settings = f"{stratum.settings[:1].upper()}{stratum.settings[1:]}"
+    short = "Short runs: " if "fewer than asked for" in stratum.settings else ""
+    settings = f"{short}{stratum.settings}"
+    settings = f"{settings[:1].upper()}{settings[1:]}"
     return BoardTable(
         id=stratum.id,
         title=stratum.title,

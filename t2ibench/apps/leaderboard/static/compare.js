@@ -6,12 +6,14 @@ const choose = document.getElementById("choose");
 const pairs = new Map();
 const answers = new Map();
 window.T2IBENCH_PAIR = ([id, rows]) => pairs.set(id, rows);
-window.T2IBENCH_ANSWERS = ([id, questions]) => answers.set(id, questions);
+const pictures = new Map();
+window.T2IBENCH_ANSWERS = ([id, questions, files]) => { answers.set(id, questions); pictures.set(id, files); };
 const STATES = D.states;
 const TOO_MANY = "There are too many models here to compare every two beforehand. With the runs at hand, "
   + "t2ibench compare RUN RUN gives the differences and their intervals.";
-const HOW_COMPARED = "Images are compared in pairs, by prompt and number, where both results have what that takes. Of leans the difference is shown, of root mean squares that "
-  + "of the roots; a filled disc is an interval without 0, one test at a time. A test’s name opens its page, item by item.";
+const HOW_COMPARED = "Filled: the interval of the difference excludes 0, for one test at a time. Differences are of leans, or of "
+  + "roots of mean squares. Images are compared in pairs, by prompt and number, where both results have what that takes. "
+  + "A test’s name opens its page, item by item.";
 const ORDER = Object.keys(STATES); // from the clearest to what says least
 
 function make(tag, options = {}, ...inside) {
@@ -216,10 +218,19 @@ function table(models) {
         make("thead", {}, heads), make("tbody", {}, ...names.map(line)))));
 }
 
+// Pictures stand beside each other; which ones is no submitter's choice.
+function gallery(models) {
+  const shown = models.filter((model) => pictures.get(model.id)?.length);
+  const figure = ([file, prompt]) => make("li", {}, make("figure", {}, make("img", { src: file, alt: prompt, loading: "lazy", width: "128", height: "128" }),
+    make("figcaption", { className: "micro" }, make("bdi", { text: prompt }))));
+  return shown.map((model) => make("section", { className: "shown" }, make("h2", {}, "Pictures by ", make("bdi", { text: model.name })),
+    make("ul", { className: "pictures" }, ...pictures.get(model.id).map(figure))));
+}
+
 function comparison(models) {
   const [first, ...rest] = models;
   const sentences = D.paired ? rest.flatMap((model) => summary(first, model, rest.length)) : [];
-  return [...sentences, whoIsShown(models), table(models)];
+  return [...sentences, whoIsShown(models), ...gallery(models), table(models)];
 }
 
 function problem(models) {
