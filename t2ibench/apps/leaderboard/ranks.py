@@ -64,9 +64,9 @@ def draws_of(task: PairedTask) -> Draws | None:
     A lean l with the influences u and normal noise ξ moves by e = Σ u ξ, so its unbiased square
     l² − V moves by 2 f l e + e² − V. The factor f, with f² Σ l² = max(0, Σ (l² − V)), takes from
     the observed leans what they owe to noise, so that the variance is 4 Σ (l² − V) V + 2 Σ V². Of
-    few images the first term is too small, and is enlarged (`_for_few_images`). The noise of a unit
-    depends on its stratum and number alone: two models that were asked for the same images move
-    together, and a model and its copy move alike.
+    few images that is too small, and is enlarged (`_slope_of_few`, `_square_of_few`). The noise of
+    a unit depends on its stratum and number alone: two models that were asked for the same images
+    move together, and a model and its copy move alike.
     """
     parts = task.headline
     variances = np.array([part.influence.variance for part in parts])
@@ -85,18 +85,28 @@ def draws_of(task: PairedTask) -> Draws | None:
     factor = (
         math.sqrt(max(0.0, total - float(variances.sum())) / total) if total else 0.0
     )
-    slopes = 2 * factor * leans * np.array([_for_few_images(df) for df in degrees])
+    slopes = 2 * factor * leans * np.array([_slope_of_few(df) for df in degrees])
     moved = slopes[:, None] * noise + noise**2 - variances[:, None]
+    moved *= np.array([_square_of_few(df) for df in degrees])[:, None]
     return Draws(moved.mean(axis=0), df)
 
 
-def _for_few_images(df: float) -> float:
-    """Return by how much the square root of l²V is enlarged.
+def _slope_of_few(df: float) -> float:
+    """Return by how much the square root of l²V is enlarged, for few images.
 
     The variance V of a share falls as its lean l rises, V = (1 − l²)/n, so that the product of the
     two estimates is too small by 4/n of it on average.
     """
     return math.sqrt(1 + 4 / df) if math.isfinite(df) and df > 0 else 1.0
+
+
+def _square_of_few(df: float) -> float:
+    """Return by how much more an unbiased square moves than the lean's square does.
+
+    The estimate of V that is subtracted falls as the square of a share's lean rises, so that the
+    difference is n l²/(n − 1) less a constant.
+    """
+    return 1 + 1 / df if math.isfinite(df) and df > 0 else 1.0
 
 
 def measured_questions(task: PairedTask) -> dict[str, Measured]:
