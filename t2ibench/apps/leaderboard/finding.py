@@ -21,7 +21,7 @@ _ANSWERED = ", answered by"  # what names say of models whose images people judg
 
 
 @dataclass(frozen=True, slots=True)
-class FoundModel:
+class ShownModel:
     """What one model shows for the prompt.
 
     Attributes:
@@ -68,10 +68,10 @@ class Finding:
     test: str
     test_name: str
     key: tuple[ClassKey, ...]
-    models: tuple[FoundModel, ...]
+    models: tuple[ShownModel, ...]
 
     @property
-    def extremes(self) -> tuple[FoundModel, FoundModel]:
+    def extremes(self) -> tuple[ShownModel, ShownModel]:
         """The two models that differ most."""
         return self.models[0], self.models[-1]
 
@@ -117,7 +117,7 @@ def _finding(table: ItemTable, task: str, stratum: Stratum) -> Finding | None:
         test=task,
         test_name=table.test,
         key=class_key(table),
-        models=tuple(_found(model, row, item, table) for model, row in rows),
+        models=tuple(_shown_model(model, row, item, table) for model, row in rows),
     )
 
 
@@ -142,13 +142,13 @@ def _range(item: Item, table: ItemTable) -> float:
     return max(shares) - min(shares) if shares else -1.0
 
 
-def _found(model: Model, row: ShownRow, item: Item, table: ItemTable) -> FoundModel:
+def _shown_model(model: Model, row: ShownRow, item: Item, table: ItemTable) -> ShownModel:
     interval = ""
     if row.interval is not None:
         low, high = (round(100 * end) for end in row.interval)
         group = people(row.most or "", row.about)
         interval = f"{group} in {low} to {high} of 100 such images"
-    return FoundModel(
+    return ShownModel(
         id=model.entry.id,
         name=model.name.partition(_ANSWERED)[0],
         answers=answers_of(item, row, table),
