@@ -142,7 +142,9 @@ def _range(item: Item, table: ItemTable) -> float:
     return max(shares) - min(shares) if shares else -1.0
 
 
-def _shown_model(model: Model, row: ShownRow, item: Item, table: ItemTable) -> ShownModel:
+def _shown_model(
+    model: Model, row: ShownRow, item: Item, table: ItemTable
+) -> ShownModel:
     interval = ""
     if row.interval is not None:
         low, high = (round(100 * end) for end in row.interval)

@@ -91,7 +91,9 @@ def pages(board: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(len(HOSTILE))
     ]
     # As `read_board` keeps what was refused.
-    refused = {visible(f"{at} {text}"): visible(text) for at, text in enumerate(HOSTILE)}
+    refused = {
+        visible(f"{at} {text}"): visible(text) for at, text in enumerate(HOSTILE)
+    }
     site.build(Board(entries, refused), folder, "2026-05-02")
     return folder
 
