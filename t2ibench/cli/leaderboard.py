@@ -56,7 +56,7 @@ def add(verbs: Any) -> None:
         "name the model on the leaderboard (default: its name in the run)",
     )
     plan = (
-        "pack this plan of `t2ibench plan`, by which the run was made (default: none)"
+        "add this plan of `t2ibench plan`, by which the run was made (default: none)"
     )
     add_flag(of, "--plan FILE", plan)
     card = of.add_argument_group("the model's card", "shown as stated by the submitter")
@@ -79,7 +79,7 @@ def add(verbs: Any) -> None:
     add_flag(
         card,
         "--pictures LICENCE",
-        "pack small pictures of up to 24 images, which a rule chooses, and state the licence "
+        "show small pictures of up to 24 images, which a rule chooses, and state the licence "
         "under which anybody may show them, such as CC0-1.0 (default: none)",
     )
     add_flag(
