@@ -55,9 +55,7 @@ def add(verbs: Any) -> None:
         "--name NAME",
         "name the model on the leaderboard (default: its name in the run)",
     )
-    plan = (
-        "add this plan of `t2ibench plan`, by which the run was made (default: none)"
-    )
+    plan = "add this plan of `t2ibench plan`, by which the run was made (default: none)"
     add_flag(of, "--plan FILE", plan)
     card = of.add_argument_group("the model's card", "shown as stated by the submitter")
     add_flag(

@@ -41,6 +41,7 @@ def open_evidence(folder: Path) -> Database:
 
 def content_problem(folder: Path) -> str | None:
     """Return the first problem in evidence.db, which a limited process reads; None if sound."""
+    problem: str | None
     try:
         problem = answer_of("t2ibench.apps.leaderboard.evidence:look", folder)
     except T2IBenchError as error:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from t2ibench.apps.leaderboard.page_views import (
-    ClassKey,
     StackView,
     answers_of,
     class_key,
@@ -15,6 +14,7 @@ from t2ibench.apps.leaderboard.table import Stratum
 from t2ibench.apps.leaderboard.views import BESIDE, Item, ItemTable, Model, item_tables
 from t2ibench.methods.core.answer_counts import ShownRow
 from t2ibench.methods.core.describe import counts_text, people
+from t2ibench.reports.html.cards import ClassKey
 
 _SHORT = 20  # letters of a name
 _ANSWERED = ", answered by"  # what names say of models whose images people judged

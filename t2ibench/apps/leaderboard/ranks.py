@@ -245,7 +245,8 @@ def _student_factors(df: float) -> Float64Array:
 def _factors_of(df: int) -> Float64Array:
     # The same numbers for every df: pairs of models vary together.
     uniform = np.random.default_rng(0).random(DRAWS)
-    return np.sqrt(df / chi2.ppf(uniform, df))
+    factors: Float64Array = np.sqrt(df / chi2.ppf(uniform, df))
+    return factors
 
 
 def span(low: float, high: float) -> str:
