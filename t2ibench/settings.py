@@ -485,7 +485,8 @@ class RunSettings(Measurement):
         ),
     ] = _NO_ARGS
 
-    seed_is_derived: bool = False
+    # Not stored: by then the seed is known.
+    seed_is_derived: bool = Field(default=False, exclude=True)
 
     def command(self) -> list[str]:
         """Return the words of a command that gives the same results, with all deciding settings.
