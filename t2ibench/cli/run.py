@@ -20,7 +20,14 @@ from t2ibench.cli.usage import (
     tell_some,
 )
 from t2ibench.errors import T2IBenchError, TaskFileError, visible
-from t2ibench.settings import RunSettings, by_setting, flag_name, flags, read_settings
+from t2ibench.settings import (
+    DERIVED,
+    RunSettings,
+    by_setting,
+    flag_name,
+    flags,
+    read_settings,
+)
 from t2ibench.worker_pool import busy_line
 
 if TYPE_CHECKING:
@@ -59,6 +66,10 @@ def _number_or_auto(text: str) -> int | None:
     return None if text == "auto" else positive(text)
 
 
+def _seed(text: str) -> int | str:
+    return text if text == DERIVED else not_negative(text)
+
+
 # Types of flags that are not text; pydantic checks the values again, whatever their source.
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(
@@ -66,7 +77,7 @@ _TYPES: dict[str, Any] = {
     ),
     **dict.fromkeys(("n_permutations", "n_bootstrap"), positive),
     **dict.fromkeys(("batch_size", "workers"), _number_or_auto),
-    "seed": not_negative,
+    "seed": _seed,
     "level": float,
     "times": float,
 }

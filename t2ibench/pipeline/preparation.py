@@ -55,7 +55,7 @@ from t2ibench.results.run import RunFolder, mending, run_folder
 from t2ibench.results.schema import GeneratorInfo
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.file_errors import reading
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import ImageStore, derived_seed
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, raise_refused
 
@@ -87,6 +87,7 @@ def prepare(
     check_used(settings)
     models = _create_models(settings, adapters or PythonAdapters())
     generator = models.generator
+    settings = _with_seed_of_model(settings, generator)
     dtype_name(settings.dtype)
     settings = with_default_observers(settings)
     measurement = _measurement(settings)
@@ -247,6 +248,21 @@ def _sources_alone_cost(
     if isinstance(sources, dict) or isinstance(generator, Charges):
         return False
     return isinstance(sources.models.generator, Charges)
+
+
+def _with_seed_of_model(
+    settings: RunSettings, generator: Generator | None
+) -> RunSettings:
+    """Return settings with the seed derived from the model, where that was asked for."""
+    if not settings.seed_is_derived:
+        return settings
+    if generator is None:
+        raise T2IBenchError(
+            "--seed derived takes the seed from a model, and none is named.",
+            "Give --model, or a number.",
+        )
+    seed = derived_seed(generator.fingerprint)
+    return settings.model_copy(update={"seed": seed, "seed_is_derived": False})
 
 
 def _check_feasible(
