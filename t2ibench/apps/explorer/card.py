@@ -22,7 +22,7 @@ from t2ibench.apps.explorer.questions import CardAsk
 from t2ibench.apps.explorer.reference import Reference
 from t2ibench.decimals import decimal
 from t2ibench.errors import T2IBenchError
-from t2ibench.reports.figures.canvas import shortened
+from t2ibench.reports.figures.text_size import shortened
 from t2ibench.reports.html.templating import environment
 from t2ibench.results.states import STATES, State
 from t2ibench.store.pixels import UnreadableImageError, thumbnail

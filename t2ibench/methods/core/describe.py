@@ -93,6 +93,16 @@ def people(name: str, about: str = "") -> str:
     )
 
 
+def about_people(about: str) -> bool:
+    """Return whether a question is about people, such as 'person gender' or 'skin tone'.
+
+    Examples:
+        >>> about_people("gender"), about_people("child age"), about_people("train colour")
+        (True, True, False)
+    """
+    return bool(about) and _OF_PEOPLE.fullmatch(about.casefold()) is not None
+
+
 def _replaced(noun: str, words: Mapping[str, str]) -> str:
     return " ".join(words.get(word, word) for word in noun.split(" "))
 

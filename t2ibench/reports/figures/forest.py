@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from t2ibench.reports.figures.axes import PixelScale, draw_ticks
-from t2ibench.reports.figures.canvas import LINE, Canvas, wrapped
+from t2ibench.reports.figures.axes import AXIS_HEIGHT, PixelScale, draw_ticks
+from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import DrawnFigure
+from t2ibench.reports.figures.text_size import LINE, wrapped
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.sentences import nothing
 from t2ibench.reports.view import RunView, TaskView, poles
@@ -14,6 +15,7 @@ from t2ibench.results.states import STATES
 _WIDE = 800.0  # CSS pixels
 _NAME, _POLE = 0.24 * _WIDE, 0.17 * _WIDE - 16  # widths of names
 _BEGIN, _END = 0.41 * _WIDE, 0.67 * _WIDE  # of the axis
+_AXIS = "lean, or its size where it has no direction"
 _ROW = 26.0
 _FAMILY = 26.0
 _TOP = 22.0
@@ -62,7 +64,7 @@ def forest(run: RunView) -> DrawnFigure | None:
             _band(canvas, across, task.mark.on_axis, y, high)
             y += high
     canvas.line(across(0), _TOP, across(0), y, "zero")
-    draw_ticks(canvas, across, y)
+    draw_ticks(canvas, across, y, name=_AXIS)
     rows: list[tuple[object, ...]] = []
     for task, top, high in places:
         _row(canvas, task, top + high / 2, across)
@@ -70,7 +72,7 @@ def forest(run: RunView) -> DrawnFigure | None:
         numbers = (mark.value, mark.low, mark.high, mark.fair_low, mark.fair_high)
         cells = ["" if number is None else f"{number:.4f}" for number in numbers]
         rows.append((task.id, task.result.method, *cells, mark.state))
-    canvas.height = canvas.key(y + 36, _KEY)
+    canvas.height = canvas.key(y + AXIS_HEIGHT + 14, _KEY)
     words = {state: display.word for state, display in STATES.items()}
     caption = (
         f"Filled: {words['clear']}. Hollow: {words['not_clear']}; dashed: "

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.figures.axes import PixelScale, tick
-from t2ibench.reports.figures.canvas import LINE, Canvas, shortened
+from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import DrawnFigure
+from t2ibench.reports.figures.text_size import LINE, shortened
 from t2ibench.reports.run_names import short_names
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.several_runs import RunsComparison
