@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from t2ibench.decimals import true_minus
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.figures.canvas import Canvas
@@ -80,12 +81,12 @@ def around_zero(
 
 def tick(value: float) -> str:
     """Return a number as text for a tick of an axis."""
-    return f"{value:g}".replace("-", "−")
+    return true_minus(f"{value:g}")
 
 
 def rounded(value: float) -> str:
     """Return a number with its sign and three significant digits, for a tooltip."""
-    return f"{value:+.3g}".replace("-", "−")
+    return true_minus(f"{value:+.3g}")
 
 
 def draw_axes(

@@ -14,14 +14,25 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
 from PIL import Image
 
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER
+from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import DrawnFigure
 from t2ibench.reports.figures.frame import FACTS, MARGIN, Frame, sheet
-from t2ibench.reports.figures.marks import Box, Disc, Line, Mark, Strokes, Text
-from t2ibench.reports.figures.text_size import SIZE, SMALL
+from t2ibench.reports.figures.marks import (
+    Box,
+    Disc,
+    Line,
+    Mark,
+    Strokes,
+    Text,
+    elements,
+    framed,
+)
+from t2ibench.reports.figures.text_size import SIZE, SMALL, text_width
 from t2ibench.reports.writers import Table
 from t2ibench.store.files import write_bytes, write_text
 
@@ -31,6 +42,14 @@ if TYPE_CHECKING:
 SCALE = 2  # pixels of the PNG for a CSS pixel
 _POINT = 0.75  # points of a CSS pixel
 _COLOURS = 128
+_PICTURE_SCALE = 6  # pixels for a CSS pixel, of a text that is a picture in a PDF
+# First and last letters of what the bundled font lacks: from Armenian on, and East Asian ones.
+_LETTERS_LACKED = (
+    ("\u0530", "\u1dff"),
+    ("\u2e80", "\ufdff"),
+    ("\ufe70", "\uffdc"),
+    ("\U00010000", "\U000323af"),
+)
 _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
 
 
@@ -89,16 +108,20 @@ def _fonts() -> Iterator[tuple[str, str]]:
         yield str(regular), str(bold)
 
 
-def png(svg: str) -> bytes:
-    """Return an SVG figure as PNG bytes, the same on all machines as its font is bundled."""
+def png(svg: str, scale: int = SCALE) -> bytes:
+    """Return an SVG figure as PNG bytes.
+
+    They are the same on all machines, as the font is bundled, but for letters that it lacks: those
+    are drawn with the fonts of the system.
+    """
     import resvg_py
 
     with _fonts() as fonts:
         data = resvg_py.svg_to_bytes(
             svg_string=svg,
             background="#ffffff",
-            zoom=SCALE,
-            skip_system_fonts=True,
+            zoom=scale,
+            skip_system_fonts=not needs_system_fonts(svg),
             font_files=list(fonts),
             sans_serif_family="Figure Sans",
         )
@@ -107,7 +130,7 @@ def png(svg: str) -> bytes:
     small = image.quantize(
         _COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
     )
-    small.save(buffer, format="PNG", dpi=(96 * SCALE, 96 * SCALE))
+    small.save(buffer, format="PNG", dpi=(96 * scale, 96 * scale))
     return buffer.getvalue()
 
 
@@ -182,15 +205,53 @@ def _draw_shape(
         page.rect(x, y, _POINT * mark.width, _POINT * mark.height, style)
 
 
+def needs_system_fonts(text: str) -> bool:
+    """Return whether a text has letters that the bundled font lacks, such as Chinese ones.
+
+    Examples:
+        >>> [needs_system_fonts(name) for name in ("Ärztin, врач", "護士", "אחות")]
+        [False, True, True]
+    """
+    return any(
+        first <= letter <= last for letter in text for first, last in _LETTERS_LACKED
+    )
+
+
 def _draw_text(
     page: FPDF, text: Text, look: Mapping[str, str], left: float, top: float
 ) -> None:
+    """Draw a text; one with letters that the font lacks is a picture of it."""
+    if needs_system_fonts(text.text):
+        _draw_picture_of(page, text, left, top)
+        return
     size = SMALL if text.name == FACTS else SIZE
     page.set_font("figure", "B" if "font-weight" in look else "", _POINT * size)
     words = _shown(text.text)
     back = {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor]
     x = _POINT * (text.x + left) - back * page.get_string_width(words)
     page.text(x, _POINT * (text.y + top), words)
+
+
+def _draw_picture_of(page: FPDF, text: Text, left: float, top: float) -> None:
+    """Draw a text as a picture, which the fonts of the system make."""
+    width = text_width(text.text, bold="strong" in text.name) + 2
+    height = 1.5 * SIZE
+    canvas = Canvas(width, height, text.text)
+    canvas.marks.append(Text(1, SIZE + 1, text.text, "start", text.name))
+    inner = Markup("<style>{}</style>").format(Markup("".join(sheet().splitlines())))
+    svg = framed(width, height, "", inner + Markup("").join(elements(canvas.marks)))
+    back = {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor]
+    x = text.x + left - 1 - back * (width - 2)
+    y = text.y + top - SIZE - 1
+    picture = io.BytesIO(png(_shown(str(svg)), scale=_PICTURE_SCALE))
+    page.image(
+        picture,
+        x=_POINT * x,
+        y=_POINT * y,
+        w=_POINT * width,
+        h=_POINT * height,
+        alt_text=text.text,
+    )
 
 
 @functools.cache
