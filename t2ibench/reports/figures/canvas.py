@@ -17,6 +17,8 @@ from t2ibench.reports.figures.text_size import LINE, text_width, wrapped
 # Classes of texts that are bold.
 _BOLD = {"strong", "low", "high"}
 _DISCS = {"pt", "low", "high", "plain", "hollow", "mean"}
+SQUARE = "square"  # in a legend
+_SMALL = {*_DISCS, SQUARE}
 _BOXES = {"bar", "soft", "band"}
 
 
@@ -51,6 +53,10 @@ class Canvas:
         """Add a rectangle whose top left corner is at (`x`, `y`)."""
         self.marks.append(Box(x, y, width, height, name))
 
+    def square(self, x: float, y: float) -> None:
+        """Add a hollow square centred at (`x`, `y`): a lean that is below a bound."""
+        self.box(x - 4, y - 4, 8, 8, "hollow")
+
     def patterned(
         self, x: float, y: float, width: float, height: float, name: str
     ) -> None:
@@ -84,12 +90,14 @@ class Canvas:
         """Add a legend that explains CSS classes in words; return the height where it ends."""
         x = left
         for name, text in entries:
-            wide = 0.0 if not name else 14.0 if name in _DISCS else 24.0
+            wide = 0.0 if not name else 14.0 if name in _SMALL else 24.0
             if x > left and x + wide + text_width(text) > self.width:
                 x = left
                 y = y + 16
             if name in _DISCS:
                 self.dot(x + 4, y, name, 4 if name != "pt" else 3)
+            elif name == SQUARE:
+                self.square(x + 4, y)
             elif is_patterned(name):
                 self.patterned(x, y - 5, 18, 10, name)
             elif name in _BOXES:
