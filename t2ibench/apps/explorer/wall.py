@@ -22,7 +22,7 @@ NOT_SHOWN = "not in the picture"  # as a labelling sheet offers it
 DIFFER = "they differ"
 OTHER = "another answer"
 _NO_ANSWER = -1
-_OPTIONS = 60  # answers in own words that are told apart
+_OPTIONS = 60  # answers in own words that are options of their own
 _LONGEST = 80  # letters of such an answer
 
 

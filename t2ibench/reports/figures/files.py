@@ -267,7 +267,7 @@ def _styles() -> dict[str, dict[str, str]]:
 
 
 def _style(mark: Mark) -> dict[str, str]:
-    elements = {Line: "", Disc: "circle", Box: "rect", Strokes: "path", Text: "text"}
-    element = elements[type(mark)]
+    names = {Line: "", Disc: "circle", Box: "rect", Strokes: "path", Text: "text"}
+    element = names[type(mark)]
     name = f"{element}.{mark.name.replace(' ', '.')}" if mark.name else element
     return _styles().get(name, {})

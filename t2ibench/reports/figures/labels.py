@@ -94,29 +94,32 @@ def labels(
         if len(placed) == most:
             break
         interval = (intervals or {}).get(number)
-        own_strokes = [interval] if interval is not None else []
-        if any(strikes(box, own_strokes) for box in taken):
+        of_point = [] if interval is None else [interval]
+        if any(strikes(box, of_point) for box in taken):
             continue
         free = [
             label
             for label in _places(number, points[number])
             if _is_free(label.box(names[number], bold), number, points, taken, bounds)
         ]
-        label = next(
-            (
-                label
-                for label in free
-                if not strikes(label.box(names[number], bold), strokes + own_strokes)
-            ),
-            None,
-        )
+        label = _first_clear(free, names[number], bold, strokes + of_point)
         if label is None and free and number in named_anyway:
             label = replace(free[0], on_plate=True)
         if label is not None:
             placed.append(label)
             taken.append(label.box(names[number], bold))
-            strokes += own_strokes
+            strokes += of_point
     return placed
+
+
+def _first_clear(
+    places: Sequence[Label], name: str, bold: bool, lines: Sequence[Segment]
+) -> Label | None:
+    """Return the first place at which no line strikes a name; None if there is none."""
+    for label in places:
+        if not strikes(label.box(name, bold), lines):
+            return label
+    return None
 
 
 def _places(number: int, point: tuple[float, float]) -> Iterator[Label]:

@@ -277,9 +277,8 @@ def test_answers_in_own_words_are_a_facet(run: Path, wall: Wall) -> None:
     given = Counter(
         answers["options"][place] for place in answers["judge"] if place >= 0
     )
-    assert given and list(given.values()) and set(given) == set(answers["options"])
+    assert given and set(given) == set(answers["options"])
     assert given[answers["options"][0]] == max(given.values())
-    assert "unknown" not in answers["options"] or given["unknown"]
 
 
 def test_rare_answers_in_own_words_are_one_option() -> None:
