@@ -108,6 +108,7 @@ def _axes(comparison: RunsComparison) -> Mapping[str, Axis]:
 def _write_figure(
     comparison: RunsComparison, axes: Mapping[str, Axis], folder: Path
 ) -> None:
+    from t2ibench.reports.figures.facts import facts_of_runs
     from t2ibench.reports.figures.files import write_figure
     from t2ibench.reports.figures.trend import trend_figure
 
@@ -115,5 +116,8 @@ def _write_figure(
     if figure is None:
         print("No test can be compared: no figure is written.", file=sys.stderr)
         return
-    written = write_figure(figure, figure.title, folder, "trend")
+    runs = [run.results for run in comparison.runs]
+    written = write_figure(
+        figure, figure.title, folder, "trend", facts=facts_of_runs(runs)
+    )
     print(f"Figure: {', '.join(str(path) for path in written)}", file=sys.stderr)

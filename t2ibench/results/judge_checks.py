@@ -48,6 +48,18 @@ def judges_said(task: TaskResult) -> str:
     return f"Answered by {listed(judges)}, {people_checked(task)}.{labellers}"
 
 
+def readable_judge(name: str) -> str:
+    """Return the name of a judge without what its kind of file adds.
+
+    Examples:
+        >>> readable_judge("answers by anna"), readable_judge("face-gender")
+        ('anna', 'face-gender')
+    """
+    for start in (ANSWERS_BY, LABELS_BY):
+        name = name.removeprefix(start)
+    return name
+
+
 def only_checks(task: TaskResult) -> bool:
     """Return whether a task's judges only check that guided images show what was asked for."""
     return any(name.split(":")[0] == "obedience" for name in task.controls)
