@@ -18,6 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from t2ibench.errors import T2IBenchError, first_line, shown
+from t2ibench.models.generators.editing_pipelines import (
+    edit_call,
+    editor_of,
+    trial_source,
+)
 from t2ibench.models.generators.pipeline_arguments import (
     CALL_NAMES,
     SIDES,
@@ -26,6 +31,7 @@ from t2ibench.models.generators.pipeline_arguments import (
 from t2ibench.models.generators.pipelines import call_of, one_a_row, pipeline_call
 
 _SIDES_TRIED = (64, 128, 256)  # pixels; the smallest that a pipeline takes
+_SIDE_OF_SOURCE = 512  # pixels of a source image of the real size
 _STEPS = 2  # some schedulers need two
 _STEP_NAMES = ("num_inference_steps", "prior_num_inference_steps")
 _GUIDANCE = CALL_NAMES["guidance"]
@@ -113,6 +119,9 @@ class _Trials:
 
     def __init__(self, pipeline: Any, args: DiffusersArguments) -> None:
         self._pipeline = pipeline
+        self._args = args
+        editor = editor_of(type(pipeline))
+        self._edits = editor is not None and editor.edits_only
         self._given = call_of(pipeline, args)
         self._parameters = inspect.signature(type(pipeline).__call__).parameters
         self._with_all: dict[tuple[str, bool], Image | None] = {}
@@ -224,6 +233,10 @@ class _Trials:
                 torch.manual_seed(0)
                 generator = torch.Generator(device="cpu").manual_seed(0)
                 whole = {"prompt": [prompt], **one_a_row(call, 1)}
+                if self._edits:
+                    side = (self._side or _SIDES_TRIED[0]) if small else _SIDE_OF_SOURCE
+                    source = trial_source(side)
+                    whole = {**edit_call(self._pipeline, self._args, [source]), **whole}
                 image = pipeline_call(self._pipeline, whole, generator, form)
                 image = image[0] if isinstance(image, (list, tuple)) else image
                 if isinstance(image, torch.Tensor):
