@@ -134,11 +134,12 @@ def check_sources(
 ) -> None:
     """Raise an error if a class of diffusers cannot do what some of the requests ask for."""
     editor = editor_of(kind)
-    if editor is not None and editor.edits_only:
-        if any(request.source is None for request in requests):
-            raise _prompt_alone(kind, source, args)
-    if editor is None and any(request.source is not None for request in requests):
+    has_edits = any(request.source is not None for request in requests)
+    has_prompts = any(request.source is None for request in requests)
+    if has_edits:
         check_edits(kind, source)
+    if has_prompts and editor is not None and editor.edits_only:
+        raise _prompt_alone(kind, source, args)
 
 
 def _prompt_alone(
