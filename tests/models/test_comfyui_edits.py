@@ -99,9 +99,15 @@ def test_a_different_file_of_the_name_is_left_alone(
     assert loaded == {place.replace(".png", " (1).png")}
 
 
-def test_a_workflow_that_loads_no_image_is_refused(server: tuple[str, ComfyUi]) -> None:
+def test_a_workflow_that_loads_no_image_is_refused(
+    server: tuple[str, ComfyUi], sources: list[ImageFile]
+) -> None:
+    url, state = server
     with refused("'sdxl.json' loads no image", "LoadImage"):
-        workflow(server[0]).check_edits()
+        workflow(url).check_edits()
+    with refused("loads no image"):
+        workflow(url).generate(edits(sources))
+    assert state.posted == [] and state.uploads == []
 
 
 def test_of_several_images_the_user_says_which_is_the_source(

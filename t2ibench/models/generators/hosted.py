@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field, model_validator
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.declined_fields import declined_field
@@ -334,12 +333,12 @@ class HostedGenerator(RemoteGenerator):
     def check_edits(self) -> None:
         """Raise an error if the server is asked for no edits (see models.protocols.EditsImages)."""
         if self._edit is None:
-            raise T2IBenchError(
+            raise UnusableServerError(
                 f"{self.name} gets no source images: t2ibench asks it for images of prompts alone.",
                 f"Servers that are asked for edits: {_EDITORS}.",
             )
         if self._edit.refusal is not None:
-            raise T2IBenchError(
+            raise UnusableServerError(
                 f"{self.name} takes no source image: {self._edit.refusal}.",
                 "Give a model that edits.",
             )

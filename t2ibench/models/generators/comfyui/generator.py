@@ -154,7 +154,12 @@ class ComfyGenerator(RemoteGenerator):
 
         See models.protocols.GeneratesInParts. The jobs of images that were stored are taken out of
         the server's history, so that another request for them generates them again.
+
+        Raises:
+            T2IBenchError: some have a source image, and where the workflow takes it is not certain.
         """
+        if any(request.source is not None for request in requests):
+            self.check_edits()
         try:
             for part in super().generate_in_parts(requests):
                 yield part
