@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.pipeline_arguments import SIDES, DiffusersArguments
 from t2ibench.models.protocols import ImageRequest
-from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.pixels import UnreadableImageError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -173,7 +173,7 @@ class SourceImages:
             if source is None or source.sha256 in self._images:
                 continue
             try:
-                self._images[source.sha256] = read_image(source.data())
+                self._images[source.sha256] = source.read()
             except UnreadableImageError as error:
                 self.unreadable[source.sha256] = f"the source image: {error}"
 
