@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import math
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,8 +32,9 @@ from t2ibench.models.generators.pipeline_arguments import (
 from t2ibench.models.generators.pipelines import call_of, one_a_row, pipeline_call
 
 _SIDES_TRIED = (64, 128, 256)  # pixels; the smallest that a pipeline takes
-_SIDE_OF_SOURCE = 512  # pixels of a source image of the real size
+_SIDE_OF_SOURCE = 256  # pixels of a source image where small images do not decide
 _STEPS = 2  # some schedulers need two
+_MOST_STEPS = 50
 _STEP_NAMES = ("num_inference_steps", "prior_num_inference_steps")
 _GUIDANCE = CALL_NAMES["guidance"]
 _TRUE_GUIDANCE = "true_cfg_scale"
@@ -208,7 +210,11 @@ class _Trials:
 
     def _small_call(self, side: int) -> Call:
         """Return all settings, changed for a quick image with sides of `side` pixels."""
-        quick = dict.fromkeys(_STEP_NAMES, _STEPS) | dict.fromkeys(SIDES, side)
+        steps = _STEPS
+        if strength := self._given.get("strength"):
+            # Only this share of the steps is taken.
+            steps = min(math.ceil(_STEPS / strength), _MOST_STEPS)
+        quick = dict.fromkeys(_STEP_NAMES, steps) | dict.fromkeys(SIDES, side)
         call = {
             **self._given,
             **{k: v for k, v in quick.items() if k in self._parameters},

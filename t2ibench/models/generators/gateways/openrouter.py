@@ -91,7 +91,8 @@ def create_openrouter(request: Request[OpenRouterArguments]) -> HostedGenerator:
         prompt: str, fields: dict[str, Any], key: str, source: SourceFile | None = None
     ) -> Reply:
         server.check_access()
-        body = {"model": model, "prompt": prompt, "provider": provider}
+        body: dict[str, Any] = {"model": model, "prompt": prompt}
+        body["provider"] = provider
         body |= openrouter_fields(fields, endpoint)
         if source is not None:
             part = {"type": "image_url", "image_url": {"url": source.data_url}}
