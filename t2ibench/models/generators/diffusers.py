@@ -113,9 +113,8 @@ class DiffusersGenerator:
         self._is_made_by_caller = load is not None
         self._kind: type[Any] | None = None
         self._sources = SourceImages(())
-        self._edits: str | None = (
-            None  # what becomes of source images, once there was one
-        )
+        # What becomes of source images, once there was one.
+        self._edits: str | None = None
         self._has_effects = False  # whether the settings were shown to change images
         self._shape: tuple[int, ...] | None = None
         self._is_deterministic = request.deterministic

@@ -249,7 +249,8 @@ class ComfyGenerator(RemoteGenerator):
             UnreadableImageError: the file cannot be read.
         """
         task = self._uploads.get(source.sha256)
-        if task is None or (task.done() and task.exception() is not None):
+        has_failed = task is not None and task.done() and _failed(task)
+        if task is None or has_failed:
             task = asyncio.ensure_future(self._upload(source))
             self._uploads[source.sha256] = task
         # A request that is cancelled leaves the upload to the others that wait for it.
@@ -304,6 +305,11 @@ class ComfyGenerator(RemoteGenerator):
                 f"The sampler {self._noisy} gives another image for the same prompt and seed "
                 "(tried with two posts): images of this run cannot be made again."
             )
+
+
+def _failed(task: asyncio.Task[str]) -> bool:
+    """Return whether a task that ended has no result."""
+    return task.cancelled() or task.exception() is not None
 
 
 def _are_equal(first: Image, second: Image) -> bool:
