@@ -11,7 +11,12 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.gateways.forms import switches_of
 from t2ibench.models.generators.gateways.responses import create_responses
-from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
+from t2ibench.models.generators.hosted import (
+    EditCall,
+    HostedArguments,
+    HostedGenerator,
+)
+from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.proxies import ask_loopback_directly
 from t2ibench.models.server_errors import Reply, UnusableServerError
 from t2ibench.models.servers import LitellmServer, OpenAiServer, Server, checked_address
@@ -76,8 +81,28 @@ def _openai(request: Request[OpenAiArguments]) -> HostedGenerator:
         response = raw.http_response
         return Reply(response.status_code, response.content, server.key)
 
+    async def edit(
+        prompt: str, optional: dict[str, Any], key: str, source: SourceFile
+    ) -> Reply:
+        raw = await server.client.images.with_raw_response.edit(
+            model=model,
+            prompt=prompt,
+            image=(source.name, source.data, source.media_type),
+            extra_body=optional,
+            extra_headers={"Idempotency-Key": key},
+        )
+        response = raw.http_response
+        return Reply(response.status_code, response.content, server.key)
+
     settings = {"model": model, "url": server.where}
-    return HostedGenerator(request, server, call, settings, wishes=_WISHES)
+    return HostedGenerator(
+        request,
+        server,
+        call,
+        settings,
+        wishes=_WISHES,
+        edit=EditCall(edit, f"{server.base_url}/images/edits"),
+    )
 
 
 def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
@@ -163,7 +188,8 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
 ADAPTER = Adapter(
     create=_openai,
     form="openai:MODEL",
-    description="any server with OpenAI's /images/generations; --model-args base_url=…",
+    description="any server with OpenAI's /images/generations, and /images/edits for edits; "
+    "--model-args base_url=…",
     Args=OpenAiArguments,
     libraries=("pillow",),
 )

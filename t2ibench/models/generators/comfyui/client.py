@@ -11,7 +11,8 @@ from urllib.parse import quote
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.comfyui.arguments import ComfyArguments
 from t2ibench.models.generators.comfyui.workflow import Graph
-from t2ibench.models.http_server import HttpServer
+from t2ibench.models.generators.sources import SourceFile
+from t2ibench.models.http_server import Form, HttpServer
 from t2ibench.models.server_errors import (
     BadReplyError,
     Reply,
@@ -20,6 +21,8 @@ from t2ibench.models.server_errors import (
 )
 
 ADDRESS = "http://127.0.0.1:8188"
+# Where source images are put, in ComfyUI's folder of inputs.
+_SOURCES = "t2ibench"
 _SECONDS = 60  # of one request, none of which waits for an image
 _WORDS = 300  # characters of a server's message that are shown
 
@@ -122,6 +125,31 @@ class ComfyServer(HttpServer):
                 f"ComfyUI at {self.where} leaves the image out: {_words_of(errors)}.",
                 "Mend the workflow in ComfyUI, and export it again.",
             )
+
+    async def upload(self, source: SourceFile, sha256: str) -> str:
+        """Put a source image into the server's folder of inputs, and return its name there.
+
+        A file of this name that is equal is used as it is. One that differs stays, and the server
+        gives the upload another name.
+        """
+        suffix = source.name.partition(".")[2]
+        form = Form(
+            fields={"type": "input", "subfolder": _SOURCES},
+            files={"image": (f"{sha256}.{suffix}", source.data, source.media_type)},
+        )
+        answer = await self.send("POST", "/upload/image", form=form)
+        if isinstance(answer, Reply):
+            answer.check_access(self.where)
+            raise BadReplyError(
+                f"ComfyUI took no source image: it replied {answer.words()} to /upload/image"
+            )
+        try:
+            stored = json.loads(answer)
+            name = str(stored["name"])
+            folder = str(stored.get("subfolder") or "")
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+            raise BadReplyError("the reply to /upload/image names no file") from None
+        return f"{folder}/{name}" if folder else name
 
     async def _has(self, job: str) -> bool:
         """Return whether an earlier attempt at posting a job arrived; it asks once."""

@@ -17,7 +17,12 @@ from t2ibench.models.generators.gateways.forms import (
     ratio_and_resolution,
     text_of,
 )
-from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
+from t2ibench.models.generators.hosted import (
+    EditCall,
+    HostedArguments,
+    HostedGenerator,
+)
+from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.server_errors import Reply
 from t2ibench.models.servers import OpenAiServer
 
@@ -35,19 +40,35 @@ def create_chat(request: Request[HostedArguments]) -> HostedGenerator:
         args = args.model_copy(update={"api_key_env": "OPENROUTER_API_KEY"})
     server = OpenAiServer(_PATH, args)
 
-    async def call(prompt: str, fields: dict[str, Any], key: str) -> Reply:
+    async def complete(content: Any, fields: dict[str, Any], key: str) -> Reply:
         raw = await server.client.chat.completions.with_raw_response.create(
             model=model,
-            messages=[{"role": "user", "content": prompt}],
+            messages=[{"role": "user", "content": content}],
             extra_body=chat_fields(fields, is_openrouter),
             extra_headers={"Idempotency-Key": key},
         )
         response = raw.http_response
         return chat_reply(Reply(response.status_code, response.content, server.key))
 
+    async def edit(
+        prompt: str, fields: dict[str, Any], key: str, source: SourceFile
+    ) -> Reply:
+        parts = [
+            {"type": "text", "text": prompt},
+            {"type": "image_url", "image_url": {"url": source.data_url}},
+        ]
+        return await complete(parts, fields, key)
+
     settings = {"model": model, "url": server.where}
     wishes = {"modalities": ["image", "text"] if is_openrouter else ["image"]}
-    return HostedGenerator(request, server, call, settings, wishes=wishes)
+    return HostedGenerator(
+        request,
+        server,
+        complete,
+        settings,
+        wishes=wishes,
+        edit=EditCall(edit, server.where),
+    )
 
 
 def chat_fields(fields: Mapping[str, Any], is_openrouter: bool) -> dict[str, Any]:
