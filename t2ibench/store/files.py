@@ -8,6 +8,7 @@ import itertools
 import os
 import platform
 import re
+import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -100,6 +101,19 @@ def write_atomically(
             with contextlib.suppress(OSError):  # the first error is the one to report
                 temporary.unlink(missing_ok=True)
             raise
+
+
+def read_ordinary(path: Path) -> bytes:
+    """Return the bytes of an ordinary file; raise OSError for a pipe or a device.
+
+    Both could be read without end, and a pipe without a writer not even begun.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+        return file.read()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -32,6 +32,7 @@ from t2ibench.pipeline.work_items import (
     WorkResult,
 )
 from t2ibench.pipeline.worker import Observers, UserLine, Worker
+from t2ibench.store.files import read_ordinary
 from t2ibench.store.images import StoredImage
 
 MOST_RESTARTS = 3  # of one worker, without a work item done in between
@@ -335,6 +336,6 @@ class WorkerPool:
 def _read(image: StoredImage) -> StoredImage:
     """Return an image together with the bytes of its file; without them if it is missing."""
     try:
-        return replace(image, content=image.path.read_bytes())
+        return replace(image, content=read_ordinary(image.path))
     except OSError:
         return image
