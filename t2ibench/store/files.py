@@ -23,7 +23,9 @@ _counter = itertools.count()
 # Of a temporary file: the host and the process that write it, and a number.
 _HOST = re.sub(r"[^A-Za-z0-9]+", "-", platform.node())[:40] or "host"
 _TEMPORARY = re.compile(r"\..+\.([A-Za-z0-9-]+)\.(\d+)\.\d+\.tmp")
-_ABANDONED = 15 * 60  # seconds since the last write, after which no writer is left
+_ABANDONED = (
+    15 * 60
+)  # seconds since the last write of another machine, after which it is gone
 _STREAMS = {"/dev", "/dev/fd", "/proc/self/fd"}  # /dev/stdout and the like
 
 
@@ -146,8 +148,13 @@ def remove_abandoned(folder: Path) -> int:
         path = Path(root, name)
         # Its writer has renamed it, or another process removed it.
         with suppress(OSError):
-            dead = match[1] == _HOST and not is_running(int(match[2]))
-            if dead or time.time() - path.stat().st_mtime > _ABANDONED:
+            # Of this machine's processes it is known which are left, whatever its clock says.
+            is_left = (
+                not is_running(int(match[2]))
+                if match[1] == _HOST
+                else time.time() - path.stat().st_mtime > _ABANDONED
+            )
+            if is_left:
                 path.unlink()
                 removed += 1
     return removed
