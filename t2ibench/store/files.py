@@ -10,7 +10,7 @@ import platform
 import re
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -85,9 +85,14 @@ def write_atomically(
             f"'{path}' is a folder, where a file is expected.", "Name a file in it."
         )
     with disk_errors(path):
-        device = not path.is_symlink() and (path.is_fifo() or path.is_char_device())
+        # A file renamed to a stream would take its place.
+        if not path.is_symlink() and path.is_fifo():
+            with _with_reader(path):
+                write(path)
+            return
+        device = not path.is_symlink() and path.is_char_device()
         if str(path.parent) in _STREAMS or device:
-            write(path)  # a file renamed to it would take its place
+            write(path)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = temporary_beside(path)
@@ -103,6 +108,16 @@ def write_atomically(
             with contextlib.suppress(OSError):  # the first error is the one to report
                 temporary.unlink(missing_ok=True)
             raise
+
+
+@contextlib.contextmanager
+def _with_reader(pipe: Path) -> Iterator[None]:
+    """Hold a named pipe open inside this context; raise OSError at once if nobody reads it."""
+    descriptor = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def read_ordinary(path: Path) -> bytes:
