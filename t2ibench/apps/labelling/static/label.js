@@ -31,6 +31,9 @@ const waitingKey = (labeller) => `t2ibench-waiting-${sheet} ${labeller}`;
 const subject = (row) => JSON.stringify([row.question, row.classes]);
 const firstOpen = () => rows.findIndex((row) => !(row.id in answers));
 
+// The server replied, and took nothing: another try would be in vain.
+class Refusal extends Error {}
+
 async function ask(path, body) {
   const options = body && {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
@@ -41,8 +44,6 @@ async function ask(path, body) {
   if (!reply.ok) throw new Refusal(found.error);
   return found;
 }
-
-class Refusal extends Error {}
 
 function waiting(labeller) {
   try { return JSON.parse(stored(waitingKey(labeller))) ?? {}; } catch { return {}; }
@@ -75,13 +76,17 @@ async function begin(given) {
   change.textContent = "Somebody else";
   change.addEventListener("click", who);
   by("who").replaceChildren(person, change);
-  if (served) for (const [id, option] of Object.entries(waiting(person))) {
-    if (!rows.some((row) => row.id === id)) continue;
+  if (served) sendWhatWaits();
+  at = Math.max(0, firstOpen());
+  show();
+}
+
+function sendWhatWaits() {
+  for (const [id, option] of Object.entries(waiting(person))) {
+    if (!rows.some((row) => row.id === id)) continue; // of another sample
     answers[id] = option;
     send(id, option);
   }
-  at = Math.max(0, firstOpen());
-  show();
 }
 
 function who() {
