@@ -112,7 +112,7 @@ def bounded_connections() -> type[H11Protocol]:
 
         _deadline: asyncio.TimerHandle | None = None
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        def connection_made(self, transport: Any) -> None:
             """Close the oldest connection if this one is one too many."""
             super().connection_made(transport)
             connections[self] = None
