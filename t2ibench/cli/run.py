@@ -488,7 +488,7 @@ def _tell(
         total = (rounds and rounds.images) or len(context.plan.requests)
         if outcome.attempts:
             reporter.say(_counted(outcome, reads_images, total))
-        elif not outcome.observed:
+        elif not outcome.observed and outcome.complete:
             reporter.say(
                 f"Nothing to do: all {total} images are already embedded and judged."
             )

@@ -19,7 +19,7 @@ from t2ibench.identity import ImageKey, content_id
 from t2ibench.store.database import Database, uncollected
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.file_names import is_hidden, is_image_file
-from t2ibench.store.files import write_bytes
+from t2ibench.store.files import read_ordinary, write_bytes
 from t2ibench.store.pixels import UnreadableImageError, read_image
 from t2ibench.store.schema import of_text, to_text
 
@@ -168,7 +168,7 @@ class ImageFile:
     def data(self) -> bytes:
         """Return the bytes of the image file, after checking that it has not changed."""
         try:
-            data = self.path.read_bytes() if self.content is None else self.content
+            data = read_ordinary(self.path) if self.content is None else self.content
         except OSError as error:
             raise UnreadableImageError(
                 error.strerror or type(error).__name__

@@ -19,6 +19,10 @@ from t2ibench.models.server_errors import (
     one_line,
 )
 
+# Formats of images that servers send.
+_FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF")
+# Of the largest image that is decoded: 8,192 pixels a side. A dozen are decoded at a time.
+_MOST_PIXELS = 2**26
 _LONGEST = 4000  # characters of a revised prompt
 _MOST_COST = 1e6  # largest cost of one request that is believed
 _NO_ENTRY = "the server's reply has no image, as where a filter takes it"
@@ -151,7 +155,7 @@ def decoded_image(data: bytes) -> GeneratedImage:
     from t2ibench.store.pixels import UnreadableImageError, read_image
 
     try:
-        image = read_image(data, ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF"))
+        image = read_image(data, _FORMATS, _MOST_PIXELS)
     except UnreadableImageError as error:
         return GeneratedImage("failed", reason=f"the server's image: {error}")
     return GeneratedImage("ok", image)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -116,7 +116,7 @@ class ComfyServer(HttpServer):
             raise self._rejected(answer)
         try:
             errors = json.loads(answer).get("node_errors")
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             raise BadReplyError("the reply to /prompt is not JSON") from None
         # Of a graph with several results the server runs those that are right.
         if errors:
@@ -231,14 +231,22 @@ def _jobs_in(entries: Any) -> list[tuple[float, str]]:
     return [
         (float(entry[0]), str(entry[1]))
         for entry in entries
-        if isinstance(entry, Sequence) and len(entry) >= 2
+        if isinstance(entry, list) and len(entry) >= 2 and _is_number(entry[0])
     ]
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value of JSON is a number that has an order: no NaN, and no infinity."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < 1e300
 
 
 def _words_of(node_errors: Any) -> str:
     """Return what is wrong with the nodes of a graph, in one line."""
     lines = []
-    for node, problem in dict(node_errors).items():
+    problems = node_errors if isinstance(node_errors, Mapping) else {}
+    for node, problem in problems.items():
         errors = problem.get("errors") if isinstance(problem, Mapping) else None
         kind = problem.get("class_type", "") if isinstance(problem, Mapping) else ""
         for error in errors if isinstance(errors, list) else ():

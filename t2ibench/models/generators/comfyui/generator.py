@@ -321,7 +321,8 @@ def _problem_of(entry: Mapping[str, Any]) -> JobOutcome | None:
     status = entry.get("status")
     if not isinstance(status, Mapping) or status.get("status_str") != "error":
         return None
-    for message in status.get("messages") or ():
+    messages = status.get("messages")
+    for message in messages if isinstance(messages, list) else ():
         is_pair = isinstance(message, list) and len(message) == 2
         kind, data = message if is_pair else ("", None)
         if kind == "execution_interrupted":
