@@ -37,6 +37,8 @@ class RunContext:
         stored_images_only: Whether nothing is generated: stored images are observed and scored.
         looks: Looks that are written down before anything is generated; None for none.
         plan_sha256: SHA-256 of the plan that the run keeps to; None for none.
+        earlier: A run whose embeddings and answers about the same images and texts are reused;
+            None for none.
     """
 
     settings: RunSettings
@@ -51,6 +53,7 @@ class RunContext:
     stored_images_only: bool = False
     looks: LooksRecord | None = None
     plan_sha256: str | None = None
+    earlier: RunFolder | None = None
 
     @property
     def record(self) -> RunRecord:
