@@ -75,6 +75,7 @@ class TrendView:
         settings: What differs between the settings of the runs.
         decisions: What the limits say of each run; empty without limits.
         figure: Each test over the runs in order; None where no test can be drawn.
+        width: The width of the figure in CSS pixels.
         level: The heading of intervals.
         tests: Each test in every run.
         trend: The table of slopes; None where no test has one.
@@ -89,6 +90,7 @@ class TrendView:
     settings: tuple[str, ...]
     decisions: tuple[DecisionLine, ...]
     figure: Markup | None
+    width: int
     level: str
     tests: tuple[TestLines, ...]
     trend: Table | None
@@ -139,6 +141,7 @@ def trend_view(
         settings=tuple(settings_notes(comparison)),
         decisions=tuple(_decisions(comparison, decisions)),
         figure=None if figure is None else figure.canvas.svg(),
+        width=0 if figure is None else round(figure.canvas.width),
         level=level_name(test.level for test in comparison.tasks),
         tests=tuple(_tests(comparison.tasks)),
         trend=trend_table(comparison, axes) if is_ordered else None,
