@@ -107,6 +107,7 @@ def create_openrouter(request: Request[OpenRouterArguments]) -> HostedGenerator:
             if _takes(endpoint, name)
         },
         price=endpoint.price,
+        price_source="OpenRouter's list",
     )
 
 
