@@ -25,8 +25,6 @@ TREND = "trend.html"
 
 def compare_several(arguments: argparse.Namespace) -> int:
     """Print the comparison of several runs, and write the figure of their trend if asked."""
-    from t2ibench.reports.decisions.text import decision_lines
-    from t2ibench.reports.html.trend_page import trend_html
     from t2ibench.reports.several_runs_axes import axes_of
     from t2ibench.reports.writers import WRITERS
     from t2ibench.results.compared_runs import read_runs, unfinished_lines
@@ -47,22 +45,35 @@ def compare_several(arguments: argparse.Namespace) -> int:
         print(line, file=sys.stderr)
     axes = axes_of(comparison) if ordered else {}
     decisions = _decisions(arguments.accept, paths)
+    _write(arguments, comparison, axes, decisions)
+    if arguments.figures:
+        _write_figure(comparison, axes, Path(arguments.figures))
+    return 0
+
+
+def _write(
+    arguments: argparse.Namespace,
+    comparison: RunsComparison,
+    axes: Mapping[str, Axis],
+    decisions: Sequence[Decision],
+) -> None:
+    """Print a comparison, or write it to a file; a page goes into a file of its own."""
+    from t2ibench.reports.decisions.text import decision_lines
+    from t2ibench.reports.html.trend_page import trend_html
+
     if arguments.format == _PAGE:
         target = Path(arguments.output or _page_beside(comparison))
         write_text(target, trend_html(comparison, axes, decisions=decisions))
         print(f"Comparison: {target}")
+        return
+    text = _text(arguments.format, comparison, axes)
+    if arguments.format == _MARKDOWN and decisions:
+        names = [run.name for run in comparison.runs]
+        text += f"\n{decision_lines(names, decisions)}"
+    if arguments.output is None:
+        print(text, end="")
     else:
-        text = _text(arguments.format, comparison, axes)
-        if arguments.format == _MARKDOWN and decisions:
-            names = [run.name for run in comparison.runs]
-            text += f"\n{decision_lines(names, decisions)}"
-        if arguments.output is None:
-            print(text, end="")
-        else:
-            write_text(Path(arguments.output), text)
-    if arguments.figures:
-        _write_figure(comparison, axes, Path(arguments.figures))
-    return 0
+        write_text(Path(arguments.output), text)
 
 
 def _page_beside(comparison: RunsComparison) -> Path:

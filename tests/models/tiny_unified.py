@@ -87,6 +87,7 @@ def janus(folder: Path) -> Path:
         bos_token_id=letters.bos_token_id,
         eos_token_id=letters.eos_token_id,
         pad_token_id=letters.pad_token_id,
+        do_sample=True,
         temperature=0.9,
         generation_kwargs={"boi_token_id": boi},
     )
@@ -129,6 +130,13 @@ def emu3(folder: Path) -> Path:
     )
     model = transformers.Emu3ForConditionalGeneration(config)
     louder(model)
+    model.generation_config = transformers.GenerationConfig(
+        bos_token_id=letters.bos_token_id,
+        eos_token_id=letters.eos_token_id,
+        pad_token_id=letters.pad_token_id,
+        do_sample=True,
+        top_k=12,
+    )
     model.save_pretrained(folder)
     images = transformers.Emu3ImageProcessor(min_pixels=1024, max_pixels=4096)
     transformers.Emu3Processor(images, letters, chat_template=_CHAT).save_pretrained(

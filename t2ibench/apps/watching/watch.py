@@ -328,8 +328,8 @@ class FolderWatch:
             each: Its number of images a prompt; None for the name of all its sizes.
         """
         if place.checkpoint:
-            again = "" if version == 1 else f"-again-{version}"
-            return f"{self.title}-{place.checkpoint}{again}"
+            ending = "" if version == 1 else f"-version-{version}"
+            return f"{self.title}-{place.checkpoint}{ending}"
         size = "" if each is None else f"-{each}-each"
         return f"{self.title}-set-{version}{size}"
 

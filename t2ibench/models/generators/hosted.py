@@ -19,7 +19,7 @@ from t2ibench.models.generators.image_replies import (
     check_usable,
     image_of,
     read_reply,
-    stated_cost,
+    reported_cost,
 )
 from t2ibench.models.generators.observed_settings import BECAME
 from t2ibench.models.generators.passthrough import gathered
@@ -366,8 +366,8 @@ class HostedGenerator(RemoteGenerator):
             words = with_moderation(words, message.stage, message.categories)
         image = GeneratedImage(status or "failed", reason=words)
         # A refusal costs what the server says that it costs.
-        stated = stated_cost(reply.body)
-        return Received(image, self._usual(made=0) if stated is None else stated)
+        cost = reported_cost(reply.body)
+        return Received(image, self._usual(made=0) if cost is None else cost)
 
     async def _fetch(self, url: str) -> bytes:
         from t2ibench.models.image_download import fetch_image

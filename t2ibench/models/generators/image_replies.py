@@ -95,7 +95,7 @@ def read_reply(body: bytes, prompt: str) -> Item:
     return Item(image, revised, _cost_in(parsed), became)
 
 
-def stated_cost(body: bytes) -> float | None:
+def reported_cost(body: bytes) -> float | None:
     """Return what a reply says that it costs, with an image or without; None if nothing."""
     try:
         parsed = json.loads(body)

@@ -78,9 +78,9 @@ def _own(model: Any, name: str, given: Any) -> Any:
 
 
 def _effective(model: Any, sampling: Sampling, guidance: float) -> dict[str, Any]:
-    own = _own(model, "guidance_scale", sampling.guidance)
+    strength = _own(model, "guidance_scale", sampling.guidance)
     return {
-        "guidance": guidance if own is None else float(own),
+        "guidance": guidance if strength is None else float(strength),
         "temperature": _own(model, "temperature", sampling.temperature),
         "top_k": _own(model, "top_k", sampling.top_k),
         "top_p": _own(model, "top_p", sampling.top_p),
@@ -138,7 +138,7 @@ class Janus:
         tokens = model.generate(
             **inputs,
             generation_mode="image",
-            do_sample=False,
+            do_sample=True,
             guidance_scale=1,
             logits_processor=_processors(draw),
         )
@@ -192,7 +192,7 @@ class Emu3:
         length = height * (width + 1) + _ENDS
         output = model.generate(
             **inputs,
-            do_sample=False,
+            do_sample=True,
             max_new_tokens=length,
             min_new_tokens=length,
             eos_token_id=None,

@@ -2,7 +2,7 @@
 
 `generate` of transformers draws all rows of a batch from the process's random numbers, so an image
 would depend on what else is in its batch. Here a logits processor draws: it leaves one token with a
-likelihood, and greedy search takes it.
+likelihood, which `generate` takes, whatever its own numbers are.
 """
 
 from __future__ import annotations
