@@ -82,7 +82,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--accept FILE",
-        "decide about each of several runs by the limits of this accept.yaml "
+        "check each of several runs against the limits of this accept.yaml "
         "(default: no decisions)",
     )
     add_flag(

@@ -109,9 +109,8 @@ def add(verbs: Any) -> None:
     add_flag(
         where,
         "--watch SECONDS",
-        "look at --model folder:DIR every SECONDS, 10 where it is not given, and score each "
-        "complete set of prompts that another program has written, until Ctrl-C "
-        "(default: score once)",
+        "score each complete set of prompts that another program writes into --model folder:DIR, "
+        "looking every SECONDS (10 where no number is given) until Ctrl-C (default: score once)",
         type=seconds,
         nargs="?",
         const=_INTERVAL,
@@ -119,8 +118,7 @@ def add(verbs: Any) -> None:
     add_flag(
         where,
         "--accept FILE",
-        "decide about each watched set by the limits of this accept.yaml "
-        "(default: no decisions)",
+        "check each watched set against the limits of this accept.yaml (default: no decisions)",
     )
     add_flag(where, "--verbose", VERBOSE)
     verb.set_defaults(handler=run)

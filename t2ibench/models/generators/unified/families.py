@@ -142,9 +142,23 @@ class Janus:
             guidance_scale=1,
             logits_processor=_processors(draw),
         )
-        decoded = model.decode_image_tokens(tokens)
-        images = processor.postprocess(list(decoded.float()), return_tensors=_IMAGE)
-        return list(images["pixel_values"])
+        decoded = model.decode_image_tokens(tokens).float().cpu().numpy()
+        return [_unnormalized(row, processor.image_processor) for row in decoded]
+
+
+def _unnormalized(values: Any, image_processor: Any) -> Image:
+    """Return the image of Janus' decoded values, shape (height, width, 3), as its authors do.
+
+    The processors' `postprocess` is not called: that of transformers 5.24 with torchvision cannot
+    give images.
+    """
+    import numpy as np
+    from PIL import Image
+
+    mean = np.asarray(image_processor.image_mean, dtype=np.float32)
+    deviation = np.asarray(image_processor.image_std, dtype=np.float32)
+    pixels = (values * deviation + mean) * 255.0
+    return Image.fromarray(pixels.clip(0, 255).astype(np.uint8))
 
 
 class Emu3:
