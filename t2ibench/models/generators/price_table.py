@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 SOURCE = "LiteLLM's table"
 _FILE = "model_prices_and_context_window_backup.json"
@@ -91,5 +91,5 @@ def _price_in(entry: Mapping[str, Any], size: str | None) -> float | None:
     return float(per_pixel) * int(width) * int(height)
 
 
-def _is_price(value: Any) -> bool:
+def _is_price(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
