@@ -95,6 +95,9 @@ class Watcher:
             "t2ibench.Watcher",
             limits,
         )
+        self._names = _file_names(self.requests)
+        # Tables of prompts that are known to be those of this watcher.
+        self._tables: set[Path] = set()
 
     @property
     def folder(self) -> Path:
@@ -129,36 +132,47 @@ class Watcher:
                 '' for a folder that is one set.
 
         Raises:
-            T2IBenchError: the name cannot be one of a folder.
+            T2IBenchError: the name cannot be one of a folder, the request is of another watcher, or
+                the folder has the images of other tasks.
         """
         _check_name(checkpoint)
+        name = self._names.get((request.prompt, request.index))
+        if name is None:
+            raise T2IBenchError(
+                f"No image {request.index} of '{shown(request.prompt)}' is needed.",
+                "Take the requests of this watcher.",
+            )
         folder = self.folder / checkpoint
         folder.mkdir(parents=True, exist_ok=True)
-        prompts = list(self._watch.plan.prompts)
-        number = prompts.index(request.prompt)
-        path = folder / f"{number:04d}-{request.index:04d}.png"
+        self._write_table(folder)
+        path = folder / name
         # Readers never see half of a file, and a hidden one is no image of the set.
         partial = path.with_name(f".{path.name}.partial")
         image.save(partial, format="png")
         os.replace(partial, path)  # noqa: PTH105
-        self._write_table(folder)
         return path
 
     def _write_table(self, folder: Path) -> None:
-        """Write the table of a set's prompts once, in the order of prompts and images."""
+        """Write the table of a set's prompts, in the order of prompts and images, before any image.
+
+        A table of other prompts would give these images a wrong one, so it is an error.
+        """
         table = folder / _TABLE
+        if table in self._tables:
+            return
+        rows = (
+            {"file": name, "prompt": prompt}
+            for (prompt, _), name in self._names.items()
+        )
+        text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+        if table.exists() and table.read_text(encoding="utf-8") != text:
+            raise T2IBenchError(
+                f"'{folder}' has images of other prompts, as its {_TABLE} says.",
+                "Give another checkpoint, or another folder for other tasks.",
+            )
+        self._tables.add(table)
         if table.exists():
             return
-        prompts = list(self._watch.plan.prompts)
-        numbers = {prompt: number for number, prompt in enumerate(prompts)}
-        rows = [
-            {
-                "file": f"{numbers[request.prompt]:04d}-{request.index:04d}.png",
-                "prompt": request.prompt,
-            }
-            for request in self.requests
-        ]
-        text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
         partial = table.with_name(f".{table.name}.partial")
         partial.write_text(text, encoding="utf-8")
         os.replace(partial, table)  # noqa: PTH105
@@ -205,6 +219,16 @@ class Watcher:
         results = scored.results
         write_reports(results, scored.outcome.folder)
         return results
+
+
+def _file_names(requests: Sequence[ImageRequest]) -> dict[tuple[str, int], str]:
+    """Return the name of each image's file, such as '0003-0001.png', by prompt and index."""
+    numbers: dict[str, int] = {}
+    names = {}
+    for request in requests:
+        number = numbers.setdefault(request.prompt, len(numbers))
+        names[request.prompt, request.index] = f"{number:04d}-{request.index:04d}.png"
+    return names
 
 
 def _check_name(checkpoint: str) -> None:

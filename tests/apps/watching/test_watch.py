@@ -293,6 +293,13 @@ def test_watcher_writes_scores_and_watches(tmp_path: Path, drawn: Any) -> None:
     assert second.name == "val-step-2"
     assert list(watcher.runs) == ["val-step-1", "val-step-2"]
     assert watcher.trend_page is not None and watcher.trend_page.is_file()
+    with pytest.raises(T2IBenchError, match="No image 9 of"):
+        watcher.write(image, ImageRequest(request.prompt, 9, 1), checkpoint="step-3")
+    # A table of other tasks' prompts would give the images a wrong prompt.
+    settings: dict[str, Any] = {**SMALL, "images_per_prompt": 1}
+    other = t2ibench.Watcher(tmp_path / "val", TASK, encoder="toyland", **settings)
+    with pytest.raises(T2IBenchError, match="has images of other prompts"):
+        other.write(image, other.requests[0], checkpoint="step-2")
     for name in ("../up", ".hidden", "a/b", ".."):
         with pytest.raises(T2IBenchError, match="cannot be the name"):
             watcher.write(image, request, checkpoint=name)
