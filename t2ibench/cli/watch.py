@@ -11,6 +11,7 @@ from t2ibench.errors import T2IBenchError, visible
 
 if TYPE_CHECKING:
     from t2ibench.apps.watching.watch import FolderWatch, ScoredSet
+    from t2ibench.reports.destinations import Chosen
     from t2ibench.settings import RunSettings
 
 _INTERRUPTED = 130
@@ -21,9 +22,14 @@ def watch(arguments: argparse.Namespace, settings: RunSettings, reporter: Any) -
     from t2ibench.apps.watching.checkpoints import Limits
     from t2ibench.apps.watching.watch import FolderWatch
     from t2ibench.decisions.profile import read_profile
+    from t2ibench.pipeline.engines import check_engine
     from t2ibench.pipeline.stop_request import on_sigterm
+    from t2ibench.reports.destinations import chosen_by
 
     _check_flags(arguments)
+    # What cannot work is said now, not once the first set is complete.
+    check_engine(settings)
+    destinations = chosen_by(settings)
     limits = None
     if arguments.accept is not None:
         file = Path(arguments.accept)
@@ -40,7 +46,7 @@ def watch(arguments: argparse.Namespace, settings: RunSettings, reporter: Any) -
         f"of {len(watched.plan.prompts)} prompts; Ctrl-C ends it."
     )
     with on_sigterm():
-        return _follow(watched, arguments, reporter)
+        return _follow(watched, arguments, reporter, destinations)
 
 
 def _check_flags(arguments: argparse.Namespace) -> None:
@@ -58,7 +64,12 @@ def _check_flags(arguments: argparse.Namespace) -> None:
             )
 
 
-def _follow(watched: FolderWatch, arguments: argparse.Namespace, reporter: Any) -> int:
+def _follow(
+    watched: FolderWatch,
+    arguments: argparse.Namespace,
+    reporter: Any,
+    destinations: list[Chosen],
+) -> int:
     """Show each set that is scored until Ctrl-C, and return the status of the last one."""
     status: int | None = None
     sets = watched.sets(arguments.watch)
@@ -67,7 +78,7 @@ def _follow(watched: FolderWatch, arguments: argparse.Namespace, reporter: Any) 
             scored = next(sets)
         except KeyboardInterrupt:
             return _ended(watched, status, reporter)
-        status = _shown(scored, watched, arguments, reporter)
+        status = _shown(scored, watched, arguments, reporter, destinations)
 
 
 def _shown(
@@ -75,10 +86,10 @@ def _shown(
     watched: FolderWatch,
     arguments: argparse.Namespace,
     reporter: Any,
+    destinations: list[Chosen],
 ) -> int:
     """Print the results of a set, send them where they go, and return its exit status."""
     from t2ibench.cli.run import announce, finish, send_results
-    from t2ibench.reports.destinations import chosen_by
 
     announce(scored.context, scored.models, reporter)
     status = finish(
@@ -88,7 +99,6 @@ def _shown(
         reporter,
         verbose=arguments.verbose,
     )
-    destinations = chosen_by(watched.settings)
     send_results(destinations, scored.results, scored.outcome.folder, reporter)
     if watched.limits is not None:
         status = _decided(scored, watched)

@@ -23,13 +23,18 @@ def decide_each(profile: Profile, base: Path, runs: Sequence[Path]) -> list[Deci
     Raises:
         T2IBenchError: the limits are about two runs, or a run cannot be read.
     """
-    if profile.needs_older_run:
-        raise T2IBenchError(
-            "The limits compare two runs, and each run is decided alone here.",
-            "`t2ibench decide OLD NEW --accept FILE` compares two.",
-        )
+    check_decides_alone(profile)
     references = ReferenceRuns(base)
     today = datetime.now(tz=timezone.utc).date()
     return [
         decide(profile, read_run(path), references, None, today=today) for path in runs
     ]
+
+
+def check_decides_alone(profile: Profile) -> None:
+    """Raise an error if limits are about two runs."""
+    if profile.needs_older_run:
+        raise T2IBenchError(
+            "The limits compare two runs, and each run is decided alone here.",
+            "`t2ibench decide OLD NEW --accept FILE` compares two.",
+        )

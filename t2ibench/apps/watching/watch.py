@@ -21,6 +21,7 @@ from t2ibench.apps.watching.image_sets import (
     places_in,
 )
 from t2ibench.arguments import read_args
+from t2ibench.decisions.each_run import check_decides_alone
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.encoders import encoder_downloads
 from t2ibench.models.generators.folder import FolderArguments
@@ -130,6 +131,8 @@ class FolderWatch:
                 "Create it first; its images may come later.",
             )
         self._check_settings()
+        if self.limits is not None:
+            check_decides_alone(self.limits.profile)
         self._arguments = read_args(
             FolderArguments, model_arguments(self.settings), model
         )

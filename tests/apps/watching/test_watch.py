@@ -431,6 +431,19 @@ def test_flags_that_contradict_a_watch_are_refused(
     assert text in capsys.readouterr().err
 
 
+def test_limits_that_compare_two_runs_are_refused_before_anything_is_awaited(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = tmp_path / "accept.yaml"
+    limits.write_text(
+        "title: no worse\nowner: nobody\nscenarios:\n  - name: lean\n    at_risk: people\n"
+        "    hazard: images of one kind\n    accept: 0.1\n    reason: a test\n"
+        f"    measurement: {{task: {TASK}, statistic: comparison}}\n"
+    )
+    assert main(command(tmp_path, "--accept", str(limits))) == 1
+    assert "each run is decided alone here" in capsys.readouterr().err
+
+
 def test_limits_need_a_watch(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--model", "toyland", "--tasks", TASK, "--accept", "accept.yaml"]
     assert main(words) == 1
