@@ -172,6 +172,24 @@ def _plan_of_this_call(
     return plan
 
 
+def plan_of_tasks(settings: RunSettings) -> Plan:
+    """Return every image, text and question that the tasks need of any model.
+
+    Raises:
+        T2IBenchError: there are no such tasks, or one of them cannot be planned.
+    """
+    measurement = _measurement(settings)
+    loaded = load_tasks(settings.tasks, settings.include_path)
+    raise_refused(loaded)
+    tasks, _ = with_captions(loaded, settings, Path(settings.output_dir))
+    needs_of, defects = _needs(tasks, measurement)
+    if defects and not needs_of:
+        raise T2IBenchError(next(iter(defects.values())))
+    return make_plan(
+        [task for task in tasks if task.id in needs_of], measurement, needs_of
+    )
+
+
 def prepare_round(
     context: RunContext, adapters: PythonAdapters, tasks: tuple[str, ...], times: float
 ) -> tuple[RunContext, Models]:

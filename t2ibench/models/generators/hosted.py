@@ -21,6 +21,7 @@ from t2ibench.models.generators.image_replies import (
     check_usable,
     image_of,
     read_reply,
+    reported_cost,
 )
 from t2ibench.models.generators.observed_settings import (
     BECAME,
@@ -103,6 +104,12 @@ class HostedArguments(ServerArguments):
     workers: PositiveInt = 16
     price_per_image: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     body: dict[str, Any] = Field(default_factory=dict, alias="body.NAME")
+
+    @property
+    def quality(self) -> str | None:
+        """The quality of images that is asked for; None for the server's own."""
+        quality = self.body.get("quality")
+        return quality if isinstance(quality, str) else None
 
     @model_validator(mode="before")
     @classmethod
@@ -284,6 +291,7 @@ class HostedGenerator(RemoteGenerator):
         seed_bits: How many bits of a seed the server takes, as far as is known.
         price: The price of an image according to the library; None if unknown.
         edit: How it is asked for an edit; None if it is not.
+        price_source: Where that price is from, for --dry-run.
 
     Raises:
         T2IBenchError: the name of the model comes from a stored file.
@@ -301,6 +309,7 @@ class HostedGenerator(RemoteGenerator):
         seed_bits: int = 63,
         price: float | None = None,
         edit: EditCall | None = None,
+        price_source: str = "",
     ) -> None:
         refuse_recorded(request)
         args: HostedArguments = request.args
@@ -314,6 +323,7 @@ class HostedGenerator(RemoteGenerator):
             identity={"adapter": "hosted 1", **all_settings},
             throttle=Throttle(args.workers, float(args.timeout)),
             price=price if args.price_per_image is None else args.price_per_image,
+            price_source=price_source if args.price_per_image is None else "",
         )
         self._call = call
         self._edit = edit
@@ -383,12 +393,17 @@ class HostedGenerator(RemoteGenerator):
                     ) from None
                 garbled += 1
                 if garbled >= _GARBLED:
-                    raise
+                    hidden = self._server.key.hide(str(error))
+                    failed = GeneratedImage("failed", reason=hidden)
+                    return Received(failed, self._usual(garbled))
                 continue
             self._fields.known = self._fields.known or not item.empty
             self._fields.note(item.became)
             image_result = await image_of(item, self._fetch, self._server.key)
             cost = self._usual(item.made) if item.cost is None else item.cost
+            if cost is not None and self._price is not None:
+                # A reply of status 200 that could not be read may have been paid, too.
+                cost += garbled * self._price
             return Received(image_result, cost, item.empty)
 
     async def _call_for(self, request: ImageRequest) -> tuple[_Call, str]:
@@ -413,8 +428,8 @@ class HostedGenerator(RemoteGenerator):
 
         return call, self._edit.where
 
-    def _usual(self, made: bool) -> float | None:
-        """Return the price as a request's cost, 0 if no image was `made`; None if it is unknown."""
+    def _usual(self, made: int) -> float | None:
+        """Return the price of as many images as were `made`; None if it is unknown."""
         return None if self._price is None else self._price * made
 
     def _declined(
@@ -433,7 +448,9 @@ class HostedGenerator(RemoteGenerator):
             message = reply.message()
             words = with_moderation(words, message.stage, message.categories)
         image = GeneratedImage(status or "failed", reason=words)
-        return Received(image, self._usual(made=False))
+        # A refusal costs what the server says that it costs.
+        cost = reported_cost(reply.body)
+        return Received(image, self._usual(made=0) if cost is None else cost)
 
     async def _fetch(self, url: str) -> bytes:
         from t2ibench.models.image_download import fetch_image

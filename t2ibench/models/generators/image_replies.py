@@ -91,6 +91,24 @@ def read_reply(body: bytes, prompt: str) -> Item:
         raise BadReplyError(
             f"the reply is no list of images (it begins with: {begins})"
         ) from None
+    taken = _filtered(_NO_ENTRY)
+    image, revised = (entries or [(taken, None)])[0]
+    became = {
+        name: parsed[name] for name in _CHOSEN if isinstance(parsed.get(name), str)
+    }
+    return Item(image, revised, _cost_in(parsed), became)
+
+
+def reported_cost(body: bytes) -> float | None:
+    """Return what a reply says that it costs, with an image or without; None if nothing."""
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return _cost_in(parsed) if isinstance(parsed, Mapping) else None
+
+
+def _cost_in(parsed: Mapping[str, Any]) -> float | None:
     usage = parsed.get("usage")
     costs = (
         parsed.get("cost"),
@@ -103,12 +121,7 @@ def read_reply(body: bytes, prompt: str) -> Item:
     )
     # A server may report anything.
     priced = (cost for cost in numbers if 0 <= cost <= _MOST_COST)
-    taken = _filtered(_NO_ENTRY)
-    image, revised = (entries or [(taken, None)])[0]
-    became = {
-        name: parsed[name] for name in _CHOSEN if isinstance(parsed.get(name), str)
-    }
-    return Item(image, revised, next(priced, None), became)
+    return next(priced, None)
 
 
 def _revised_in(row: Mapping[str, Any], prompt: str) -> str | None:

@@ -16,6 +16,11 @@ from t2ibench.models.generators.hosted import (
     HostedArguments,
     HostedGenerator,
 )
+from t2ibench.models.generators.price_table import (
+    SOURCE,
+    installed_table,
+    listed_price,
+)
 from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.proxies import ask_loopback_directly
 from t2ibench.models.server_errors import Reply, UnusableServerError
@@ -95,6 +100,10 @@ def _openai(request: Request[OpenAiArguments]) -> HostedGenerator:
         return Reply(response.status_code, response.content, server.key)
 
     settings = {"model": model, "url": server.where}
+    price = None
+    if args.base_url is None:
+        # Another server with a model of this name has prices of its own.
+        price = listed_price(installed_table(), model, args.size, args.quality)
     return HostedGenerator(
         request,
         server,
@@ -102,6 +111,8 @@ def _openai(request: Request[OpenAiArguments]) -> HostedGenerator:
         settings,
         wishes=_WISHES,
         edit=EditCall(edit, f"{server.base_url}/images/edits"),
+        price=price,
+        price_source=SOURCE,
     )
 
 
@@ -122,15 +133,20 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
             200, json.dumps({"data": rows, "cost": cost or None}).encode(), server.key
         )
 
-    prices = server.library.model_cost.get(request.source, {})
-    listed_price = prices.get("output_cost_per_image") or prices.get(
-        "input_cost_per_image"
+    args = request.args
+    price = listed_price(
+        server.library.model_cost, request.source, args.size, args.quality
     )
     settings = {"model": request.source, "url": server.address, "library": "litellm"}
-    price = None if listed_price is None else float(listed_price)
     switches = switches_of(request.source)
     return HostedGenerator(
-        request, server, call, settings, switches=switches, price=price
+        request,
+        server,
+        call,
+        settings,
+        switches=switches,
+        price=price,
+        price_source=SOURCE,
     )
 
 

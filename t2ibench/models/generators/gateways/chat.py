@@ -92,10 +92,10 @@ def chat_reply(reply: Reply) -> Reply:
         return reply
     first = next(iter(mappings_of(body["choices"])), {})
     error = mapping_of(first.get("error"))
-    if error:
-        return _passed_on(error, reply)
-    message = mapping_of(first.get("message"))
     usage = mapping_of(body.get("usage"))
+    if error:
+        return _passed_on(error, reply, usage)
+    message = mapping_of(first.get("message"))
     rows = image_rows(message.get("images")) or image_rows(message.get("content"))
     if rows:
         # The last is the finished one, where a model shows what it drew on the way.
@@ -104,16 +104,19 @@ def chat_reply(reply: Reply) -> Reply:
     words = refusal or text_of(message.get("content"))
     reason = first.get("finish_reason")
     if refusal or reason == _FILTERED:
-        return error_reply(reply.key, words or "the reply was filtered", code=_FILTERED)
+        words = words or "the reply was filtered"
+        return error_reply(reply.key, words, code=_FILTERED, usage=usage)
     if reason in _CUT_OFF:
         # Words before that were on the way to an image; they are no refusal.
         message_text = f"the reply ended without an image (finish_reason {reason})"
-        return error_reply(reply.key, message_text, code="incomplete")
+        return error_reply(reply.key, message_text, code="incomplete", usage=usage)
     rows = [{"text": words}] if words else []
     return images_reply(rows, reply.key, usage=dict(usage))
 
 
-def _passed_on(error: Mapping[str, Any], reply: Reply) -> Reply:
+def _passed_on(
+    error: Mapping[str, Any], reply: Reply, usage: Mapping[str, Any]
+) -> Reply:
     """Return a provider's error that a gateway put into a reply of status 200."""
     code = error.get("code")
     status = code if isinstance(code, int) and 400 <= code < 600 else 400
@@ -126,6 +129,7 @@ def _passed_on(error: Mapping[str, Any], reply: Reply) -> Reply:
         stage="input" if named else None,
         categories=named,
         status=status,
+        usage=usage,
     )
 
 

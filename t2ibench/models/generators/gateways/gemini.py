@@ -24,6 +24,11 @@ from t2ibench.models.generators.hosted import (
     HostedArguments,
     HostedGenerator,
 )
+from t2ibench.models.generators.price_table import (
+    SOURCE,
+    installed_table,
+    listed_price,
+)
 from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.http_server import HttpServer
 from t2ibench.models.server_errors import Reply
@@ -65,12 +70,18 @@ def create_gemini(request: Request[HostedArguments]) -> HostedGenerator:
         return gemini_reply(Reply(200, data, server.key))
 
     settings = {"model": model, "url": server.base_url + path}
+    price = None
+    if args.base_url is None and args.size is None:
+        # The price of the model's own size; larger ones cost more.
+        price = listed_price(installed_table(), f"gemini/{model}")
     return HostedGenerator(
         request,
         server,
         generate,
         settings,
         seed_bits=_SEED_BITS,
+        price=price,
+        price_source=SOURCE,
         edit=EditCall(generate, server.where),
     )
 

@@ -120,6 +120,7 @@ def create_openrouter(request: Request[OpenRouterArguments]) -> HostedGenerator:
         },
         price=endpoint.price,
         edit=EditCall(generate, f"{server.base_url}/images", _refusal(endpoint)),
+        price_source="OpenRouter's list",
     )
 
 
