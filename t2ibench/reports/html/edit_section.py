@@ -251,8 +251,8 @@ def _changes_link(change: AttributeChange) -> Markup:
         "change",
         "low",
         "high",
-        "shown",
-        "kept",
+        "shown before",
+        "shown in both",
     ]
     rows = [
         [
@@ -265,8 +265,8 @@ def _changes_link(change: AttributeChange) -> Markup:
             share.change,
             share.low,
             share.high,
-            share.shown,
-            share.kept,
+            share.shown_before,
+            share.shown_in_both,
         ]
         for share in change.shares
     ]
