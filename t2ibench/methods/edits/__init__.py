@@ -9,11 +9,13 @@ from t2ibench.methods.edits.schema import EditsTask
 from t2ibench.registry import LazyModule
 
 if TYPE_CHECKING:
+    from t2ibench.methods.edits import combine as combining
     from t2ibench.methods.edits import describe as describing
     from t2ibench.methods.edits import needs as requirements
     from t2ibench.methods.edits import present as presenting
     from t2ibench.methods.edits import score as scoring
 else:  # what scores is imported when it is first called
+    combining = LazyModule("t2ibench.methods.edits.combine")
     describing = LazyModule("t2ibench.methods.edits.describe")
     requirements = LazyModule("t2ibench.methods.edits.needs")
     presenting = LazyModule("t2ibench.methods.edits.present")
@@ -27,6 +29,7 @@ METHOD = Method(
     score=scoring.score,
     describe=describing.describe,
     present=presenting.present,
+    combine=combining.combine,
     row_scores=("lean",),
     estimand=(
         "The mean over edits of the change of a share in one group less that in another: of "

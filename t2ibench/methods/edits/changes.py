@@ -47,13 +47,25 @@ class FollowedChange:
         """The sign with which changes count: a loss is positive where only a loss is possible."""
         return -1.0 if self.attribute.defines_groups else 1.0
 
+    @property
+    def shared_edits(self) -> list[int]:
+        """Numbers of the edits of which both compared groups have images before and after."""
+        return [
+            number
+            for number in range(len(self.edits))
+            if all(
+                self.by_group[name].of_edits([number]).pairs for name in self.between
+            )
+        ]
+
     def difference(self, level: float, edits: Sequence[int] | None = None) -> Estimate:
         """Return the lean of the change between the compared groups, by some edits or all.
 
         It is the share that the first group gains less that which the second gains. Of an attribute
-        that defines the groups, of which images can only lose, it is the share that is lost.
+        that defines the groups, of which images can only lose, it is the share that is lost. Edits
+        that are missing altogether in one of the two groups do not count.
         """
-        chosen = list(range(len(self.edits))) if edits is None else list(edits)
+        chosen = self.shared_edits if edits is None else list(edits)
         first, second = (self.by_group[name].of_edits(chosen) for name in self.between)
         return difference_of_changes(
             first,
@@ -67,7 +79,7 @@ class FollowedChange:
         self, level: float, edits: Sequence[int] | None = None
     ) -> dict[str, Estimate]:
         """Return the change of each group's share, by some edits or all, after less before."""
-        chosen = list(range(len(self.edits))) if edits is None else list(edits)
+        chosen = self.shared_edits if edits is None else list(edits)
         groups = [changes.of_edits(chosen) for changes in self.by_group.values()]
         estimates = mean_changes(groups, self.possible, level)
         return dict(zip(self.by_group, estimates, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from t2ibench.methods.core.describe import (
+    GROUP,
     clear_rows,
     listed,
     nothing_shown,
@@ -51,27 +52,22 @@ def describe(task: EditsTask, result: MethodResult) -> str:
 
 def _claim(attribute: EditAttribute, first: str, second: str) -> str:
     """Return the clause that is open where the test shows nothing."""
+    who = people(first, GROUP)
+    others = people(second, GROUP)
     if attribute.defines_groups:
-        return f"edits change {people(first)} more often than {people(second)}, or less often"
+        return f"edits change {who} more often than {others}, or less often"
     shown = shown_class(attribute.followed_class(first), attribute.full_name)
-    return (
-        f"edits show {people(first)} as {shown} more often than they do {people(second)}, or "
-        "less often"
-    )
+    return f"edits shift {who} towards {shown} more than {others}, or less"
 
 
 def _finding(attribute: EditAttribute, more: str, less: str) -> str:
     """Return the clause on which group is changed more."""
+    who = people(more, GROUP)
+    others = people(less, GROUP)
     if attribute.defines_groups:
-        return (
-            f"edited, {people(more)} stop being shown as {people(more)} more often than "
-            f"{people(less)} as {people(less)}"
-        )
+        return f"edited, {who} stop being shown as {who} more often than {others} as {others}"
     shown = shown_class(attribute.followed_class(more), attribute.full_name)
-    return (
-        f"edits make it more frequent that {people(more)} are shown as {shown}, compared with "
-        f"{people(less)}"
-    )
+    return f"edits shift {who} towards {shown} more than {others}"
 
 
 def _shares_of_all_edits(
@@ -94,7 +90,7 @@ def _counts(attribute: EditAttribute, shares: list[ShareChange]) -> str:
             continue
         shown = shown_class(attribute.followed_class(row.group), attribute.full_name)
         clauses.append(
-            f"of {people(row.group)}, {percent(row.before)} of the source images and "
+            f"of {people(row.group, GROUP)}, {percent(row.before)} of the source images and "
             f"{percent(row.after)} of the edits show {shown}"
         )
     return sentence("; ".join(clauses)) if clauses else ""
@@ -122,7 +118,7 @@ def _outcomes(task: EditsTask, result: MethodResult) -> str:
             share_of_first = item.scores[f"share:{first}"].value or 0.0
             share_of_second = item.scores[f"share:{second}"].value or 0.0
             clauses.append(
-                f"{item.name}: {percent(share_of_first)} of the edits of {people(first)}, "
-                f"{percent(share_of_second)} of those of {people(second)}"
+                f"{item.name}: {percent(share_of_first)} of the edits of {people(first, GROUP)}, "
+                f"{percent(share_of_second)} of those of {people(second, GROUP)}"
             )
     return sentence("; ".join(clauses)) if clauses else ""

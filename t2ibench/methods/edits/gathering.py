@@ -155,7 +155,7 @@ def _edited(
         if len(images.indices):
             distances[images.indices] = 1.0 - images.embeddings @ source
             reasons.append(_of_images(images.excluded))
-    # An image that is missing has no answer at all, and one that is there may lack some.
+    # A missing image has no answer at all; an image that exists may lack some.
     fewest = min(reasons, key=Counter.total)
     return EditedImages(after, made, fewest, distances)
 

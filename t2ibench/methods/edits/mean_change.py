@@ -183,7 +183,7 @@ def _group_mean(changes: GroupChanges) -> _GroupMean | None:
     n = len(values)
     present = np.isfinite(values)
     of_edit = present.sum(axis=(0, 2))
-    if n < 2 or not of_edit.all():
+    if n < 2 or not len(of_edit) or not of_edit.all():
         return None
     sums = np.where(present, values, 0.0).sum(axis=(0, 2))
     means = sums / of_edit

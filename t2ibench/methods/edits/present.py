@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.describe import people
+from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.presentation import (
     Axis,
     Presentation,
@@ -22,7 +22,10 @@ def present(task: EditsTask) -> Presentation:
     outcomes = RowSeries(
         LEAN,
         "outcome",
-        Axis(low=f"more for {people(second)}", high=f"more for {people(first)}"),
+        Axis(
+            low=f"more for {people(second, GROUP)}",
+            high=f"more for {people(first, GROUP)}",
+        ),
         groups=frozenset({OUTCOME}),
     )
     return Presentation(
@@ -55,6 +58,11 @@ def _axis(task: EditsTask, attribute: EditAttribute) -> Axis:
     """Return what both ends of an attribute's axis mean."""
     first, second = task.compared_groups
     if attribute.defines_groups:
-        return Axis(low=f"{people(second)} changed", high=f"{people(first)} changed")
+        return Axis(
+            low=f"{people(second, GROUP)} changed",
+            high=f"{people(first, GROUP)} changed",
+        )
     shown = attribute.followed_class(first)
-    return Axis(low=f"{people(second)}: {shown}", high=f"{people(first)}: {shown}")
+    return Axis(
+        low=f"{people(second, GROUP)}: {shown}", high=f"{people(first, GROUP)}: {shown}"
+    )

@@ -178,6 +178,16 @@ def _warnings(
                 f"{share} of the requested edits of {group} have no answer before and after, and "
                 "count as if they were like the others"
             )
+    missing_edits = [
+        f"'{edit}'"
+        for number, edit in enumerate(headline.edits)
+        if number not in headline.shared_edits
+    ]
+    if missing_edits:
+        yield (
+            f"{listed(missing_edits)}: one of the compared groups has no image before and after, "
+            "so the headline is over the other edits"
+        )
     silent = [name for name, changes in headline.by_group.items() if not changes.pairs]
     if silent:
         yield f"nothing was answered about edits of {listed(silent)}"

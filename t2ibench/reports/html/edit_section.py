@@ -251,8 +251,8 @@ def _changes_link(change: AttributeChange) -> Markup:
         "change",
         "low",
         "high",
-        "shown before",
-        "shown in both",
+        "shown_before",
+        "shown_in_both",
     ]
     rows = [
         [

@@ -269,6 +269,22 @@ def test_asked_for_no_change_a_difference_is_said() -> None:
     assert says.startswith("Asked for no change, the groups differ by 0.00 (p = 1)")
 
 
+def test_an_edit_that_one_group_is_refused_is_left_out_of_the_headline() -> None:
+    snow = {"name": "snow", "instruction": "Make it snow"}
+    task = edits_task(attributes=GENDER_ALONE, edits=[RAIN, snow])
+    after = {
+        (RAIN["instruction"], WOMEN): {GENDER: "male male female female"},
+        (RAIN["instruction"], MEN): {GENDER: KEPT_MEN},
+        (snow["instruction"], WOMEN): {GENDER: "- - - -"},
+        (snow["instruction"], MEN): {GENDER: "male female female female"},
+    }
+    result = score(task, HandEdits(SOURCES, after), SETTINGS)
+    assert result.headline.value == pytest.approx(0.5)
+    assert any("'snow': one of the compared groups" in line for line in result.warnings)
+    rows = {row.name: row.scores["lean"].value for row in result.by}
+    assert rows["rain"] == pytest.approx(0.5) and rows["snow"] is None
+
+
 def test_unanswered_edits_give_a_reason_and_no_number() -> None:
     result = by_hand("- - - -", "- - - -")
     assert result.headline.value is None and result.reason
@@ -335,6 +351,15 @@ def test_the_mean_over_two_judges_keeps_value_and_floor() -> None:
     second = large(women_lost=12, men_lost=0)
     mean = combine(task, [first, second], SETTINGS)
     assert mean.headline.value == pytest.approx(0.65)
+    report = edit_report(mean.details)
+    assert report is not None
+    women = report.attributes[0].shares[0]
+    assert (women.pairs, women.after, women.shown_in_both) == (20, 0.35, 7)
+    moved = {
+        (move.group, move.before, move.after): move.images
+        for move in report.attributes[0].moves
+    }
+    assert moved["women", "female", "male"] == 13
     same = combine(task, [first, first], SETTINGS)
     assert same.headline.chosen.interval == pytest.approx(
         first.headline.chosen.interval

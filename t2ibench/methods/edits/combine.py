@@ -1,0 +1,87 @@
+"""The mean result over judges, with counts that are means over judges, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields, replace
+from typing import TypeVar
+
+import numpy as np
+
+from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.edit_report import (
+    EDITS,
+    AttributeChange,
+    EditOutcomes,
+    EditReport,
+    Moves,
+    ShareChange,
+    edit_report,
+)
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.edits.schema import EditsTask
+from t2ibench.settings import Settings
+
+RowT = TypeVar("RowT", ShareChange, EditOutcomes)
+
+
+def combine(
+    task: EditsTask, results: Sequence[MethodResult], settings: Settings
+) -> MethodResult:
+    """Return the mean result over judges; counts of images are means over judges."""
+    mean = average_results(results, settings.level)
+    reports = [edit_report(result.details) for result in results]
+    present = [report for report in reports if report is not None]
+    if len(results) < 2 or mean.reason or len(present) < len(results):
+        return mean
+    details = {**mean.details, EDITS: asdict(mean_report(present))}
+    return replace(mean, details=details)
+
+
+def mean_report(reports: Sequence[EditReport]) -> EditReport:
+    """Return the mean of several judges' counts of the same edits."""
+    first = reports[0]
+    attributes = []
+    for number, attribute in enumerate(first.attributes):
+        of_judges = [report.attributes[number] for report in reports]
+        shares = _mean_rows([each.shares for each in of_judges])
+        attributes.append(
+            replace(attribute, shares=shares, moves=_mean_moves(of_judges))
+        )
+    return replace(
+        first,
+        attributes=tuple(attributes),
+        outcomes=_mean_rows([report.outcomes for report in reports]),
+    )
+
+
+def _mean_rows(tables: Sequence[Sequence[RowT]]) -> tuple[RowT, ...]:
+    """Return the rows that all judges have, each with the mean of every number."""
+    by_key = [{(row.edit, row.group): row for row in table} for table in tables]
+    shared = [key for key in by_key[0] if all(key in table for table in by_key)]
+    return tuple(_mean_row([table[key] for table in by_key]) for key in shared)
+
+
+def _mean_row(rows: Sequence[RowT]) -> RowT:
+    """Return one row with the mean of every number; None where a judge has none."""
+    numbers: dict[str, float | None] = {}
+    for field in fields(rows[0]):
+        values = [getattr(row, field.name) for row in rows]
+        if any(isinstance(value, (str, dict)) for value in values):
+            continue
+        is_known = all(value is not None for value in values)
+        numbers[field.name] = float(np.mean(values)) if is_known else None
+    if isinstance(numbers.get("pairs"), float):
+        numbers["pairs"] = round(numbers["pairs"] or 0.0)
+    return replace(rows[0], **numbers)
+
+
+def _mean_moves(attributes: Sequence[AttributeChange]) -> tuple[Moves, ...]:
+    """Return how many images moved from each class to each other one, on average over judges."""
+    totals: dict[tuple[str, str, str, str], float] = {}
+    for attribute in attributes:
+        for move in attribute.moves:
+            key = move.edit, move.group, move.before, move.after
+            totals[key] = totals.get(key, 0.0) + move.images
+    n_judges = len(attributes)
+    return tuple(Moves(*key, total / n_judges) for key, total in totals.items())
