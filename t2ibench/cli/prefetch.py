@@ -30,6 +30,9 @@ _DECIDES = {
     "tasks": "download what these tasks need; `t2ibench ls` lists them (required)",
     "model_args": "set options of the model that decide what is downloaded: lora=… "
     "(default: none)",
+    "sources": "download this model of source images too, for tasks with edits (default: none)",
+    "sources_args": "set options of the model of source images that decide what is downloaded: "
+    "revision=… (default: none)",
     "rewriter": "download this rewriter of prompts too: hf:MODEL (default: none)",
     "rewriter_args": "set options of the rewriter that decide what is downloaded: "
     "revision=… (default: none)",

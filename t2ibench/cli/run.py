@@ -25,8 +25,8 @@ from t2ibench.worker_pool import busy_line
 
 if TYPE_CHECKING:
     from t2ibench.decisions.profile import Profile
+    from t2ibench.pipeline.outcome import Outcome
     from t2ibench.pipeline.rounds import Precision
-    from t2ibench.pipeline.run import Outcome
     from t2ibench.pipeline.run_context import Models, RunContext
     from t2ibench.reports.destinations import Chosen
     from t2ibench.results.schema import Results

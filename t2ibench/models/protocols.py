@@ -126,7 +126,9 @@ class Generator(Protocol):
 class EditsImages(Protocol):
     """A generator that makes an image from a source image and an instruction (optional).
 
-    Requests with a source image are given to no other generator.
+    Requests with a source image are given to no other generator, and never in one batch with
+    requests without. The file of a source image may be on another machine: `ImageFile.read` and
+    `ImageFile.data` give what it holds wherever the generator works.
     """
 
     def check_edits(self) -> None:

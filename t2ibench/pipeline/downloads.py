@@ -34,7 +34,7 @@ class ModelNeeds:
     """A model of a run, and the downloads that it needs from the hub.
 
     Attributes:
-        role: model, rewriter, encoder or judge.
+        role: model, sources, rewriter, encoder or judge.
         name: As the user or a default named it.
         downloads: What it reads of the hub; None where nobody can tell.
     """
@@ -64,6 +64,10 @@ def needed_models(
         )
     if settings.model is not None and adapters.generator is None:
         yield _needs("model", settings.model, GENERATORS, generator_downloads, settings)
+    if settings.sources is not None and context.sources is not None:
+        yield _needs(
+            "sources", settings.sources, GENERATORS, generator_downloads, settings
+        )
     if generate_only:
         return
     for name in settings.encoder if plan.needs_encoder else ():
@@ -83,6 +87,7 @@ def _needs(
 ) -> ModelNeeds:
     args = {
         "model": settings.model_args,
+        "sources": settings.sources_args,
         "rewriter": settings.rewriter_args,
         "judge": settings.judge_args
         if role == "judge" and len(settings.judge) == 1
@@ -142,6 +147,9 @@ def _pending_states(
     )
     for model in needed_models(context, models, generate_only=not observing):
         if model.role == "model" and not to_generate:
+            continue
+        # The run that makes the source images checks that itself, as its model.
+        if model.role == "sources":
             continue
         if model.role == "rewriter" and not to_rewrite(
             context.plan, images, models.generator

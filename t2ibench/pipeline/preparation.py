@@ -114,13 +114,7 @@ def prepare(
     if plan.asks_judges:
         named = [name for name in settings.judge if name not in models.adapters.judges]
         check_judges(named, judge_arguments(settings, named))
-    if feasibility.skipped or feasibility.short_of_images:
-        plan = feasible_plan(plan, feasibility)
-    if isinstance(generator, Charges):
-        plan = every_prompt_first(plan)
-    if settings.shard is not None:
-        number, count = map(int, settings.shard.split("/"))
-        plan = part_of(plan, number, count)
+    plan = _plan_of_this_call(plan, feasibility, settings, generator)
     results_warnings = _recover_generator_record(folder, generator)
     if isinstance(generator, FixesBatchSize):
         check_batch_size(folder.record.batch_size, settings.batch_size)
@@ -151,6 +145,23 @@ def prepare(
         with_known_edits(context)
     check_rewriter(models.rewriter, plan)
     return context, models
+
+
+def _plan_of_this_call(
+    plan: Plan,
+    feasibility: Feasibility,
+    settings: RunSettings,
+    generator: Generator | None,
+) -> Plan:
+    """Return the plan of the images that can exist and that this call makes, in its order."""
+    if feasibility.skipped or feasibility.short_of_images:
+        plan = feasible_plan(plan, feasibility)
+    if isinstance(generator, Charges):
+        plan = every_prompt_first(plan)
+    if settings.shard is not None:
+        number, count = map(int, settings.shard.split("/"))
+        plan = part_of(plan, number, count)
+    return plan
 
 
 def prepare_round(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
@@ -148,7 +149,17 @@ def _stores_of_sources(folder: RunFolder, sources: SourceImages) -> Stores | Non
     source_run = source_folder(folder.path)
     if source_run is None:
         return None
-    return replace(_stores_of(source_run), images=DistinctImages(sources.images))
+    generator = source_run.record.generator
+    made_by: dict[str, Any] = {}
+    if generator is not None:
+        made_by = {
+            "name": generator.name,
+            "revision": generator.revision,
+            "fingerprint": generator.fingerprint,
+            "settings": dict(generator.settings),
+        }
+    images = DistinctImages(sources.images)
+    return replace(_stores_of(source_run), images=images, made_by=made_by)
 
 
 def _record_people(folder: RunFolder, scored: Iterable[TaskScored]) -> None:

@@ -13,10 +13,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from t2ibench.pipeline.outcome import Outcome
 from t2ibench.pipeline.plan import images_at
 from t2ibench.pipeline.preparation import prepare_round
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.run import Outcome, execute
+from t2ibench.pipeline.run import execute
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.pipeline.score_cache import TaskScored
 from t2ibench.power.forecasters import forecaster, least

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
-from pathlib import Path
 
 from t2ibench.errors import CostLimitError, T2IBenchError
 from t2ibench.methods.core.describe import listed
@@ -28,63 +26,23 @@ from t2ibench.pipeline.job_problems import (
     problems_of,
     record_unasked_answers,
 )
+from t2ibench.pipeline.made_sources import made_sources
 from t2ibench.pipeline.missing_work import Stage
+from t2ibench.pipeline.outcome import Outcome
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import score_stored
 from t2ibench.pipeline.rewriting import rewrite_prompts
 from t2ibench.pipeline.run_context import Models, RunContext
-from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
+from t2ibench.pipeline.score_cache import ScoreCache
 from t2ibench.pipeline.secret_search import secrets_written_now
 from t2ibench.pipeline.shared_observations import take_over_observations
-from t2ibench.pipeline.source_run import (
-    check_files,
-    limit_cost_of_edits,
-    limit_cost_of_sources,
-    with_known_edits,
-)
 from t2ibench.pipeline.worker import Observers
 from t2ibench.results.builder import is_complete
 from t2ibench.results.record import HistoryEntry, joined_warnings
 from t2ibench.results.run import RunFolder, mending, versions
-from t2ibench.results.schema import LibraryWarning, Results
+from t2ibench.results.schema import LibraryWarning
 from t2ibench.store.answers import is_file_of_answers
 from t2ibench.store.repair import mend
-
-
-@dataclass(slots=True)
-class Outcome:
-    """The outcome of a run.
-
-    Attributes:
-        results: What results.json holds; None if nothing was scored.
-        folder: The run folder.
-        attempts: Images that were tried now, by status.
-        observed: Images and texts that were embedded, and questions that were answered now.
-        damaged: Lines about image files that cannot be used.
-        problems: Lines about everything else that the user must know.
-        complete: Whether nothing is missing.
-        scored: What was scored now, whatever other commands have written since.
-        not_generated: Images that were tried now and are none, by status and reason.
-        stopped: Each encoder or judge that was stopped, with the reason.
-    """
-
-    results: Results | None
-    folder: Path
-    attempts: Counter[str]
-    observed: int
-    damaged: list[str]
-    problems: list[str]
-    complete: bool = False
-    scored: Mapping[str, TaskScored] = field(default_factory=dict)
-    not_generated: Counter[tuple[str, str]] = field(default_factory=Counter)
-    stopped: Mapping[str, str] = field(default_factory=dict)
-
-    def add_sources(self, sources: Outcome) -> None:
-        """Add what was observed of source images, and the problems with them."""
-        self.observed += sources.observed
-        self.damaged += sources.damaged
-        self.problems += [f"source images: {line}" for line in sources.problems]
-
 
 _TITLES: dict[Stage, tuple[str, str]] = {
     "generate": ("Generating images", "images"),
@@ -107,7 +65,7 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
     settings = context.settings
     folder = context.folder
     observing = not settings.generate_only
-    of_sources = _made_sources(context, models, reporter)
+    of_sources = made_sources(context, models, reporter, execute)
     check_adapters(settings, models.adapters)
     check_downloads(context, models, observing)
     with (
@@ -156,44 +114,6 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
         for line in secrets_written_now(folder.database):
             reporter.warn(line)
         return outcome
-
-
-def _made_sources(
-    context: RunContext, models: Models, reporter: Reporter
-) -> Outcome | None:
-    """Make the source images of a run, and plan their edits; return None if it has no edits.
-
-    Where that fails, the tasks without edits go on.
-    """
-    sources = context.sources
-    if sources is None:
-        return None
-    check_files(context)
-    limit_cost_of_sources(sources)
-    folder = sources.context.folder.path
-    try:
-        outcome = execute(sources.context, sources.models, reporter)
-    except CostLimitError:
-        raise
-    except T2IBenchError as error:
-        if all(needs.edits for needs in context.plan.needs.values()):
-            raise
-        reporter.warn(f"No source images, so nothing is edited: {error}")
-        outcome = Outcome(
-            results=None,
-            folder=folder,
-            attempts=Counter(),
-            observed=0,
-            damaged=[],
-            problems=[],
-        )
-    with_known_edits(context)
-    limit_cost_of_edits(context, models)
-    if outcome.attempts:
-        tried = sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
-        counts = ", ".join(f"{count} {status}" for status, count in tried)
-        reporter.say(f"Source images now: {counts} ({folder}).")
-    return outcome
 
 
 def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) -> None:

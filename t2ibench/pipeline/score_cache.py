@@ -90,7 +90,7 @@ def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
     inputs.add_answers(needs, stores, hashes)
     if needs.edits and stores.sources is not None:
         of_sources = needs_of_sources(needs)
-        inputs.add("sources")
+        inputs.add("sources", dict(stores.sources.made_by))
         inputs.add_encoders(of_sources, stores.sources)
         inputs.add_judges(stores.sources)
         source_hashes = inputs.add_images(of_sources, stores.sources)

@@ -280,6 +280,15 @@ def _defect(task: LoadedTask, error: Exception) -> str:
     )
 
 
+def _with_sources_named(scored: ScoredTask, needs: Needs, stores: Stores) -> ScoredTask:
+    """Return the scores of a task with edits, with what made the source images."""
+    if not needs.edits or stores.sources is None:
+        return scored
+    combined = scored.combined
+    conventions = {**combined.conventions, "sources": dict(stores.sources.made_by)}
+    return replace(scored, combined=replace(combined, conventions=conventions))
+
+
 def _task_scored(
     plan: Plan,
     task: LoadedTask,
@@ -291,6 +300,7 @@ def _task_scored(
 ) -> TaskScored:
     """Return one task's scores, results and samples in the form in which run.db stores them."""
     images = stores.images
+    scored = _with_sources_named(scored, plan.needs[task.id], stores)
     observed = ObservedImages({})
     if images is not None:
         observed = observe_images(

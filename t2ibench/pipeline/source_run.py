@@ -135,7 +135,7 @@ class SourcePlan:
             T2IBenchError: the folder has source images of another model.
         """
         generator = self.models.generator
-        tasks = [task for task in self.feasibility.tasks if plan.needs[task.id].edits]
+        tasks = [task for task in self.feasibility.tasks if task.id in plan.needs]
         if not tasks or generator is None:
             return None
         warnings: list[str] = []
@@ -143,7 +143,8 @@ class SourcePlan:
         _check_same_model(settings, folder, generator)
         if isinstance(generator, FixesBatchSize):
             check_batch_size(folder.record.batch_size, settings.batch_size)
-        feasibility = replace(self.feasibility, tasks=tasks)
+        # The run that edits says which tasks are left out.
+        feasibility = replace(self.feasibility, tasks=tasks, skipped={})
         of_sources = feasible_plan(self.plan, feasibility)
         if isinstance(generator, Charges):
             of_sources = every_prompt_first(of_sources)

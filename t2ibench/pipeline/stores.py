@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.judge_check import JudgeCheck
@@ -33,6 +34,7 @@ class Stores:
         request: What was added to every prompt before the model got it; empty where nothing was.
         images: The images; None where only texts are scored.
         sources: The same of the source images; None without edits.
+        made_by: Of source images, what made them, as JSON values.
     """
 
     encoders: Mapping[str, EvidenceStore]
@@ -45,6 +47,7 @@ class Stores:
     request: str = ""
     images: DistinctImages | None = None
     sources: Stores | None = None
+    made_by: Mapping[str, Any] = field(default_factory=dict)
 
     def only(
         self, attempts: Sequence[Attempt], of_sources: Sequence[Attempt] = ()

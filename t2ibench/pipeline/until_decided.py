@@ -15,11 +15,12 @@ from t2ibench.decisions.looks import check_same, planned_looks
 from t2ibench.decisions.profile import Profile
 from t2ibench.decisions.runs import MeasuredRun, ReferenceRuns
 from t2ibench.errors import T2IBenchError
+from t2ibench.pipeline.outcome import Outcome
 from t2ibench.pipeline.plan import images_at
 from t2ibench.pipeline.preparation import prepare_round
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rounds import joined
-from t2ibench.pipeline.run import Outcome, execute
+from t2ibench.pipeline.run import execute
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.power.pilots import Size
 from t2ibench.results.fixed_before import LooksRecord

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -11,13 +12,17 @@ from typing import Any
 import pytest
 
 from t2ibench import evaluate, score
-from t2ibench.errors import T2IBenchError
+from t2ibench.apps.explorer.album import open_album
+from t2ibench.apps.labelling.sample import asked_images
+from t2ibench.errors import CostLimitError, T2IBenchError
 from t2ibench.models.judges.toyland import ToylandJudge
 from t2ibench.models.protocols import Answer, GeneratedImage, ImageRequest, Query
-from t2ibench.results.run import open_run
+from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.pipeline.rescoring import stored_plan
+from t2ibench.results.run import open_images, open_run
 from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Results
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import ImageStore, image_seed
 from tests import hand
 from tests.conftest import Cli
 from tests.pipeline import editing
@@ -291,3 +296,59 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
     alone = edited(tmp_path).tasks["edited"]
     shared = edited(tmp_path, workers=2, output_dir=str(tmp_path / "two"))
     assert shared.tasks["edited"] == alone
+
+
+class Paid(Editor):
+    """An editor whose images cost 1 each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batch_size = 1
+        self.cost: float | None = 0.0
+        self.left = math.inf
+
+    def limit_cost(self, most: float, before: float = 0.0) -> None:
+        self.left = most - before
+
+    def forecast(self, requests: Sequence[ImageRequest]) -> str:
+        return f"{len(requests)} images for {len(requests)}."
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        assert self.cost is not None
+        if self.cost + len(requests) > self.left:
+            raise CostLimitError("No money is left.")
+        self.cost += len(requests)
+        return super().generate(requests)
+
+
+def test_one_limit_of_cost_covers_source_images_and_edits(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks")
+    for most, made in ((4, 4), (10, 6)):
+        editor = Paid()
+        with pytest.raises(T2IBenchError, match="No money is left"):
+            edited(tmp_path, editor, max_cost=most)
+        assert editor.seen.total() == made
+    editor = Paid()
+    run = folder_of(edited(tmp_path, editor, max_cost=18))
+    assert editor.seen.total() == 8
+    costs = [open_run(path).record.generator for path in (run / "sources", run)]
+    assert [record and record.cost for record in costs] == [6.0, 12.0]
+
+
+def test_people_and_pages_see_edits(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks")
+    run = folder_of(edited(tmp_path))
+    reporter = SilentReporter()
+    album = open_album([run], reporter)
+    assert len(album.source(0).entries) == 12
+    folder, images = open_images(run)
+    asked = list(asked_images(stored_plan(folder), images))
+    assert {prompt for _, prompt in asked} == set(editing.EDITS.values())
+    nested, of_sources = open_images(run / "sources")
+    about_sources = list(asked_images(stored_plan(nested), of_sources))
+    assert len(about_sources) == 6
+
+
+def test_seeds_differ_by_source_image() -> None:
+    seeds = {image_seed(0, "as a doctor", 0, source) for source in (None, "a", "b")}
+    assert len(seeds) == 3

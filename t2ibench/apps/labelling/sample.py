@@ -50,6 +50,11 @@ def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
                         Item(key, attempt.sha256, attempt.file, question, classes),
                         prompt,
                     )
+    yield from _asked_edits(plan, distinct)
+
+
+def _asked_edits(plan: Plan, distinct: DistinctImages) -> Iterator[tuple[Item, str]]:
+    """Yield each distinct edit with its instruction, once for every question with classes."""
     for request in plan.edits.requests:
         attempt = distinct.get(request.key)
         if attempt is None or attempt.status != "ok":

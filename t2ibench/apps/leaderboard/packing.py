@@ -67,27 +67,7 @@ def pack(
             f"{len(others)} tasks of earlier commands are not packed, such as {others[0]}: only "
             "those of the latest command are. Run all of them in one command first."
         )
-    plan = stored_plan(folder)
-    # Two models may have been given other captions for a task that ships none.
-    shared = [task for task in plan.tasks if task.spec.drawn_from is None]
-    if shared and all(plan.needs[task.id].edits for task in shared):
-        raise T2IBenchError(
-            f"'{run}' has tasks with edits of images alone, which are not submitted yet.",
-            "Submit a run of other tasks.",
-        )
-    if not shared:
-        raise T2IBenchError(f"'{run}' has tasks with captions of your own alone.")
-    if len(shared) < len(plan.tasks):
-        reporter.warn(
-            "Tasks with captions of your own are not packed: no other model has them."
-        )
-        plan = make_plan(shared, plan.settings)
-    if plan.has_edits:
-        reporter.warn(
-            "Tasks with edits of images are not packed: nobody can check them."
-        )
-        others = [task for task in plan.tasks if not plan.needs[task.id].edits]
-        plan = make_plan(others, plan.settings)
+    plan = _shared_plan(stored_plan(folder), run, reporter)
     images = ImageStore(folder.database, generator.fingerprint)
     attempts = list(_attempts(plan, images))
     # Keeps the file small and the same.
@@ -133,6 +113,29 @@ def pack(
     )
     write_text(target / "submission.json", manifest.model_dump_json(indent=1) + "\n")
     return target
+
+
+def _shared_plan(plan: Plan, run: Path, reporter: Reporter) -> Plan:
+    """Return the plan of the tasks that other models can be compared on; raise without any."""
+    # Two models may have been given other captions for a task that ships none.
+    shared = [task for task in plan.tasks if task.spec.drawn_from is None]
+    if not shared:
+        raise T2IBenchError(f"'{run}' has tasks with captions of your own alone.")
+    if len(shared) < len(plan.tasks):
+        reporter.warn(
+            "Tasks with captions of your own are not packed: no other model has them."
+        )
+        plan = make_plan(shared, plan.settings)
+    if not plan.has_edits:
+        return plan
+    others = [task for task in shared if not plan.needs[task.id].edits]
+    if not others:
+        raise T2IBenchError(
+            f"'{run}' has tasks with edits of images alone, which are not submitted yet.",
+            "Submit a run of other tasks.",
+        )
+    reporter.warn("Tasks with edits of images are not packed: nobody can check them.")
+    return make_plan(others, plan.settings)
 
 
 def _checked(folder: RunFolder, name: str | None) -> GeneratorRecord:

@@ -17,9 +17,10 @@ from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.pipeline.api_arguments import given_by, warn_of
 from t2ibench.pipeline.engines import check_engine
+from t2ibench.pipeline.outcome import Outcome
 from t2ibench.pipeline.preparation import prepare
 from t2ibench.pipeline.progress import ConsoleReporter, Reporter, SilentReporter
-from t2ibench.pipeline.run import Outcome, execute
+from t2ibench.pipeline.run import execute
 from t2ibench.pipeline.run_context import Models, PythonAdapters, RunContext
 from t2ibench.pipeline.run_keywords import RunKeywords
 from t2ibench.reports.files import write_reports

@@ -91,6 +91,13 @@ def _data(spec: BaseTask, asked: Needs | None) -> list[str]:
         return [
             f"Prompts and images are decided by captions that a run is given{flag}."
         ]
+    if asked.edits:
+        instructions = dict.fromkeys(edit.instruction for edit in asked.edits)
+        return [
+            "It has no images of its own: a run edits source images, which it generates first or "
+            "is given, with these instructions:",
+            *_bullets(list(instructions)[:_FIRST]),
+        ]
     if not asked.n_images:
         return [f"No images: {len(asked.texts):,} texts, read by a text encoder."]
     prompts = asked.images_by_prompt

@@ -480,7 +480,8 @@ def named_prompts(task: TaskView) -> str:
     """Return up to five of a test's prompts as text, and how many more there are."""
     assert task.spec is not None
     needed = needs(task.spec, Settings.of(task.result.settings))
-    texts = [need.prompt for need in needed.prompts] or list(needed.texts)
+    texts = [need.prompt for need in (*needed.prompts, *needed.sources)]
+    texts = texts or list(needed.texts)
     shown = ", ".join(f"“{text}”" for text in texts[:_PROMPTS])
     more = len(texts) - _PROMPTS
     return f"{shown} and {more:,} more" if more > 0 else shown
