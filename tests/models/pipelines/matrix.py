@@ -122,7 +122,7 @@ def tried(name: str, folder: Path) -> Row:
         generator, requests[2]
     )
     listed = mixes_prompts(generator._pipeline)
-    one_image = generator._batch_limit == 1
+    one_image = generator._batch.size == 1
     with (
         mock.patch(
             "t2ibench.models.generators.diffusers.mixes_prompts", return_value=True
