@@ -29,7 +29,7 @@ class SourcePictures:
         source = self._album.source(run)
         if number >= len(source.entries):
             return None
-        sha256 = source.entries[number].attempt.key.source
+        sha256 = source.entries[number].attempt.source
         if sha256 is None:
             return None
         if run not in self._by_run:
