@@ -24,6 +24,15 @@ class _Edit:
     source: Attempt | None
     images: Sequence[Attempt | None] = ()
 
+    @property
+    def outcomes(self) -> list[str]:
+        """What became of each image: its status, 'missing', or 'source' without a source image."""
+        if self.source is not None and self.source.status == REPEATED:
+            return [REPEATED] * self.need.images
+        if self.source is None or self.source.status != "ok":
+            return [SOURCE] * self.need.images
+        return ["missing" if each is None else each.status for each in self.images]
+
 
 @dataclass(frozen=True, slots=True)
 class EditAttempts:
@@ -54,14 +63,17 @@ class EditAttempts:
         """The records of all images of all edits."""
         return [attempt for edit in self.edits for attempt in edit.images]
 
-    def by_source(self) -> list[tuple[str, list[Attempt | None]]]:
-        """Return, for each source image, its group and the records of all images made from it."""
-        groups: dict[object, str] = {}
-        images: dict[object, list[Attempt | None]] = {}
+    def by_group(self) -> dict[str, dict[str, int]]:
+        """Return what became of the images of each group of source images, as numbers of images.
+
+        Edits of one source image depend on one another, so these are counts for a task's method to
+        make shares of, with intervals that take it into account.
+        """
+        groups: dict[str, Counter[str]] = {}
         for edit in self.edits:
-            groups.setdefault(edit.need.source, edit.need.group)
-            images.setdefault(edit.need.source, []).extend(edit.images)
-        return [(groups[source], images[source]) for source in images]
+            counts = groups.setdefault(edit.need.group, Counter())
+            counts.update(edit.outcomes)
+        return {group: dict(sorted(counts.items())) for group, counts in groups.items()}
 
     def without_source(self) -> dict[str, dict[str, int]]:
         """Return why images have no source image, under the status 'source', with their numbers."""

@@ -23,7 +23,6 @@ from t2ibench.results.diversity import Diversity
 from t2ibench.results.json_record import rounded
 from t2ibench.results.prompt_outcomes import (
     categories_line,
-    outcomes_by_group,
     prompt_outcomes,
     revised_line,
 )
@@ -80,7 +79,6 @@ def observe_images(
     edits: EditAttempts | None = None
     if needs.edits and stores.sources is not None:
         edits = EditAttempts.of(needs, images, stores.sources.images)
-        outcomes = outcomes or outcomes_by_group(edits.by_source(), level=None)
     unread = unread_prompts(counts, images.first, stores.readings)
     attempts = [
         attempt

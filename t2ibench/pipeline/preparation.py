@@ -40,6 +40,7 @@ from t2ibench.pipeline.rewriting import (
     open_rewritings,
 )
 from t2ibench.pipeline.run_context import Models, PythonAdapters, RunContext
+from t2ibench.pipeline.source_images import source_folder
 from t2ibench.pipeline.source_run import (
     SourcePlan,
     source_settings,
@@ -47,6 +48,7 @@ from t2ibench.pipeline.source_run import (
     with_known_edits,
     with_recorded_sources,
 )
+from t2ibench.pipeline.stored_images import StoredImages
 from t2ibench.results.files import stored_results
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, mending, run_folder
@@ -111,9 +113,7 @@ def prepare(
     _check_feasible(settings, plan, generator, feasibility, first)
     feasibility = replace(feasibility, skipped={**defects, **feasibility.skipped})
     settings = with_judge_for(settings, plan)
-    if plan.asks_judges:
-        named = [name for name in settings.judge if name not in models.adapters.judges]
-        check_judges(named, judge_arguments(settings, named))
+    _check_named_judges(settings, plan, models)
     plan = _plan_of_this_call(plan, feasibility, settings, generator)
     results_warnings = _recover_generator_record(folder, generator)
     if isinstance(generator, FixesBatchSize):
@@ -145,6 +145,13 @@ def prepare(
         with_known_edits(context)
     check_rewriter(models.rewriter, plan)
     return context, models
+
+
+def _check_named_judges(settings: RunSettings, plan: Plan, models: Models) -> None:
+    """Raise an error for a judge that cannot be used, if any is asked."""
+    if plan.asks_judges:
+        named = [name for name in settings.judge if name not in models.adapters.judges]
+        check_judges(named, judge_arguments(settings, named))
 
 
 def _plan_of_this_call(
@@ -208,8 +215,7 @@ def _source_plan(
     source_models = models
     if settings.sources is not None:
         adapters = replace(models.adapters, generator=None)
-        source_model = create_model(source_settings(settings, folder), adapters)
-        source_models = Models(source_model, adapters=adapters)
+        source_models = Models(_source_model(settings, folder), adapters=adapters)
     return SourcePlan.of(
         editing,
         needs_of,
@@ -217,6 +223,21 @@ def _source_plan(
         measurement,
         allow_missing=settings.allow_missing,
     )
+
+
+def _source_model(settings: RunSettings, folder: RunFolder) -> Generator | None:
+    """Return the model of --sources; where it is gone, the source images that it made."""
+    try:
+        return create_model(source_settings(settings, folder), PythonAdapters())
+    except T2IBenchError:
+        of_sources = source_folder(folder.path)
+        record = None if of_sources is None else of_sources.record.generator
+        # Another model than that of the stored source images is an error.
+        if record is None or record.model != settings.sources:
+            raise
+        assert of_sources is not None
+        images = ImageStore(of_sources.database, record.fingerprint)
+        return StoredImages(record, images)
 
 
 def _sources_alone_cost(

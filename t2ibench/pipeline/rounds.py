@@ -171,7 +171,10 @@ def _reason_to_stop(
     task.precise = shown.high - shown.low <= width
     if task.precise:
         return now
-    prompts = {need.prompt for need in context.plan.needs[task.loaded.id].prompts}
+    needs = context.plan.needs[task.loaded.id]
+    if needs.edits:
+        return f"{now}; further source images are not made in rounds"
+    prompts = {need.prompt for need in needs.prompts}
     if not prompts or prompts & context.short_of_images.keys():
         return f"{now}; there are no more images"
     if prompts & {repeated.prompt for repeated in result.repeated_prompts}:

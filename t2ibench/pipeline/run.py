@@ -26,7 +26,6 @@ from t2ibench.pipeline.job_problems import (
     problems_of,
     record_unasked_answers,
 )
-from t2ibench.pipeline.made_sources import made_sources
 from t2ibench.pipeline.missing_work import Stage
 from t2ibench.pipeline.outcome import Outcome
 from t2ibench.pipeline.progress import Reporter
@@ -36,6 +35,7 @@ from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.pipeline.score_cache import ScoreCache
 from t2ibench.pipeline.secret_search import secrets_written_now
 from t2ibench.pipeline.shared_observations import take_over_observations
+from t2ibench.pipeline.source_generation import generate_sources
 from t2ibench.pipeline.worker import Observers
 from t2ibench.results.builder import is_complete
 from t2ibench.results.record import HistoryEntry, joined_warnings
@@ -65,7 +65,7 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
     settings = context.settings
     folder = context.folder
     observing = not settings.generate_only
-    of_sources = made_sources(context, models, reporter, execute)
+    of_sources = generate_sources(context, models, reporter, execute)
     check_adapters(settings, models.adapters)
     check_downloads(context, models, observing)
     with (

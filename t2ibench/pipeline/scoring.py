@@ -14,6 +14,7 @@ from t2ibench.methods import combine, score
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs
+from t2ibench.pipeline.edit_attempts import EditAttempts
 from t2ibench.pipeline.image_findings import ObservedImages, observe_images
 from t2ibench.pipeline.missing_readers import Readers
 from t2ibench.pipeline.plan import Plan
@@ -280,13 +281,21 @@ def _defect(task: LoadedTask, error: Exception) -> str:
     )
 
 
-def _with_sources_named(scored: ScoredTask, needs: Needs, stores: Stores) -> ScoredTask:
-    """Return the scores of a task with edits, with what made the source images."""
-    if not needs.edits or stores.sources is None:
+def _with_edits_described(
+    scored: ScoredTask, needs: Needs, stores: Stores
+) -> ScoredTask:
+    """Return the scores of a task with edits, with what made the source images.
+
+    Its details also have what became of the edits of each group, as numbers of images.
+    """
+    if not needs.edits or stores.sources is None or stores.images is None:
         return scored
+    edits = EditAttempts.of(needs, stores.images, stores.sources.images)
     combined = scored.combined
     conventions = {**combined.conventions, "sources": dict(stores.sources.made_by)}
-    return replace(scored, combined=replace(combined, conventions=conventions))
+    details = {**combined.details, "edit_outcomes": edits.by_group()}
+    combined = replace(combined, conventions=conventions, details=details)
+    return replace(scored, combined=combined)
 
 
 def _task_scored(
@@ -300,7 +309,7 @@ def _task_scored(
 ) -> TaskScored:
     """Return one task's scores, results and samples in the form in which run.db stores them."""
     images = stores.images
-    scored = _with_sources_named(scored, plan.needs[task.id], stores)
+    scored = _with_edits_described(scored, plan.needs[task.id], stores)
     observed = ObservedImages({})
     if images is not None:
         observed = observe_images(

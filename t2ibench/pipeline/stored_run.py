@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.judges import check_judges
-from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.feasibility import feasible, feasible_plan
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.preparation import with_default_observers, with_judge_for
@@ -19,39 +17,14 @@ from t2ibench.pipeline.rescoring import check_not_sources, stored_plan
 from t2ibench.pipeline.run_context import Models, RunContext, SourceRun
 from t2ibench.pipeline.source_images import source_folder
 from t2ibench.pipeline.source_run import source_settings
-from t2ibench.results.record import GeneratorRecord, RunRecord
+from t2ibench.pipeline.stored_images import StoredImages
+from t2ibench.results.record import RunRecord
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.settings import RunSettings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.labels import LabelStore
-
-
-class StoredImages:
-    """A generator that has the images of a stored run and makes no new ones."""
-
-    batch_size = 1
-
-    def __init__(self, record: GeneratorRecord, images: ImageStore) -> None:
-        self.name = str(record.name)
-        self.revision = record.revision
-        self.settings: Mapping[str, Any] = record.settings
-        self.fingerprint = record.fingerprint
-        self._counts: dict[str, int] = {}
-        for attempt in images.all_attempts():
-            if attempt.status != "failed" and attempt.source is None:
-                count = max(self._counts.get(attempt.prompt, 0), attempt.index + 1)
-                self._counts[attempt.prompt] = count
-
-    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Return failures, because missing images are not generated."""
-        reason = "images of a stored run are not regenerated"
-        return [GeneratedImage("failed", reason=reason) for _ in requests]
-
-    def available(self, prompt: str) -> int | None:
-        """Return how many images of a prompt exist."""
-        return self._counts.get(prompt, 0)
 
 
 def lacks_observations(folder: RunFolder) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scipy.stats import fisher_exact
 
-from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.methods.core.evidence import SOURCE, UNKNOWN
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.display import ALPHA, IntervalMark
 from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
@@ -24,6 +24,7 @@ _REASONS = (
     "filtered",
     "failed",
     "missing",
+    SOURCE,
     "not labelled",
     UNKNOWN,
     UNREAD,
@@ -32,7 +33,11 @@ _REASONS = (
 
 def reasons_said(by_reason: Mapping[str, int]) -> str:
     """Return why images were excluded, in words with the count for each reason."""
-    words = {UNKNOWN: "without an answer", UNREAD: "unknown, without an embedding"}
+    words = {
+        UNKNOWN: "without an answer",
+        UNREAD: "unknown, without an embedding",
+        SOURCE: "without a source image",
+    }
     reasons = [name for name in _REASONS if by_reason.get(name)]
     return ", ".join(f"{by_reason[name]:,} {words.get(name, name)}" for name in reasons)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import Field
 
@@ -23,7 +23,7 @@ class Rate(Record):
         count: Images.
         total: Of so many.
         share: Mean over prompts of their shares.
-        ci_low: Lower end of the confidence interval; null of edits, whose task has the intervals.
+        ci_low: Lower end of the confidence interval.
         ci_high: Upper end.
     """
 
@@ -37,11 +37,9 @@ class Rate(Record):
 class PromptOutcomes(Record):
     """What became of the image requests of a group of prompts; failed images do not count.
 
-    Of edits it is about the source images of a group: all edits of one count as one prompt.
-
     Attributes:
         group: What the prompts stand for; null for all prompts of the task.
-        n_prompts: Prompts; of edits, source images.
+        n_prompts: Prompts.
         refused: Images that the model refused to make.
         filtered: Images that a filter took.
         revised: Images made from a prompt that the model had rewritten, of those of which it says
@@ -68,48 +66,33 @@ def prompt_outcomes(
     Images that failed do not count: they say nothing about the prompt. `first` gives the first n
     images of a prompt.
     """
-    requests = [
-        (groups.get(prompt, ""), first(prompt, count))
-        for prompt, count in counts.items()
-    ]
-    return outcomes_by_group(requests, level)
-
-
-def outcomes_by_group(
-    requests: Iterable[tuple[str, Sequence[Attempt | None]]], level: float | None
-) -> list[PromptOutcomes]:
-    """Return what became of image requests, overall and per group; empty if all went as asked.
-
-    Args:
-        requests: The group of each prompt, or source image, and the records of its images.
-        level: The level of the intervals; None for shares without intervals, where images of
-            different requests depend on one another, as edits of one source image do.
-    """
-    every: list[list[Attempt]] = []
-    parts: dict[str, list[list[Attempt]]] = {}
-    for group, attempts in requests:
+    by_prompt: dict[str, list[Attempt]] = {}
+    for prompt, count in counts.items():
+        attempts = first(prompt, count)
         made = [
             attempt
             for attempt in attempts
             if attempt is not None and attempt.status != "failed"
         ]
         if made:
-            every.append(made)
-            parts.setdefault(group, []).append(made)
+            by_prompt[prompt] = made
     if not any(
         attempt.status in _UNMADE or attempt.revised_prompt is not None
-        for made in every
-        for attempt in made
+        for attempts in by_prompt.values()
+        for attempt in attempts
     ):
         return []
-    whole = [_of(None, every, level)]
+    parts: dict[str, list[list[Attempt]]] = {}
+    for prompt, made in by_prompt.items():
+        parts.setdefault(groups.get(prompt, ""), []).append(made)
+    whole = [_of(None, list(by_prompt.values()), level)]
     if len(parts) == 1:
         return whole
     return [*whole, *(_of(name, prompts, level) for name, prompts in parts.items())]
 
 
 def _of(
-    group: str | None, prompts: Sequence[Sequence[Attempt]], level: float | None
+    group: str | None, prompts: Sequence[Sequence[Attempt]], level: float
 ) -> PromptOutcomes:
     rewritten = [
         [attempt for attempt in attempts if attempt.revised_prompt is not None]
@@ -146,14 +129,12 @@ def is_revised(attempt: Attempt) -> bool:
 
 
 def _rate(
-    prompts: Sequence[Sequence[Attempt]],
-    hit: Callable[[Attempt], bool],
-    level: float | None,
+    prompts: Sequence[Sequence[Attempt]], hit: Callable[[Attempt], bool], level: float
 ) -> Rate:
     hits = [sum(map(hit, attempts)) for attempts in prompts]
     totals = [len(attempts) for attempts in prompts]
     share = clustered_proportion(hits, totals)
-    low, high = (None, None) if level is None else share.interval(level)
+    low, high = share.interval(level)
     return Rate(
         count=sum(hits),
         total=sum(totals),

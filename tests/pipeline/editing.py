@@ -111,7 +111,6 @@ def _score(task: EditsTask, evidence: Any, settings: Settings) -> MethodResult:
     of_sources: Evidence = evidence.sources
     changes: list[float] = []
     excluded: Counter[str] = Counter()
-    by_group: dict[str, Counter[str]] = {}
     samples: list[dict[str, Any]] = []
     for edit in _needs(task, settings).edits:
         source = edit.source
@@ -120,7 +119,6 @@ def _score(task: EditsTask, evidence: Any, settings: Settings) -> MethodResult:
         if task.embeds:
             assert len(evidence.edited(edit).indices) == len(after.indices)
         excluded += after.excluded
-        by_group.setdefault(edit.group, Counter()).update(after.excluded)
         shown = dict(zip(before.indices, before.answers, strict=True))
         for index, answer in zip(after.indices, after.answers, strict=True):
             changes.append(float(answer != shown[source.index]))
@@ -141,7 +139,6 @@ def _score(task: EditsTask, evidence: Any, settings: Settings) -> MethodResult:
         lean_headline(float(np.mean(changes)), influence, settings.level),
         n_images=len(changes),
         excluded=excluded,
-        details={name: dict(counts) for name, counts in by_group.items()},
         samples=samples,
     )
 

@@ -92,11 +92,9 @@ def test_refusals_are_counted_by_group(tmp_path: Path) -> None:
     edits = {"doctor": "as a doctor", "suit": "refuse women"}
     write_task(tmp_path / "tasks", edits=edits)
     task = edited(tmp_path).tasks["edited"]
-    whole, women, men = task.prompt_outcomes
-    assert (whole.group, women.group, men.group) == (None, "women", "men")
-    assert (women.refused.count, women.refused.total) == (3, 6)
-    assert (men.refused.count, men.n_prompts, whole.refused.count) == (0, 3, 3)
-    assert task.details["women"] == {"refused": 3} and task.details["men"] == {}
+    by_group = {"women": {"ok": 3, "refused": 3}, "men": {"ok": 6}}
+    assert task.details["edit_outcomes"] == by_group
+    assert task.excluded["refused"] == 3 and not task.prompt_outcomes
     assert task.excluded_because == {"refused": {"no women, please": 3}}
 
 
@@ -116,6 +114,7 @@ def test_without_source_images_other_tasks_lose_nothing(tmp_path: Path) -> None:
     task = results.tasks["edited"]
     assert task.reason and results.tasks[OTHER].reason is None
     assert task.excluded_because == {"source": {"refused: no people": 4}}
+    assert task.details["edit_outcomes"] == {"women": {"source": 4}}
     assert open_run(folder_of(results)).record.status == "incomplete"
 
 
@@ -259,6 +258,10 @@ def test_source_images_of_a_folder(tmp_path: Path) -> None:
     assert open_run(run).record.settings.sources == sources
     with pytest.raises(T2IBenchError, match="holds source images of folder:"):
         edited(tmp_path, sources="toyland")
+    # what they were read from is gone: those of the run are there
+    pictures.rename(tmp_path / "moved")
+    assert edited(tmp_path).tasks["edited"].n_images == 4
+    (tmp_path / "moved").rename(pictures)
     men = editing.GROUPS["men"]
     shutil.copytree(pictures / men, tmp_path / "few" / men)
     with pytest.raises(T2IBenchError, match="source images: 1 of its 2 prompts"):

@@ -17,7 +17,7 @@ from t2ibench.pipeline.source_run import (
 )
 
 
-def made_sources(
+def generate_sources(
     context: RunContext,
     models: Models,
     reporter: Reporter,
