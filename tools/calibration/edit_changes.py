@@ -19,13 +19,13 @@ from tabulate import tabulate
 
 from t2ibench.arrays import Float64Array
 from t2ibench.cli.usage import not_negative, positive
+from t2ibench.methods.edits.cautious_test import cautiously_tested
 from t2ibench.methods.edits.mean_change import (
     BOTH_WAYS,
     LOSS,
     GroupChanges,
     difference_of_changes,
 )
-from t2ibench.methods.edits.rows import tested_as_row
 from t2ibench.stats import holm
 from tools.calibration.edits import Change
 
@@ -120,7 +120,8 @@ def simulate(
     values, covers, rejects, rows, any_row = [], [], [], [], []
     for _ in range(sets):
         first, second = world.draw(rng)
-        whole = difference_of_changes(first, second, possible, _LEVEL)
+        difference = difference_of_changes(first, second, possible, _LEVEL)
+        whole = cautiously_tested(difference, _LEVEL)
         if whole.value is None or whole.interval is None or whole.p is None:
             continue
         values.append(whole.value)
@@ -133,7 +134,7 @@ def simulate(
             row = difference_of_changes(
                 first.of_edits([edit]), second.of_edits([edit]), possible, _LEVEL
             )
-            p_values.append(tested_as_row(row, _LEVEL).p)
+            p_values.append(cautiously_tested(row, _LEVEL).p)
         rows += [p is not None and p < 1 - _LEVEL for p in p_values]
         adjusted = [p for p in holm(p_values) if p is not None]
         any_row.append(bool(adjusted) and min(adjusted) < 1 - _LEVEL)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.headline import HeadlineEstimate, Part
 from t2ibench.methods.core.inference import (
@@ -9,6 +11,7 @@ from t2ibench.methods.core.inference import (
     fair_band,
     t_inference,
 )
+from t2ibench.methods.edits.cautious_test import cautiously_tested
 from t2ibench.methods.edits.changes import FollowedChange
 
 
@@ -25,11 +28,14 @@ def headline_of_difference(difference: Estimate, level: float) -> HeadlineEstima
         reason = difference.reason or "there is no change of both groups"
         return HeadlineEstimate.undefined(reason)
     inference = t_inference(difference.value, influence, level)
+    tested = cautiously_tested(difference, level)
+    low, high = tested.interval or (None, None)
+    shown = replace(inference, ci_low=low, ci_high=high, p=tested.p)
     return HeadlineEstimate(
         value=difference.value,
         scale="lean",
         inference=HeadlineInference(
-            by_question={"fixed_prompts": inference},
+            by_question={"fixed_prompts": shown},
             fair=fair_band(inference, difference.value),
             test="t",
         ),

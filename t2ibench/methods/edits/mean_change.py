@@ -15,6 +15,10 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.influence import Influence
 
+# Observations that are added to each group for the middle of an interval (Agresti and Caffo 2000).
+_ADDED = 2
+# Where an end of an interval lies that must not reach 0, because the test rejects it.
+_BESIDE_ZERO = 1e-3
 # Weight of edits of a source image that change together, before any are observed.
 _TOGETHER = 0.5
 TOO_FEW = "fewer than two source images of a group have an answer before and after"
@@ -115,7 +119,8 @@ def mean_changes(
             continue
         influence = _influence(changes.group, mean, possible, together)
         estimate = Estimate.from_influence(mean.value, influence, level)
-        low, high = estimate.interval or (possible.least, possible.most)
+        shift = _shrunk(mean, possible, together) - mean.value
+        low, high = _widened(estimate, shift) or (possible.least, possible.most)
         inside = (max(low, possible.least), min(high, possible.most))
         untested = Estimate(estimate.value, interval=inside, influence=influence)
         estimates.append(untested)
@@ -137,7 +142,9 @@ def difference_of_changes(
     Each group's variance is that of its source images, where the changes of one source image under
     all edits are one value; it is at least the one with one more source image, which changes as
     `possible` says. How far that image's edits would change together is as observed over both
-    groups. Student's t has Satterthwaite's degrees of freedom.
+    groups. Student's t has Satterthwaite's degrees of freedom. The interval holds that about D and
+    that about D with two more observations in each group, without reaching 0 where the test
+    rejects 0.
 
     Args:
         first: Changes of the first group.
@@ -163,11 +170,15 @@ def difference_of_changes(
     value = sign * (mean.value - other.value)
     estimate = Estimate.from_influence(value, influence, level)
     at_null = _null_influence(influence, mean, other)
+    shrunk = _shrunk(mean, possible, together) - _shrunk(other, possible, together)
+    interval = _widened(estimate, sign * shrunk - value)
+    if interval is not None and estimate.p is not None and estimate.p < 1 - level:
+        interval = _beside_zero(interval, value)
     return Estimate(
         estimate.value,
         p=estimate.p,
         test="t",
-        interval=estimate.interval,
+        interval=interval,
         influence=influence,
         null_influence=at_null,
     )
@@ -226,6 +237,33 @@ def _influence(
     added = possible.variance + n / (n + 1) * distance**2
     floor = (mean.squares + together * added) / (n * (n + 1))
     return influence.with_floor(floor)
+
+
+def _shrunk(mean: _GroupMean, possible: Range, together: float) -> float:
+    """Return a group's mean with two more observations that do each thing that is possible.
+
+    Observations are single images: where edits of a source image change each by itself, there are
+    more of them than source images.
+    """
+    n = len(mean.numbers)
+    added = _ADDED * together
+    return (n * mean.value + added * possible.mean) / (n + added)
+
+
+def _widened(estimate: Estimate, shift: float) -> tuple[float, float] | None:
+    """Return an interval that also holds itself, moved by `shift`; None without one."""
+    if estimate.interval is None:
+        return None
+    low, high = estimate.interval
+    return min(low, low + shift), max(high, high + shift)
+
+
+def _beside_zero(interval: tuple[float, float], value: float) -> tuple[float, float]:
+    """Return an interval that ends beside 0 at the latest, on the side of the value."""
+    low, high = interval
+    if value > 0:
+        return max(low, min(_BESIDE_ZERO, value)), high
+    return low, min(high, max(-_BESIDE_ZERO, value))
 
 
 def _null_influence(

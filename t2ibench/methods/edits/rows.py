@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from t2ibench.methods.core.estimate import Estimate, Item
-from t2ibench.methods.core.inference import t_inference
-from t2ibench.methods.core.row_test import reach_null
+from t2ibench.methods.core.estimate import Item
 from t2ibench.methods.core.score_names import join_score_name
+from t2ibench.methods.edits.cautious_test import cautiously_tested
 from t2ibench.methods.edits.changes import FollowedChange
 from t2ibench.methods.edits.outcomes import OutcomeTest
 
@@ -30,7 +28,7 @@ def rows_of(
         for number, edit in enumerate(change.edits):
             items.append(_row_of_edit(change, number, edit, level))
     for test in outcomes:
-        scores = {LEAN: tested_as_row(test.difference, level)}
+        scores = {LEAN: cautiously_tested(test.difference, level)}
         for group, share in test.shares.items():
             scores[join_score_name("share", group)] = share
         items.append(Item(test.outcome, scores, OUTCOME, test.images))
@@ -42,26 +40,10 @@ def _row_of_edit(
 ) -> Item:
     """Return the row of one attribute and one edit."""
     lean = followed.difference(level, [number])
-    scores = {LEAN: tested_as_row(lean, level)}
+    scores = {LEAN: cautiously_tested(lean, level)}
     for group, change in followed.changes(level, [number]).items():
         scores[join_score_name("change", group)] = change
     pairs = sum(
         changes.of_edits([number]).pairs for changes in followed.by_group.values()
     )
     return Item(edit, scores, followed.attribute.full_name, pairs)
-
-
-def tested_as_row(difference: Estimate, level: float) -> Estimate:
-    """Return a difference with the larger of two p-values: also that without a difference.
-
-    Its interval reaches 0 where the test does not reject.
-    """
-    at_null = difference.null_influence
-    if difference.value is None or at_null is None or difference.p is None:
-        return difference
-    p_at_null = t_inference(difference.value, at_null, level).p
-    p = max(difference.p, p_at_null or difference.p)
-    if difference.interval is None:
-        return replace(difference, p=p)
-    low, high = reach_null(*difference.interval, p, level)
-    return replace(difference, p=p, interval=(float(low), float(high)))

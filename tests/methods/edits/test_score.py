@@ -67,9 +67,13 @@ def test_the_case_in_the_documentation() -> None:
     df = variance**2 / (women**2 / 3 + men**2 / 3)
     assert headline.chosen.df == pytest.approx(df) == pytest.approx(4.51, abs=0.01)
     half = student.ppf(0.975, df) * np.sqrt(variance)
-    assert headline.chosen.interval == pytest.approx((0.5 - half, 0.5 + half))
-    assert headline.p == pytest.approx(2 * student.sf(0.5 / np.sqrt(variance), df))
-    assert headline.p == pytest.approx(0.191, abs=0.001)
+    # With two more men, of whom one is lost, the lean is 1/2 - 1/6; no change for women.
+    assert headline.chosen.interval == pytest.approx((1 / 3 - half, 0.5 + half))
+    # If the groups did not differ, all eight vary about -1/4, and the standard error is larger.
+    together = (1 + 8 / 4 * 0.5**2) / 7 * (1 / 4 + 1 / 4)
+    assert together > variance
+    assert headline.p == pytest.approx(2 * student.sf(0.5 / np.sqrt(together), df))
+    assert headline.p == pytest.approx(0.193, abs=0.001)
     (row,) = result.by
     assert row.scores["change:women"].value == pytest.approx(-0.5)
     assert row.scores["change:men"].value == 0
