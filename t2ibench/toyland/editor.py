@@ -22,7 +22,7 @@ from t2ibench.toyland.scene import Person, Scene
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-# What is left of a cropped image, in pixels from the left and the top; it is enlarged again.
+# The part of an image that a crop keeps, in pixels from the left and the top; it is enlarged again.
 _CROPPED = (8, 2, 56, 50)
 # Edits take random numbers of another stream than the image of a prompt with the same seed.
 _STREAM = (1,)

@@ -97,7 +97,10 @@ def _recovered_people(pixels: PixelArray, reading: Reading) -> Scene:
 
 def _recovered_thing(pixels: PixelArray, reading: Reading) -> Scene:
     kind = reading.top("kind")
-    known = sorted({thing for thing, _, of in world().things.values() if of == kind})
+    things = world().things.values()
+    nouns_of_kind = sorted(
+        {thing for thing, _, kind_of_thing in things if kind_of_thing == kind}
+    )
     scene = Scene(
         kind=kind,
         noun=kind,
@@ -107,7 +110,7 @@ def _recovered_thing(pixels: PixelArray, reading: Reading) -> Scene:
         scale=1.0,
         jitter=_STILL,
     )
-    nouns = (replace(scene, noun=noun) for noun in known or [kind])
+    nouns = (replace(scene, noun=noun) for noun in nouns_of_kind or [kind])
     return _in_place(pixels, _nearest(pixels, nouns))
 
 

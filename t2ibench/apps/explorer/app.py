@@ -71,6 +71,9 @@ class Explorer:
                 "/wall/{run:int}/image/{number:int}", _original, self._picture
             ),
             self._pixels(
+                "/wall/{run:int}/source/{number:int}", _original, self._source_picture
+            ),
+            self._pixels(
                 "/wall/{run:int}/thumb/{number:int}", self._small, self._picture
             ),
             Mount("/static/shared", StaticFiles(directory=_SHARED)),
@@ -215,6 +218,11 @@ class Explorer:
         entries = self._album.source(int(request.path_params["run"])).entries
         number = _number_of(request)
         return entries[number].picture if number < len(entries) else None
+
+    def _source_picture(self, request: Request) -> Picture | None:
+        """Return the image that an image on the wall was made from; None for any other."""
+        run = int(request.path_params["run"])
+        return self._wall.sources.of(run, _number_of(request))
 
     def _pixels(
         self,

@@ -296,8 +296,9 @@ def _rows(task: TaskView) -> list[str]:
 
 
 def _image_of(sample: Mapping[str, Any]) -> ImageKey:
-    """Return the prompt and sample index of the image that a stored sample describes."""
-    return ImageKey.of(str(sample.get("prompt")), sample.get("index", -1))
+    """Return the key of the image that a stored sample describes."""
+    source = sample.get("source_sha256")
+    return ImageKey.of(str(sample.get("prompt")), sample.get("index", -1), source)
 
 
 def _value(

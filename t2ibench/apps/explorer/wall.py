@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from t2ibench.apps.explorer.album import Album, Entry, Source
+from t2ibench.apps.explorer.source_pictures import SourcePictures
 from t2ibench.apps.explorer.wrong_answers import Asked, WrongAnswers
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
@@ -93,6 +94,7 @@ class Wall:
     def __init__(self, album: Album) -> None:
         self._album = album
         self._answers: dict[int, RunAnswers] = {}
+        self.sources = SourcePictures(album)
 
     def images(self, run: int) -> dict[str, Any]:
         """Return prompt, number and status of each image of a run; no answers are read yet."""
@@ -174,7 +176,9 @@ class Wall:
         entry = source.entries[number]
         attempt = entry.attempt
         notes, problem = _notes(source, entry)
+        edited = self.sources.of(run, number)
         return {
+            "source": None if edited is None else edited.prompt,
             "seed": source.seed_of(attempt),
             "rewritten": attempt.revised_prompt if is_revised(attempt) else None,
             "sha256": attempt.sha256,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import pandas
 import pytest
 from starlette.testclient import TestClient
 
+from t2ibench import evaluate
 from t2ibench.apps.explorer.album import open_album
 from t2ibench.apps.explorer.app import Explorer, create_app
 from t2ibench.apps.explorer.collection import evidence_of
@@ -433,3 +435,27 @@ def test_the_command_opens_without_an_encoder(
 def test_questions_are_named_by_what_they_have_in_common() -> None:
     assert common_question({"Is it a man?"}) == "Is it a man?"
     assert common_question({"Is a nurse old?", "Is a chef old?"}) == "Is a …?"
+
+
+def test_an_edit_has_its_source_image_beside_it(tmp_path: Path) -> None:
+    evaluate("toyland", "edits_people", output_dir=tmp_path, images_per_prompt=1)
+    (results,) = tmp_path.glob("*/results.json")
+    wall = opened(results.parent)
+    images = wall.get("/api/wall?run=0")["images"]
+    assert len(images) == 96
+    sources = set()
+    for number in (0, 17, 95):
+        described = wall.get(f"/api/wall/image/{number}?run=0&labeller=")
+        assert described["source"].startswith("A photo of a ")
+        assert len(described["questions"]) >= 3
+        picture = wall.http.get(f"/wall/0/source/{number}")
+        assert picture.status_code == 200
+        assert picture.headers["content-type"] == "image/png"
+        sources.add(hashlib.sha256(picture.content).hexdigest())
+        assert described["sha256"] not in sources
+    assert wall.http.get("/wall/0/source/96").status_code == 404
+
+
+def test_an_image_of_a_prompt_alone_has_no_source_image(wall: Wall) -> None:
+    assert wall.get("/api/wall/image/0?run=0&labeller=")["source"] is None
+    assert wall.http.get("/wall/0/source/0").status_code == 404

@@ -25,19 +25,28 @@ function show() {
       el("img", { src: `/wall/${W.run}/image/${number}`, alt: `Image ${index + 1} of “${text}”` }))
     : el("p", { class: "emp", text: `There is no image: ${W.statuses[status]}.` });
   const answers = el("div", { class: "answers", "aria-live": "polite" }), facts = el("dl", { class: "facts-list" });
+  const source = el("div");
   box.replaceChildren(
     el("div", { class: "large-image" }, step(-1, "‹", "Previous image"), picture, step(1, "›", "Next image")),
     el("div", { class: "large-text" }, el("h2", { id: "large-title", text }),
       el("p", { class: "small muted num", text: `Image ${index + 1} of the prompt · ${at + 1} of ${list.length}` }),
-      answers, facts, el("p", { class: "acts" }, el("button", { id: "large-close", text: "Close", on: { click: () => box.close() } }))));
-  describe(number, answers, facts);
+      source, answers, facts, el("p", { class: "acts" }, el("button", { id: "large-close", text: "Close", on: { click: () => box.close() } }))));
+  describe(number, answers, facts, source);
 }
 
-async function describe(number, answers, facts) {
+// An edit has the image that it was made from beside it.
+function edited(number, prompt) {
+  return el("figure", { class: "source" },
+    el("img", { src: `/wall/${W.run}/source/${number}`, alt: `The image before the edit, of “${prompt}”` }),
+    el("figcaption", { class: "small muted", text: `Before the edit: ${prompt}` }));
+}
+
+async function describe(number, answers, facts, source) {
   const mine = ++turn;
   let found;
   try { found = await json(`/api/wall/image/${number}?run=${W.run}&labeller=${encodeURIComponent(labeller())}`); } catch (error) { found = { questions: [], problem: error.message }; }
   if (mine !== turn) return;
+  if (source && found.source) source.replaceChildren(edited(number, found.source));
   const rows = { "why not": found.reason, "rewritten to": found.rewritten, seed: found.seed, "SHA-256": found.sha256, problem: found.problem };
   facts.replaceChildren(...Object.entries(rows).filter(([, value]) => value !== null && value !== undefined)
     .flatMap(([name, value]) => [el("dt", { text: name }), el("dd", { class: "num", text: String(value) })]));
