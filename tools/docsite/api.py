@@ -11,8 +11,8 @@ _SECTIONS = {
     "Measure": ("evaluate", "generate", "score", "load_tasks", "read_results"),
     "Reproduction of papers": ("reproduce", "Reproduction", "Exhibit"),
     "Results of a run": ("Results", "TaskResult"),
-    "Several runs": ("compare", "RunsComparison"),
-    "Remedies": ("frontier", "Watcher", "Frontier"),
+    "Several runs": ("compare", "RunsComparison", "Watcher"),
+    "Remedies": ("frontier", "Frontier"),
     "Settings of a run": ("RunSettings", "Settings"),
     "Models and judges": (
         *(
