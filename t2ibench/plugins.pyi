@@ -194,8 +194,8 @@ from t2ibench.reports.figures.figure import (
     canvas_of as canvas_of,
     finished as finished,
 )
-from t2ibench.reports.figures.canvas import (
-    Canvas as Canvas,
+from t2ibench.reports.figures.canvas import Canvas as Canvas
+from t2ibench.reports.figures.text_size import (
     left_of as left_of,
     row_places as row_places,
 )

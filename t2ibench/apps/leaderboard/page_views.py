@@ -372,7 +372,7 @@ def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
 def ranks_of_task(model: Model, task: str) -> list[str]:
     """Return a model's ranks in a test and in each of its questions, in words."""
     of_questions = question_key(task, "")
-    ranks = []
+    ranks: list[str] = []
     for key, rank in model.entry.task_ranks.items():
         words = f"rank {span(rank.best, rank.worst)} of {rank.among}"
         if key == task:

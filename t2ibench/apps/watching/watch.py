@@ -27,6 +27,7 @@ from t2ibench.models.encoders import encoder_downloads
 from t2ibench.models.generators.folder import FolderArguments
 from t2ibench.models.judges import check_judges
 from t2ibench.pipeline.people_tables import judge_arguments, model_arguments
+from t2ibench.pipeline.outcome import Outcome
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.preparation import (
     create_model,
@@ -35,7 +36,7 @@ from t2ibench.pipeline.preparation import (
     with_default_observers,
 )
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.run import Outcome, execute
+from t2ibench.pipeline.run import execute
 from t2ibench.pipeline.run_context import Models, PythonAdapters, RunContext
 from t2ibench.results.run import RunFolder
 from t2ibench.results.schema import Results

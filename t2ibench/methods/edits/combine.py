@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def _mean_rows(tables: Sequence[Sequence[RowT]]) -> tuple[RowT, ...]:
 
 def _mean_row(rows: Sequence[RowT]) -> RowT:
     """Return one row with the mean of every number; None where a judge has none."""
-    numbers: dict[str, float | None] = {}
+    numbers: dict[str, Any] = {}
     for field in fields(rows[0]):
         values = [getattr(row, field.name) for row in rows]
         if any(isinstance(value, (str, dict)) for value in values):

@@ -96,7 +96,8 @@ def difference_beyond(
         without = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
         beyond = by_edits.values - without[:, None, None]
         groups.append(GroupChanges(name, by_edits.numbers, beyond))
-    return difference_of_changes(*groups, BOTH_WAYS, level, sign=followed.sign)
+    first, second = groups
+    return difference_of_changes(first, second, BOTH_WAYS, level, sign=followed.sign)
 
 
 def positive_control(
@@ -172,7 +173,8 @@ def halves_control(followed: FollowedChange, level: float) -> Control | None:
             half = changes.of_sources(np.flatnonzero(is_of_half))
             # The halves share no source image, and so have strata of their own.
             chosen.append(replace(half, group=f"{name}, half {remainder}"))
-        difference = difference_of_changes(*chosen, followed.possible, level)
+        first, second = chosen
+        difference = difference_of_changes(first, second, followed.possible, level)
         if difference.influence is None:
             return None
         halves.append(difference)

@@ -100,7 +100,7 @@ def _outcomes(
     images: EditedImages, edit: Edit, group: str, threshold: float | None
 ) -> EditOutcomes:
     """Return what became of one edit of one source image."""
-    excluded = {
+    excluded: dict[str, float] = {
         reason: count
         for reason, count in sorted(images.excluded.items())
         if count and reason != NO_SOURCE
