@@ -37,9 +37,7 @@ def judges_said(task: TaskResult) -> str:
         answered = [name for name in (*people, *files) if name not in silent]
         if not answered:
             return f"Nobody answered: {listed(silent)} gave no answer."
-        named = f"Answered by {listed(answered)}"
-        if silent:
-            named += f"; {listed(silent)} gave no answer"
+        named = f"Answered by {listed(answered)}{_silence(silent)}"
         if task.people:
             return f"{named}. {RULE} {people_agree(task.people)}"
         if files:
@@ -64,6 +62,11 @@ def readable_judge(name: str) -> str:
     for start in (ANSWERS_BY, LABELS_BY):
         name = name.removeprefix(start)
     return name
+
+
+def _silence(names: Sequence[str]) -> str:
+    """Return a clause that names those without an answer; "" where there are none."""
+    return f"; {listed(names)} gave no answer" if names else ""
 
 
 def _gave_no_answer(task: TaskResult, names: Sequence[str]) -> list[str]:

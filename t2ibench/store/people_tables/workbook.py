@@ -211,17 +211,22 @@ def _read(
     cells = 0
     for line, values in enumerate(_texts(worksheet, where), start=1):
         cells += len(values)
-        if cells > _MOST_CELLS or line > _MOST_ROWS:
-            most = (
-                f"{_MOST_CELLS:,} cells"
-                if cells > _MOST_CELLS
-                else f"{_MOST_ROWS:,} rows"
-            )
-            raise T2IBenchError(f"{where} has more than {most}.", "Give a part.")
+        _check_size(cells, line, where)
         if any(values) or line in merged_lines:
             records.append((line, values))
     _fill_merged(records, areas)
     return SheetRecords([record for record in records if any(record[1])], notes)
+
+
+def _check_size(n_cells: int, n_rows: int, where: str) -> None:
+    """Raise an error for a sheet with too many cells or rows."""
+    if n_cells > _MOST_CELLS:
+        most = f"{_MOST_CELLS:,} cells"
+    elif n_rows > _MOST_ROWS:
+        most = f"{_MOST_ROWS:,} rows"
+    else:
+        return
+    raise T2IBenchError(f"{where} has more than {most}.", "Give a part.")
 
 
 def _xml_of(path: Path, worksheet: ReadOnlyWorksheet, where: str) -> bytes:
