@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from t2ibench.apps.papers.call import reproduce
     from t2ibench.apps.papers.exhibits import Exhibit
     from t2ibench.apps.papers.reproduction import Reproduction
+    from t2ibench.apps.watching.watcher import Watcher
     from t2ibench.errors import MissingEvidence, T2IBenchError
     from t2ibench.methods import MainScore, Method
     from t2ibench.models.adapter import Adapter, Request
@@ -73,6 +74,7 @@ _HOMES = {
     "t2ibench.apps.papers.exhibits": ("Exhibit",),
     "t2ibench.apps.papers.reproduction": ("Reproduction",),
     "t2ibench.apps.papers.call": ("reproduce",),
+    "t2ibench.apps.watching.watcher": ("Watcher",),
     "t2ibench.results": ("TaskResult",),
     "t2ibench.settings": ("RunSettings", "Settings"),
 }
@@ -104,6 +106,7 @@ __all__ = [
     "Settings",
     "T2IBenchError",
     "TaskResult",
+    "Watcher",
     "__version__",
     "compare",
     "evaluate",

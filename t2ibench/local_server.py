@@ -1,7 +1,8 @@
-"""A web server for this machine alone: its port, allowed hosts and origins, sizes and errors."""
+"""A web server for this machine alone: its port, hosts, origins, sizes, patience and errors."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import socket
@@ -19,6 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.tasks.explain import explain
@@ -35,6 +37,13 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 _LARGEST_BODY = 8_000_000
+# Below the 256 files that a process may open on macOS: the run's database is one of them.
+MOST_CONNECTIONS = 128
+# So many connections are taken before the first of them is counted.
+_AT_ONCE = 16
+# From its first byte, or from the connection's beginning.
+SECONDS_OF_A_HEADER = 10.0
+SECONDS_OF_A_BODY = 30.0
 _LINE = 400  # characters of an error
 _LOG = logging.getLogger(__name__)
 _TYPES = {str: "text/plain", bytes: "application/octet-stream"}
@@ -70,7 +79,14 @@ def serve(
     app: Starlette, listener: socket.socket, until: threading.Event | None = None
 ) -> None:
     """Answer requests until Ctrl-C, or until an event is set."""
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        http=bounded_connections(),
+        backlog=_AT_ONCE,
+    )
+    server = uvicorn.Server(config)
 
     def wait(event: threading.Event) -> None:
         event.wait()
@@ -82,6 +98,57 @@ def serve(
         server.run(sockets=[listener])
 
 
+def bounded_connections() -> type[H11Protocol]:
+    """Return the class of a server's connections, of which there are so many, and none waits long.
+
+    A process can open only so many files. If clients that never finish a request could take them
+    all, neither a page nor the run could be opened any more.
+    """
+    # In the order in which they were made.
+    connections: dict[H11Protocol, None] = {}
+
+    class BoundedConnection(H11Protocol):
+        """A connection that is closed if its request does not come, or if it is one too many."""
+
+        _deadline: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            """Close the oldest connection if this one is one too many."""
+            super().connection_made(transport)
+            connections[self] = None
+            if len(connections) > MOST_CONNECTIONS:
+                oldest = next(iter(connections))
+                del connections[oldest]
+                oldest.transport.abort()
+            self._watch()
+
+        def data_received(self, data: bytes) -> None:
+            """Begin or end the wait for a header."""
+            super().data_received(data)
+            self._watch()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            """Forget a connection that has ended."""
+            connections.pop(self, None)
+            self._stop_watching()
+            super().connection_lost(exc)
+
+        def _watch(self) -> None:
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._stop_watching()  # its header is there
+            elif self._deadline is None:
+                self._deadline = self.loop.call_later(
+                    SECONDS_OF_A_HEADER, self.transport.abort
+                )
+
+        def _stop_watching(self) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+                self._deadline = None
+
+    return BoundedConnection
+
+
 def post_route(
     path: str,
     model: type[AskT],
@@ -90,7 +157,10 @@ def post_route(
     """Return a POST route that validates the request body and sends the result of `answer`."""
 
     async def endpoint(request: Request) -> Response:
-        body = await request.body()
+        try:
+            body = await asyncio.wait_for(request.body(), SECONDS_OF_A_BODY)
+        except asyncio.TimeoutError:
+            raise ClientDisconnect from None
 
         def whole() -> Response:
             content = answer(model.model_validate_json(body))

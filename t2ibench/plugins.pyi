@@ -116,6 +116,7 @@ from t2ibench.models.protocols import (
     Charges as Charges,
     ChecksAccess as ChecksAccess,
     DescribesNetwork as DescribesNetwork,
+    EditsImages as EditsImages,
     Encoder as Encoder,
     GeneratedImage as GeneratedImage,
     GeneratesInParts as GeneratesInParts,
@@ -133,14 +134,21 @@ from t2ibench.models.protocols import (
     ReportsWaits as ReportsWaits,
     TowerReading as TowerReading,
 )
+from t2ibench.store.images import ImageFile as ImageFile
+from t2ibench.store.pixels import UnreadableImageError as UnreadableImageError
 from t2ibench.models.fingerprint import fingerprint as fingerprint
 from t2ibench.models.downloads import Download as Download
 from t2ibench.models.generators import create_generator as create_generator
 
 # A model or a judge behind an API.
 from t2ibench.models.generators.hosted import (
+    EditCall as EditCall,
     HostedArguments as HostedArguments,
     HostedGenerator as HostedGenerator,
+)
+from t2ibench.models.generators.sources import (
+    SourceFile as SourceFile,
+    read_source as read_source,
 )
 from t2ibench.models.servers import (
     Failure as Failure,

@@ -27,6 +27,8 @@ _KEY_FORMS = re.compile(
     r"xox[abp]-[\w-]{8,})"
 )
 _SENT = re.compile(r"(?i)\b(?:bearer|basic)\s+(?=\S*\d)\S{8,}|://[^/@\s:]+:[^/@\s]+@")
+# What stands before the host of an address: 'user:password', or a key alone.
+_CREDENTIALS = re.compile(r"://([^/?#\s]+)@|^([^/?#\s:]+:[^/?#\s]+)@")
 # Characters of the shortest secret that is hidden; shorter values ('EMPTY', 'true') may be words.
 _SHORTEST = 6
 # Secrets of at least this length are hidden whatever their case.
@@ -189,14 +191,21 @@ def known_secrets() -> list[str]:
 
 
 def _environment() -> list[str]:
-    """Return the values of secret environment variables that are too long to be words."""
-    return [
-        value
-        for name, value in os.environ.items()
-        if len(value) >= _IN_ENVIRONMENT
-        and not value.startswith("/")
-        and is_secret_name(name)
-    ]
+    """Return the secrets in environment variables that are too long to be words.
+
+    These are the values of variables with a secret's name, and passwords in the addresses of
+    proxies, databases and package indexes, whatever their variable is called.
+    """
+    secrets: list[str] = []
+    for name, value in os.environ.items():
+        if is_secret_name(name) and not value.startswith("/"):
+            secrets.append(value)
+        for in_address in _CREDENTIALS.finditer(value):
+            credentials = in_address[1] or in_address[2]
+            password = credentials.partition(":")[2] or credentials
+            secrets += [password, unquote(password)]
+    long_enough = [value for value in secrets if len(value) >= _IN_ENVIRONMENT]
+    return list(dict.fromkeys(long_enough))
 
 
 @lru_cache(maxsize=64)

@@ -23,6 +23,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    model_validator,
 )
 
 from t2ibench.arguments import Args, Columns, Names, Paths, expected, format_args
@@ -37,6 +38,7 @@ Positive = Annotated[int, Field(strict=True, ge=1)]
 Images = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 Draws = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 NotNegative = Annotated[int, Field(strict=True, ge=0)]
+DERIVED = "derived"  # a seed that is taken from the model's fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,11 @@ class Measurement(BaseModel):
     ] = None
     seed: Annotated[
         NotNegative,
-        _much("N", "set the random seed of generation and statistics (default: 0)"),
+        _much(
+            "N|derived",
+            "set the random seed of generation and statistics; derived takes it from the model's "
+            "fingerprint, as a submission should (default: 0)",
+        ),
     ] = 0
     n_permutations: Annotated[
         Draws, _much("N", "draw N permutations for each test (default: 100000)")
@@ -237,7 +243,18 @@ class RunSettings(Measurement):
         max_cost: Largest total cost of a run's images and rewritings; None for any.
         log_to: Destinations that get the results; see `t2ibench ls destinations`.
         log_args: Arguments of the destinations, as text.
+        seed_is_derived: Whether the seed is taken from the model's fingerprint once the model is
+            known; `seed="derived"` sets it.
     """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_derived_seed(cls, values: Any) -> Any:
+        """Return given values with `seed="derived"` as its own setting."""
+        if isinstance(values, dict) and values.get("seed") == DERIVED:
+            without_seed = {key: values[key] for key in values if key != "seed"}
+            return without_seed | {"seed_is_derived": True}
+        return values
 
     model: Annotated[
         str | None,
@@ -484,6 +501,9 @@ class RunSettings(Measurement):
             "k=v,…", "set options of --log-to: project=… (default: none)", decides=False
         ),
     ] = _NO_ARGS
+
+    # Not stored: by then the seed is known.
+    seed_is_derived: bool = Field(default=False, exclude=True)
 
     def command(self) -> list[str]:
         """Return the words of a command that gives the same results, with all deciding settings.

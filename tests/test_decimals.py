@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import t2ibench
-from t2ibench.decimals import decimal
+from t2ibench.decimals import decimal, readable, true_minus
+from t2ibench.decisions.held import signed
 from t2ibench.reports import cells
 from t2ibench.reports.html import numbers
 from t2ibench.results.text_image_alignment import AgreementChange, agreement_sentence
@@ -40,6 +41,18 @@ def test_agreement_that_does_not_differ_has_no_signs() -> None:
     )
     (sentence,) = agreement_sentence([change], ["before", "after"])
     assert "(0.0000, 0.0000 to 0.0000; 2 prompts" in sentence
+
+
+def test_sentences_and_pages_have_a_true_minus_from_one_place() -> None:
+    assert readable(-0.25, 2) == numbers.signed(-0.25) == "−0.25"
+    assert numbers.percent(-0.031) == "−3 %" and signed(-0.25) == "−0.250"
+    assert true_minus("-1e-05") == "−1e−05"
+    places = [
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        if '.replace("-", "−")' in path.read_text(encoding="utf-8")
+    ]
+    assert places == ["decimals.py"]
 
 
 def test_signs_are_formatted_in_one_place() -> None:

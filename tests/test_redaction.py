@@ -10,6 +10,7 @@ import pytest
 
 import t2ibench
 from t2ibench.arguments import args_of
+from t2ibench.cli.failure import print_traceback
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.generators import create_generator
 from t2ibench.redaction import Redaction, secret_argument
@@ -131,6 +132,57 @@ def test_messages_hide_secrets_of_the_environment(
         f"no access for {KEY}", f"not with sk-ant-0123456789 or {KEY}, true"
     )
     assert str(said) == "no access for *** not with *** or ***, true"
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("HTTPS_PROXY", "http://user:{}@proxy.example:3128"),
+        ("http_proxy", "user:{}@proxy.example:3128"),
+        ("ALL_PROXY", "socks5://user:{}@[::1]:1080"),
+        ("STORE", "postgresql://user:{}@db/x"),
+        ("PIP_EXTRA_INDEX_URL", "https://a.example/x https://{}@b.example/simple"),
+    ],
+)
+def test_messages_hide_passwords_in_addresses_of_the_environment(
+    name: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    password = "correct%20horse%2Fstaple-9"
+    monkeypatch.setenv(name, address.format(password))
+    for form in (password, "correct horse/staple-9"):
+        basic = base64.b64encode(f"user:{form}".encode()).decode()
+        assert form not in str(T2IBenchError(f"407 of the proxy for {form}"))
+        assert basic not in str(T2IBenchError(f"407: Basic {basic} refused"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "git@github.example:somebody/something",
+        "somebody.with.a.long.name@mail.example",
+        "https://host.example/path?who=somebody@mail.example",
+        "/usr/local/bin:/usr/bin",
+    ],
+)
+def test_addresses_without_a_password_are_no_secrets(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOMETHING", value)
+    assert str(T2IBenchError(f"of {value}.")) == f"of {value}."
+
+
+def test_tracebacks_hide_secrets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    monkeypatch.setenv("T2IBENCH_TRACEBACK", "1")
+    try:
+        raise ValueError(f"no access for {KEY}\x1b[2J")
+    except ValueError as error:
+        print_traceback(error)
+    errors = capsys.readouterr().err
+    assert "Traceback" in errors and "no access for ***" in errors
+    assert KEY not in errors and "\x1b" not in errors
 
 
 def escaped(key: str, form: str) -> str:

@@ -20,7 +20,10 @@ def run(arguments: argparse.Namespace) -> int:
     kind = arguments.kind or _kind_of(arguments.spec)
     # The prompts are odd on purpose, so libraries' warnings about long ones are expected.
     with collect_messages(arguments.spec, expected=_ODD_PROMPTS):
-        lines = _problems(kind, arguments)
+        notes: list[str] = []
+        lines = _problems(kind, arguments, notes)
+    for note in notes:
+        print(f"{arguments.spec}: {note}")
     for line in lines:
         print(f"{arguments.spec}: {line}")
     if lines:
@@ -55,8 +58,11 @@ def _kind_of(spec: str) -> str:
     return "generator"
 
 
-def _problems(kind: str, arguments: argparse.Namespace) -> list[str]:
-    """Return one line for each way in which an adapter breaks the contract of its kind."""
+def _problems(kind: str, arguments: argparse.Namespace, notes: list[str]) -> list[str]:
+    """Return one line for each way in which an adapter breaks the contract of its kind.
+
+    `notes` gets a sentence about whether edits of a generator were tried.
+    """
     from t2ibench.models import contract
     from t2ibench.models.encoders import create_encoder
     from t2ibench.models.generators import create_generator, libraries_of
@@ -68,7 +74,12 @@ def _problems(kind: str, arguments: argparse.Namespace) -> list[str]:
     if kind == "generator":
         near = int("torch" in libraries_of(spec))
         create, prompts = create_generator, given or contract.PROMPTS
-        check = partial(contract.check_generator, prompts=prompts, pixel_tolerance=near)
+        check = partial(
+            contract.check_generator,
+            prompts=prompts,
+            pixel_tolerance=near,
+            tell=notes.append,
+        )
     elif kind == "encoder":
         create = create_encoder
         check = partial(contract.check_encoder, texts=given or contract.TEXTS)

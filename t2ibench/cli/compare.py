@@ -36,6 +36,7 @@ and index. Three to twenty runs stand side by side, with one test of whether the
   t2ibench compare runs/before runs/after --rows --format csv
   t2ibench compare runs/a runs/b runs/c            three runs: where they differ beyond chance
   t2ibench compare runs/step-* --order             checkpoints: the trend of each test
+  t2ibench compare runs/step-* --order --format html --accept accept.yaml    as a page
   t2ibench compare runs/step-1000 runs/step-2000 runs/step-8000 \\
       --steps 1000,2000,8000 --figures trend       the same at numbers of steps, and as a figure"""
 
@@ -65,7 +66,8 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--output FILE",
-        "write to this file (default: print; for html, comparison.html in NEW's folder)",
+        "write to this file (default: print; for html, comparison.html in NEW's folder, or "
+        "trend.html in that of the last of several)",
     )
     add_flag(
         verb,
@@ -79,6 +81,12 @@ def add(verbs: Any) -> None:
     )
     add_flag(
         verb,
+        "--accept FILE",
+        "check each of several runs against the limits of this accept.yaml "
+        "(default: no decisions)",
+    )
+    add_flag(
+        verb,
         "--figures DIR",
         "write the trend to this folder as trend.svg, .png, .pdf and .csv (default: no figure)",
     )
@@ -87,7 +95,8 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the differences of two runs or more, and return the exit status."""
-    if arguments.others or arguments.order or arguments.steps or arguments.figures:
+    of_several = (arguments.order, arguments.steps, arguments.figures, arguments.accept)
+    if arguments.others or any(of_several):
         from t2ibench.cli.compare_several import compare_several
 
         return compare_several(arguments)

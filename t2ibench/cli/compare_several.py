@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,26 +13,26 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.files import write_text
 
 if TYPE_CHECKING:
+    from t2ibench.decisions.decision import Decision
     from t2ibench.methods.core.presentation import Axis
     from t2ibench.results.several_runs import RunsComparison
 
 
 _PAGE = "html"
+_MARKDOWN = "md"
+TREND = "trend.html"
 
 
 def compare_several(arguments: argparse.Namespace) -> int:
     """Print the comparison of several runs, and write the figure of their trend if asked."""
+    from t2ibench.reports.several_runs_axes import axes_of
     from t2ibench.reports.writers import WRITERS
     from t2ibench.results.compared_runs import read_runs, unfinished_lines
     from t2ibench.results.several_runs import compare_runs
 
-    if arguments.format == _PAGE:
-        raise T2IBenchError(
-            "--format html is a page of two runs.",
-            "Give two runs without a trend, or another format.",
-        )
     # An unknown format is an error before any file is read.
-    WRITERS.get(arguments.format)
+    if arguments.format != _PAGE:
+        WRITERS.get(arguments.format)
     ordered = arguments.order or arguments.steps is not None or bool(arguments.figures)
     paths = [arguments.first, arguments.second, *arguments.others]
     if arguments.rows:
@@ -43,15 +43,55 @@ def compare_several(arguments: argparse.Namespace) -> int:
     comparison = compare_runs(runs, ordered=ordered)
     for line in unfinished_lines(runs):
         print(line, file=sys.stderr)
-    axes = _axes(comparison) if ordered else {}
+    axes = axes_of(comparison) if ordered else {}
+    decisions = _decisions(arguments.accept, paths)
+    _write(arguments, comparison, axes, decisions)
+    if arguments.figures:
+        _write_figure(comparison, axes, Path(arguments.figures))
+    return 0
+
+
+def _write(
+    arguments: argparse.Namespace,
+    comparison: RunsComparison,
+    axes: Mapping[str, Axis],
+    decisions: Sequence[Decision],
+) -> None:
+    """Print a comparison, or write it to a file; a page goes into a file of its own."""
+    from t2ibench.reports.decisions.text import decision_lines
+    from t2ibench.reports.html.trend_page import trend_html
+
+    if arguments.format == _PAGE:
+        target = Path(arguments.output or _page_beside(comparison))
+        write_text(target, trend_html(comparison, axes, decisions=decisions))
+        print(f"Comparison: {target}")
+        return
     text = _text(arguments.format, comparison, axes)
+    if arguments.format == _MARKDOWN and decisions:
+        names = [run.name for run in comparison.runs]
+        text += f"\n{decision_lines(names, decisions)}"
     if arguments.output is None:
         print(text, end="")
     else:
         write_text(Path(arguments.output), text)
-    if arguments.figures:
-        _write_figure(comparison, axes, Path(arguments.figures))
-    return 0
+
+
+def _page_beside(comparison: RunsComparison) -> Path:
+    """Return where the page goes without --output: into the folder of the last run."""
+    folder = comparison.runs[-1].results.folder
+    assert folder is not None, "runs of a command are read from folders"
+    return folder / TREND
+
+
+def _decisions(accept: str | None, paths: Sequence[str]) -> list[Decision]:
+    """Return the decision about each run by the limits of --accept; none without it."""
+    from t2ibench.decisions.each_run import decide_each
+    from t2ibench.decisions.profile import read_profile
+
+    if accept is None:
+        return []
+    file = Path(accept)
+    return decide_each(read_profile(file), file.parent, [Path(path) for path in paths])
 
 
 def _numbers(steps: str | None) -> list[float]:
@@ -88,26 +128,10 @@ def _text(name: str, comparison: RunsComparison, axes: Mapping[str, Axis]) -> st
     return text
 
 
-def _axes(comparison: RunsComparison) -> Mapping[str, Axis]:
-    """Return what both ends of the leans of each task mean, where its file is there to say it."""
-    from t2ibench.methods.registry import presentation
-    from t2ibench.reports.files import task_files
-
-    axes: dict[str, Axis] = {}
-    for run in comparison.runs:
-        missing = [task for task in run.results.tasks if task not in axes]
-        if missing:
-            specs = task_files(run.results, run.results.folder)
-            for task in missing:
-                axis = presentation(specs[task]).axis if task in specs else None
-                if axis is not None:
-                    axes[task] = axis
-    return axes
-
-
 def _write_figure(
     comparison: RunsComparison, axes: Mapping[str, Axis], folder: Path
 ) -> None:
+    from t2ibench.reports.figures.facts import facts_of_runs
     from t2ibench.reports.figures.files import write_figure
     from t2ibench.reports.figures.trend import trend_figure
 
@@ -115,5 +139,8 @@ def _write_figure(
     if figure is None:
         print("No test can be compared: no figure is written.", file=sys.stderr)
         return
-    written = write_figure(figure, figure.title, folder, "trend")
+    runs = [run.results for run in comparison.runs]
+    written = write_figure(
+        figure, figure.title, folder, "trend", facts=facts_of_runs(runs)
+    )
     print(f"Figure: {', '.join(str(path) for path in written)}", file=sys.stderr)

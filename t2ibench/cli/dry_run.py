@@ -223,7 +223,10 @@ def _estimate(context: RunContext, todo: int) -> list[str]:
     if not todo:
         return ["Nothing has to be generated."]
     seconds, source = _speed(context)
-    lines = [f"Time: about {duration(todo * (seconds or 1.0))}, {source}"]
+    if seconds is None:
+        lines = [f"Time: unknown, {source}"]
+    else:
+        lines = [f"Time: about {duration(todo * seconds)}, {source}"]
     if seconds and todo * seconds > _LONG:
         most = int(_LONG / seconds)
         fitting = " or ".join(
@@ -282,7 +285,7 @@ def _speed(context: RunContext) -> tuple[float | None, str]:
     measure = "`--limit 1` makes a short run to measure it."
     published = PUBLISHED.get(str(context.settings.model))
     if published is None:
-        return None, f"if an image takes 1 second: no run has measured it. {measure}"
+        return None, f"because no run of this model has measured it. {measure}"
     given = str(context.settings.model_args.get("steps"))
     steps = int(given) if given.isdecimal() else published.steps
     seconds = published.at(steps)

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.cli import termination
-from t2ibench.errors import T2IBenchError, first_line, one_line, shown
+from t2ibench.errors import (
+    T2IBenchError,
+    first_line,
+    one_line,
+    shown,
+    visible_lines,
+)
+from t2ibench.redaction import redacted
 from t2ibench.store.file_errors import why
 
 TRACEBACK = "T2IBENCH_TRACEBACK"
@@ -146,12 +153,13 @@ def explain(error: BaseException) -> int:
 
 
 def print_traceback(error: BaseException) -> None:
-    """Print the traceback of an error if T2IBENCH_TRACEBACK=1 is set."""
-    if os.environ.get(TRACEBACK, "") not in {"", "0"}:
-        with contextlib.suppress(
-            Exception
-        ):  # the text of an error may itself raise one
-            traceback.print_exception(type(error), error, error.__traceback__)
+    """Print the traceback of an error, without secrets, if T2IBENCH_TRACEBACK=1 is set."""
+    if os.environ.get(TRACEBACK, "") in {"", "0"}:
+        return
+    # The text of an error may itself raise one.
+    with contextlib.suppress(Exception):
+        lines = traceback.format_exception(type(error), error, error.__traceback__)
+        print(redacted(visible_lines("".join(lines))), end="", file=sys.stderr)
 
 
 def _out_of_memory(error: BaseException) -> bool:

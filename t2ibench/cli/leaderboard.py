@@ -55,6 +55,8 @@ def add(verbs: Any) -> None:
         "--name NAME",
         "name the model on the leaderboard (default: its name in the run)",
     )
+    plan = "add this plan of `t2ibench plan`, by which the run was made (default: none)"
+    add_flag(of, "--plan FILE", plan)
     card = of.add_argument_group("the model's card", "shown as stated by the submitter")
     add_flag(
         card,
@@ -74,8 +76,9 @@ def add(verbs: Any) -> None:
     add_flag(card, "--submitter NAME", "name the submitter (default: none)")
     add_flag(
         card,
-        "--plan SHA256",
-        "state the SHA-256 of the plan that was published before the run (default: none)",
+        "--pictures LICENCE",
+        "show small pictures of up to 24 images, which a rule chooses, and state the licence "
+        "under which anybody may show them, such as CC0-1.0 (default: none)",
     )
     add_flag(
         card, "--submitted DATE", "state the date of the submission (default: none)"
@@ -162,7 +165,14 @@ def submit(arguments: argparse.Namespace) -> int:
     near = next(path for path in (to, *to.absolute().parents) if path.is_dir())
     # A refused run must leave no files behind.
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=near) as place:
-        packed = pack(Path(arguments.run), Path(place), reporter, arguments.name, card)
+        packed = pack(
+            Path(arguments.run),
+            Path(place),
+            reporter,
+            arguments.name,
+            card,
+            _plan_of(arguments),
+        )
         folder = to / packed.name
         verdict = verify(packed)
         problems = [*verdict.problems]
@@ -185,6 +195,17 @@ def submit(arguments: argparse.Namespace) -> int:
         f"{verdict.tasks} tasks, {verdict.level}. Open a pull request with this folder."
     )
     return 0
+
+
+def _plan_of(arguments: argparse.Namespace) -> Path | None:
+    """Return the file of the plan that was given; raise an error if it is not a plan."""
+    from t2ibench.decisions.plan import read_plan
+
+    if arguments.plan is None:
+        return None
+    path = Path(arguments.plan)
+    read_plan(path)
+    return path
 
 
 def _card(arguments: argparse.Namespace) -> Card:

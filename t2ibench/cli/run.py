@@ -16,11 +16,19 @@ from t2ibench.cli.usage import (
     add_flag,
     not_negative,
     positive,
+    seconds,
     share,
     tell_some,
 )
 from t2ibench.errors import T2IBenchError, TaskFileError, visible
-from t2ibench.settings import RunSettings, by_setting, flag_name, flags, read_settings
+from t2ibench.settings import (
+    DERIVED,
+    RunSettings,
+    by_setting,
+    flag_name,
+    flags,
+    read_settings,
+)
 from t2ibench.worker_pool import busy_line
 
 if TYPE_CHECKING:
@@ -39,6 +47,7 @@ _EXAMPLES = """examples:
   t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
   t2ibench run --model sdxl --tasks core --until-decided accept.yaml --max-images-per-prompt 64
+  t2ibench run --model folder:samples --tasks core --watch    what a training run keeps writing
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
 Running the same command again resumes: stored images, embeddings and answers are used.
@@ -50,6 +59,7 @@ PRESET = (
     "take a paper's model settings, encoders, judge and tasks; "
     "flags override them (default: none, see `t2ibench ls papers`)"
 )
+_INTERVAL = 10.0  # seconds between two looks at a watched folder
 _SILENCE = 0.4  # seconds after which a run reports that it is working
 _SHOWN = 10  # prompts or images that a message lists
 _REASONS = 50  # reasons that are printed; each file of a folder may have its own
@@ -59,6 +69,10 @@ def _number_or_auto(text: str) -> int | None:
     return None if text == "auto" else positive(text)
 
 
+def _seed(text: str) -> int | str:
+    return text if text == DERIVED else not_negative(text)
+
+
 # Types of flags that are not text; pydantic checks the values again, whatever their source.
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(
@@ -66,7 +80,7 @@ _TYPES: dict[str, Any] = {
     ),
     **dict.fromkeys(("n_permutations", "n_bootstrap"), positive),
     **dict.fromkeys(("batch_size", "workers"), _number_or_auto),
-    "seed": not_negative,
+    "seed": _seed,
     "level": float,
     "times": float,
 }
@@ -102,6 +116,20 @@ def add(verbs: Any) -> None:
         "--until-decided FILE",
         "generate more images, doubling them, until this accept.yaml passes or fails, up to "
         "--max-images-per-prompt (default: one round)",
+    )
+    add_flag(
+        where,
+        "--watch SECONDS",
+        "score each complete set of prompts that another program writes into --model folder:DIR, "
+        "looking every SECONDS (10 where no number is given) until Ctrl-C (default: score once)",
+        type=seconds,
+        nargs="?",
+        const=_INTERVAL,
+    )
+    add_flag(
+        where,
+        "--accept FILE",
+        "check each watched set against the limits of this accept.yaml (default: no decisions)",
     )
     add_flag(where, "--verbose", VERBOSE)
     verb.set_defaults(handler=run)
@@ -160,6 +188,11 @@ def run(arguments: argparse.Namespace) -> int:
         from t2ibench.reports.destinations import chosen_by
 
         settings = settings_of(arguments)
+        if arguments.watch is not None and not arguments.dry_run:
+            from t2ibench.cli.watch import watch
+
+            return watch(arguments, settings, reporter)
+        _check_accept(arguments)
         plan_sha256 = _plan_sha256(arguments)
         destinations = chosen_by(settings)
         check_engine(settings)
@@ -203,6 +236,16 @@ def run(arguments: argparse.Namespace) -> int:
                     reporter.warn(f"{narrow}; `t2ibench power` says why.")
             send_results(destinations, results, outcome.folder, reporter)
             return status
+
+
+def _check_accept(arguments: argparse.Namespace) -> None:
+    """Raise an error for limits that nothing would be decided by."""
+    if arguments.accept is not None and arguments.watch is None:
+        raise T2IBenchError(
+            "--accept goes with --watch here.",
+            "`t2ibench decide RUN --accept FILE` decides about a run; --until-decided FILE "
+            "generates images until it is decided.",
+        )
 
 
 def finish(
@@ -477,7 +520,7 @@ def _tell(
         total = (rounds and rounds.images) or len(context.plan.requests)
         if outcome.attempts:
             reporter.say(_counted(outcome, reads_images, total))
-        elif not outcome.observed:
+        elif not outcome.observed and outcome.complete:
             reporter.say(
                 f"Nothing to do: all {total} images are already embedded and judged."
             )

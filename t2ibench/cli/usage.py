@@ -18,6 +18,7 @@ VERBOSE = (
     "(default: the summary)"
 )
 _DIGITS = 1000  # most digits of a whole number; Python itself reads at most 4300
+_WEEK = 604_800.0  # seconds
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)
 
 
@@ -133,6 +134,19 @@ positive, not_negative = _whole(1), _whole(0)
 def day(text: str) -> str:
     """Return a date such as 2026-05-01 in this form; raise an error if the text is none."""
     return date.fromisoformat(text).isoformat()
+
+
+def seconds(text: str) -> float:
+    """Return the seconds that a text gives, a tenth at least; raise an error if it is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.1 <= value < _WEEK:
+        raise argparse.ArgumentTypeError(
+            f"'{shown(text)}' is not a number of seconds from 0.1 on"
+        )
+    return value
 
 
 def share(text: str) -> float:

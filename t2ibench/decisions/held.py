@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.decisions.rules import Outcome
 
 
@@ -43,7 +43,7 @@ def worst(outcomes: list[Outcome]) -> Outcome:
 
 def signed(value: float) -> str:
     """Return a number with its sign and three decimals."""
-    return decimal(value, 3, sign=True).replace("-", "−")
+    return readable(value, 3, sign=True)
 
 
 def ends_in_words(low: float | None, high: float | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.models.adapter import Adapter, Request
@@ -30,7 +30,13 @@ _LONGEST_TEXT = 4000  # characters of a text that is looked for in an error
 
 
 class ChatArguments(ServerArguments):
-    """Arguments of a language model on a server; `max_tokens` is the longest answer."""
+    """Arguments of a language model on a server; `max_tokens` is the longest answer.
+
+    The longest thoughts take some hundred kilobytes; a reply takes a hundred times its size while
+    it is searched for the key.
+    """
+
+    largest_reply: ClassVar[int] = 2_000_000
 
     max_tokens: PositiveInt = 64
 

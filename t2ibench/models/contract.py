@@ -9,17 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from t2ibench.errors import first_line
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.protocols import (
     Answer,
+    EditsImages,
     Encoder,
     GeneratedImage,
     Generator,
@@ -30,7 +33,7 @@ from t2ibench.models.protocols import (
     ReportsSettings,
 )
 from t2ibench.models.resolution import missing_members
-from t2ibench.store.images import image_seed
+from t2ibench.store.images import ImageFile, image_seed
 from t2ibench.store.pixels import read_image
 
 if TYPE_CHECKING:
@@ -42,6 +45,7 @@ PROMPTS = (
     "a person",
     "a photo of an ant, war",
 )
+INSTRUCTIONS = ("make it snow", "add a hat")
 TEXTS = (*PROMPTS, "man", "woman", "flower", "qzxv")
 _QUESTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("What is the gender of the person in the image?", ("male", "female")),
@@ -78,37 +82,43 @@ def check_generator(
     make_other: _Make | None = None,
     prompts: Sequence[str] = PROMPTS,
     pixel_tolerance: int = 0,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> list[str]:
     """Return one line for each way in which a generator breaks its contract.
 
-    `make_other` creates a generator that gives other images.
+    A generator that edits is tried with source images, too. One that edits only refuses prompts
+    without a source image with a T2IBenchError, and is tried with edits alone.
 
-    `pixel_tolerance` is the levels of 255 by which an image may differ between batch sizes: 1
-    allows for neural networks, whose matrix products round differently with the number of rows.
+    Args:
+        make: Creates the generator.
+        make_other: Creates one that gives other images.
+        prompts: What it is asked for.
+        pixel_tolerance: Levels of 255 by which an image may differ between batch sizes: 1 allows
+            for neural networks, whose matrix products round differently with the number of rows.
+        tell: Gets a sentence about whether edits were tried.
     """
     trial = _Trial()
-    with suppress(_BrokenError):
+    with suppress(_BrokenError), source_images() as sources:
         generator, second = trial.made(Generator, make, make_other)
         trial.require_json("settings", lambda: generator.settings)
-        requests = [
-            ImageRequest(prompt, index, image_seed(0, prompt, index))
-            for prompt in prompts
-            for index in range(trial.available(generator, prompt, 2))
-        ][:_MOST]
-        trial.insist(
-            bool(requests),
-            "no image can be tried: it has none of the prompts (--prompt gives)",
-        )
-        images = trial.in_batches(
-            requests, partial(trial.images_of, generator), "images", pixel_tolerance
-        )
-        trial.require(
-            any(image is not None for image in images),
-            "none of the prompts gives an image",
-        )
-        for what, text in _ODD_TEXTS.items():
-            with suppress(_BrokenError):
-                trial.images_of(generator, [ImageRequest(text, 0, 7)], f"for {what}")
+        edits = _edits_to_try(generator, sources, tell)
+        requests: list[ImageRequest] = []
+        images: list[Any] = []
+        if not edits or not _edits_only(generator, prompts):
+            requests = [
+                ImageRequest(prompt, index, image_seed(0, prompt, index))
+                for prompt in prompts
+                for index in range(trial.available(generator, prompt, 2))
+            ][:_MOST]
+            images = _check_images(trial, generator, requests, pixel_tolerance)
+        if edits:
+            edited = trial.in_batches(
+                edits, partial(trial.images_of, generator), "images", pixel_tolerance
+            )
+            some = any(image is not None for image in edited)
+            trial.require(some, "none of the edits gives an image")
+            requests = requests or edits
+            images = images or edited
         other_models = {"by a second instance, made in the same way": second}
         if isinstance(generator, ReportsSettings):
             trial.require_json("effective_settings()", generator.effective_settings)
@@ -120,6 +130,85 @@ def check_generator(
                 repeated = trial.images_of(model, requests[:1], where)
                 trial.compare(images[:1], repeated, where, "images")
     return trial.lines
+
+
+def _check_images(
+    trial: _Trial,
+    generator: Generator,
+    requests: list[ImageRequest],
+    pixel_tolerance: int,
+) -> list[Any]:
+    """Return the images of prompts, after trying them in batches, and odd prompts alone."""
+    trial.insist(
+        bool(requests),
+        "no image can be tried: it has none of the prompts (--prompt gives)",
+    )
+    images = trial.in_batches(
+        requests, partial(trial.images_of, generator), "images", pixel_tolerance
+    )
+    trial.require(
+        any(image is not None for image in images),
+        "none of the prompts gives an image",
+    )
+    for what, text in _ODD_TEXTS.items():
+        with suppress(_BrokenError):
+            trial.images_of(generator, [ImageRequest(text, 0, 7)], f"for {what}")
+    return images
+
+
+def _edits_to_try(
+    generator: Generator, sources: Sequence[ImageFile], tell: Callable[[str], None]
+) -> list[ImageRequest]:
+    """Return requests for edits; none where the generator makes no edits, as `tell` is told."""
+    if not isinstance(generator, EditsImages):
+        return []
+    requests = [
+        ImageRequest(text, 0, image_seed(0, text + source.sha256, 0), source=source)
+        for text in INSTRUCTIONS
+        for source in sources
+    ]
+    try:
+        generator.check_edits()
+    except T2IBenchError as error:
+        tell(f"Edits were not tried: {first_line(error)}")
+        return []
+    refusal = _refusal_of(generator, requests[0])
+    if refusal is not None:
+        tell(f"Edits were not tried: {first_line(refusal)}")
+        return []
+    tell(f"Edits of {len(sources)} source images were tried, too.")
+    return requests
+
+
+def _edits_only(generator: Generator, prompts: Sequence[str]) -> bool:
+    """Return whether a generator that edits refuses a prompt without a source image."""
+    prompt = next(iter(prompts), "")
+    request = ImageRequest(prompt, 0, image_seed(0, prompt, 0))
+    return _refusal_of(generator, request) is not None
+
+
+def _refusal_of(generator: Generator, request: ImageRequest) -> T2IBenchError | None:
+    """Return the T2IBenchError with which a generator refuses a request; None if it does not."""
+    try:
+        generator.generate([request])
+    except T2IBenchError as error:
+        return error
+    except Exception:  # that it is wrong is said where all requests are tried
+        return None
+    return None
+
+
+@contextmanager
+def source_images(count: int = 2) -> Iterator[list[ImageFile]]:
+    """Give the files of `count` source images for trials, which exist inside this context."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for number, image in enumerate(sample_images(count + 2)[2:]):
+            path = Path(folder, f"{number}.png")
+            image.save(path)
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            files.append(ImageFile(path, digest))
+        yield files
 
 
 def check_encoder(

@@ -63,6 +63,7 @@ class BoundedClient(httpx.AsyncClient):
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         """Send a request and return the reply, read in full; an error's body only in part."""
         sent = request
+        await request.aread()  # the parts of a form are a stream until then
         if self._key is not None:
             ours = {
                 name: value for name, value in request.headers.items() if name in _SENT

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.proxies import ask_loopback_directly
 from t2ibench.models.server_errors import Reply, ServerAwayError
 from t2ibench.models.servers import Server, ServerArguments, checked_address, submit
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form with files (multipart), as a request's body.
+
+    Attributes:
+        fields: Its fields, as texts.
+        files: Its files by field, each with name, bytes and media type.
+    """
+
+    fields: Mapping[str, str]
+    files: Mapping[str, tuple[str, bytes, str]]
 
 
 class HttpServer(Server):
@@ -48,6 +62,7 @@ class HttpServer(Server):
         *,
         query: Mapping[str, str] | None = None,
         body: Any = None,
+        form: Form | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> bytes:
         """Return the body of a good reply, asked once; raise httpx.HTTPStatusError for another."""
@@ -58,7 +73,13 @@ class HttpServer(Server):
             self._client = client
             weakref.finalize(self, lambda: submit(client.aclose())).atexit = False
         response = await self._client.request(
-            method, self.base_url + path, params=query, json=body, headers=headers
+            method,
+            self.base_url + path,
+            params=query,
+            json=body,
+            data=None if form is None else form.fields,
+            files=None if form is None else form.files,
+            headers=headers,
         )
         response.raise_for_status()
         content: bytes = response.content
@@ -71,8 +92,9 @@ class HttpServer(Server):
         *,
         query: Mapping[str, str] | None = None,
         body: Any = None,
+        form: Form | None = None,
     ) -> bytes | Reply:
         """Return the body of a good reply, or the reply that is an error; retry a busy server."""
         return await self.ask(
-            lambda: self.request(method, path, query=query, body=body)
+            lambda: self.request(method, path, query=query, body=body, form=form)
         )

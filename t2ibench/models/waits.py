@@ -37,17 +37,20 @@ def seconds_to_wait(
     """Return the seconds that a reply asks to wait before the next request; None if it does not.
 
     `retry-after-ms` comes before `Retry-After`, as in the openai client, and both before the
-    moment at which a rate limit is reset. A body may hold Google's `retryDelay` or the headers
-    that OpenRouter passes on; a message may say it in words.
+    moment at which a rate limit is reset. Moments are compared with the server's own clock where
+    the reply tells it, because this machine's may be wrong. A body may hold Google's `retryDelay`
+    or the headers that OpenRouter passes on; a message may say it in words.
     """
     named = {str(name).lower(): str(value) for name, value in (headers or {}).items()}
     in_body = _headers_in(body)
+    date = _moment(named.get("date"))
+    now = time() if date is None else date
     for source in (named, in_body):
         for wait in (
             _number(source.get("retry-after-ms"), 0.001),
-            seconds_asked(source.get("retry-after")),
-            *(_until(source.get(name)) for name in _RESETS),
-            _of_empty_limits(source),
+            seconds_asked(source.get("retry-after"), now),
+            *(_until(source.get(name), now) for name in _RESETS),
+            _of_empty_limits(source, now),
         ):
             if wait is not None:
                 return wait
@@ -82,10 +85,11 @@ def names_day_quota(body: Any) -> bool:
     return "PerDay" in str(details) if isinstance(details, list) else False
 
 
-def seconds_asked(retry_after: str | None) -> float | None:
+def seconds_asked(retry_after: str | None, now: float | None = None) -> float | None:
     """Return the seconds that a Retry-After header asks to wait; None if it is unreadable.
 
-    The header has a number of seconds, or a date until which to wait.
+    The header has a number of seconds, or a date until which to wait. `now` is in seconds since
+    1970; None for this machine's clock.
 
     Examples:
         >>> seconds_asked("30"), seconds_asked("1e9"), seconds_asked("9" * 40), seconds_asked("x")
@@ -98,12 +102,20 @@ def seconds_asked(retry_after: str | None) -> float | None:
     if _HUGE.fullmatch(text):
         # No form of HTTP, but the server means more than anybody waits.
         return _LONGEST_WAIT
-    date = _date(text)
+    until = _moment(text)
+    if until is None:
+        return None
+    return max(0.0, until - (time() if now is None else now))
+
+
+def _moment(text: str | None) -> float | None:
+    """Return the seconds since 1970 of a date, in UTC unless it says otherwise; None without."""
+    date = _date(text or "")
     if date is None:
         return None
     if date.tzinfo is None:
         date = date.replace(tzinfo=timezone.utc)
-    return max(0.0, date.timestamp() - time())
+    return date.timestamp()
 
 
 def _date(text: str) -> datetime | None:
@@ -143,8 +155,8 @@ def _number(text: str | None, unit: float = 1.0) -> float | None:
     return None
 
 
-def _until(text: str | None) -> float | None:
-    """Return the seconds until a limit's reset; None if the text is unreadable.
+def _until(text: str | None, now: float) -> float | None:
+    """Return the seconds from `now` until a limit's reset; None if the text is unreadable.
 
     The text is a time since 1970, a number of seconds, or a duration such as '6m0s'.
     """
@@ -152,9 +164,9 @@ def _until(text: str | None) -> float | None:
     if value is None:
         return _duration(text)
     if value >= _MILLISECONDS_OF_EPOCH:
-        return max(0.0, value / 1000 - time())
+        return max(0.0, value / 1000 - now)
     if value >= _SECONDS_OF_EPOCH:
-        return max(0.0, value - time())
+        return max(0.0, value - now)
     return value
 
 
@@ -164,12 +176,12 @@ def _duration(text: str | None) -> float | None:
     return sum(float(value) * _UNITS[unit] for value, unit in _PART.findall(text))
 
 
-def _of_empty_limits(headers: Mapping[str, str]) -> float | None:
+def _of_empty_limits(headers: Mapping[str, str], now: float) -> float | None:
     """Return the longest wait until a used-up limit is reset; None if none is used up."""
     waits = []
     for kind in _KINDS:
         if headers.get(f"x-ratelimit-remaining-{kind}", "").strip() == "0":
-            wait = _until(headers.get(f"x-ratelimit-reset-{kind}"))
+            wait = _until(headers.get(f"x-ratelimit-reset-{kind}"), now)
             waits += [] if wait is None else [wait]
     return max(waits, default=None)
 

@@ -22,6 +22,7 @@ from t2ibench.models.protocols import (
     Status,
 )
 from t2ibench.redaction import redacted
+from t2ibench.store.files import read_ordinary
 from t2ibench.store.pixels import (
     UnreadableImageError,
     file_suffix,
@@ -251,7 +252,7 @@ def _encoded(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
         data = buffer.getvalue()
     else:
         assert outcome.path is not None
-        data = outcome.path.read_bytes()
+        data = read_ordinary(outcome.path)
         pixels = read_image(data)
         suffix = file_suffix(data, _name_of(outcome))
     revised = outcome.revised_prompt

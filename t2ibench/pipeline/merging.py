@@ -238,7 +238,7 @@ def _copy_rewrites(part: RunFolder, folder: RunFolder) -> None:
 
 
 def _copy_new(source: str, target: str) -> None:
-    if not Path(target).exists():
+    if Path(source).is_file() and not Path(target).exists():
         shutil.copyfile(source, target)
 
 

@@ -55,7 +55,7 @@ from t2ibench.results.run import RunFolder, mending, run_folder
 from t2ibench.results.schema import GeneratorInfo
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.file_errors import reading
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import ImageStore, derived_seed
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, raise_refused
 
@@ -87,6 +87,7 @@ def prepare(
     check_used(settings)
     models = _create_models(settings, adapters or PythonAdapters())
     generator = models.generator
+    settings = _with_seed_of_model(settings, generator)
     dtype_name(settings.dtype)
     settings = with_default_observers(settings)
     measurement = _measurement(settings)
@@ -171,6 +172,24 @@ def _plan_of_this_call(
     return plan
 
 
+def plan_of_tasks(settings: RunSettings) -> Plan:
+    """Return every image, text and question that the tasks need of any model.
+
+    Raises:
+        T2IBenchError: there are no such tasks, or one of them cannot be planned.
+    """
+    measurement = _measurement(settings)
+    loaded = load_tasks(settings.tasks, settings.include_path)
+    raise_refused(loaded)
+    tasks, _ = with_captions(loaded, settings, Path(settings.output_dir))
+    needs_of, defects = _needs(tasks, measurement)
+    if defects and not needs_of:
+        raise T2IBenchError(next(iter(defects.values())))
+    return make_plan(
+        [task for task in tasks if task.id in needs_of], measurement, needs_of
+    )
+
+
 def prepare_round(
     context: RunContext, adapters: PythonAdapters, tasks: tuple[str, ...], times: float
 ) -> tuple[RunContext, Models]:
@@ -247,6 +266,21 @@ def _sources_alone_cost(
     if isinstance(sources, dict) or isinstance(generator, Charges):
         return False
     return isinstance(sources.models.generator, Charges)
+
+
+def _with_seed_of_model(
+    settings: RunSettings, generator: Generator | None
+) -> RunSettings:
+    """Return settings with the seed derived from the model, where that was asked for."""
+    if not settings.seed_is_derived:
+        return settings
+    if generator is None:
+        raise T2IBenchError(
+            "--seed derived takes the seed from a model, and none is named.",
+            "Give --model, or a number.",
+        )
+    seed = derived_seed(generator.fingerprint)
+    return settings.model_copy(update={"seed": seed, "seed_is_derived": False})
 
 
 def _check_feasible(

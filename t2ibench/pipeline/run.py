@@ -30,6 +30,7 @@ from t2ibench.pipeline.missing_work import Stage
 from t2ibench.pipeline.outcome import Outcome
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import score_stored
+from t2ibench.pipeline.reused_evidence import reuse_evidence
 from t2ibench.pipeline.rewriting import rewrite_prompts
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.pipeline.score_cache import ScoreCache
@@ -201,12 +202,23 @@ def _observe(job: Job, executor: Executor, reporter: Reporter) -> None:
     take_over_observations(
         job.context.plan, job.images, job.stores, job.context.sources, job.observers
     )
+    _reuse_earlier(job)
     run_stage(job, "texts", executor, reporter)
     run_stage(job, "embed", executor, reporter)
     encoders = {store.name for store in job.stores.encoders}
     if encoders and not job.stores.judges and encoders <= job.stopped.keys():
         raise T2IBenchError(next(iter(job.stopped.values())))
     run_stage(job, "ask", executor, reporter)
+
+
+def _reuse_earlier(job: Job) -> None:
+    """Take over what an earlier run of the same images knows of them, if the call names one."""
+    earlier = job.context.earlier
+    if earlier is None or job.images is None:
+        return
+    attempts = job.images.attempts()
+    images = {attempt.sha256 for attempt in attempts if attempt.sha256 is not None}
+    reuse_evidence(earlier, job.stores, images)
 
 
 def _outcome_before_scores(job: Job) -> Outcome:

@@ -43,6 +43,8 @@ class RunContext:
         needed_files: Images whose files are needed although everything is observed on them, because
             edits are still to be made from them.
         spent_elsewhere: What --max-cost has to cover besides: source images, or their edits.
+        earlier: A run whose embeddings and answers about the same images and texts are reused;
+            None for none.
     """
 
     settings: RunSettings
@@ -61,6 +63,7 @@ class RunContext:
     makes_sources: bool = False
     needed_files: Collection[ImageKey] = ()
     spent_elsewhere: float = 0.0
+    earlier: RunFolder | None = None
 
     @property
     def record(self) -> RunRecord:

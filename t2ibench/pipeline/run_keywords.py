@@ -41,7 +41,7 @@ class RunKeywords(TypedDict, total=False):
     guided_images_per_prompt: int | None
     times: float
     limit: int | None
-    seed: int
+    seed: int | Literal["derived"]
     n_permutations: int
     n_bootstrap: int
     level: float

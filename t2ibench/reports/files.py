@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 from datetime import date
 from pathlib import Path
 
@@ -74,9 +75,16 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
     write_text(place, page.html)
     if target is None:
         write_text(folder / TEXT, results_markdown(run.results, run))
+        made = _made(run.results, folder)
         for drawn in page.figures:
             caption = f"{drawn.figure.title}: {drawn.about}"
-            write_figure(drawn.figure, caption, folder / "figures", drawn.name)
+            write_figure(
+                drawn.figure,
+                caption,
+                folder / "figures",
+                drawn.name,
+                facts=f"{drawn.facts} · {made}",
+            )
     return place
 
 
@@ -89,6 +97,18 @@ def _origin(results: Results, folder: Path) -> str:
             f"SHA-256 of results.json {digest(results)}",
         ]
     )
+
+
+def _made(results: Results, folder: Path) -> str:
+    """Return the day of a run and the version of t2ibench, for the foot of a figure."""
+    when = dated(folder)
+    version = f"t2ibench {results.t2ibench}"
+    return version if when is None else f"{_day(when)} · {version}"
+
+
+def _day(when: str) -> str:
+    """Return when a run was submitted or finished without the time of day."""
+    return re.sub(r" \d\d:\d\d UTC$", "", when)
 
 
 def dated(folder: Path) -> str | None:

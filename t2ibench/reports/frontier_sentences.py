@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.methods.core.describe import listed
 from t2ibench.results.contrast import Contrast
 from t2ibench.results.frontier import CostName, Frontier, NumberName, Remedy
@@ -115,7 +115,7 @@ def _cost(name: CostName, remedy: Remedy) -> list[str]:
 def _moved_tests(remedy: Remedy, *, falls: bool) -> str:
     """Return the tests about other attributes that moved, and became less one-sided or did not."""
     moved = [
-        f"{cell.task} ({cell.attribute}, by {decimal(cell.shift.value or 0.0, 3)})"
+        f"{cell.task} ({cell.attribute}, by {readable(cell.shift.value or 0.0, 3)})"
         for cell in remedy.spill_over
         if cell.p_holm is not None and cell.p_holm < _ALPHA and cell.falls == falls
     ]
@@ -123,8 +123,8 @@ def _moved_tests(remedy: Remedy, *, falls: bool) -> str:
 
 
 def _from_to(before: Score, after: Score) -> str:
-    first = decimal(before.value or 0.0, 3)
-    return f"from {first} to {decimal(after.value or 0.0, 3)}"
+    first = readable(before.value or 0.0, 3)
+    return f"from {first} to {readable(after.value or 0.0, 3)}"
 
 
 def _clear_groups(
@@ -145,11 +145,11 @@ def _shares(group: GroupChange) -> str:
 
 def amount(change: Contrast, digits: int = 3) -> str:
     """Return a change with its interval, such as '-0.120, -0.200 to -0.040'."""
-    value = decimal(change.value, digits, sign=True)
+    value = readable(change.value, digits, sign=True)
     if change.low is None or change.high is None:
         return f"{value}, no interval"
-    low = decimal(change.low, digits, sign=True)
-    high = decimal(change.high, digits, sign=True)
+    low = readable(change.low, digits, sign=True)
+    high = readable(change.high, digits, sign=True)
     return f"{value}, {low} to {high}"
 
 

@@ -96,7 +96,7 @@ def _long_table(comparison: RunsComparison) -> Table:
         head = task
         p = _p(test.p_differ_holm)
         for name, run in zip(names, test.runs, strict=True):
-            value, interval = _value_and_interval(run)
+            value, interval = value_and_interval(run)
             if run.excluded and run.task is not None:
                 value = f"({value})"
             rows.append([head, name, value, interval, p])
@@ -185,7 +185,7 @@ def _overall_records(comparison: RunsComparison) -> Iterator[dict[str, Any]]:
 
 def _cell(run: RunResult) -> str:
     """Return state, value and interval of a test in one run, in parentheses if not compared."""
-    value, interval = _value_and_interval(run)
+    value, interval = value_and_interval(run)
     text = value.replace(" ", "")
     if interval != _NOTHING:
         text += f" {interval.replace(', ', ',')}"
@@ -194,7 +194,7 @@ def _cell(run: RunResult) -> str:
     return text
 
 
-def _value_and_interval(run: RunResult) -> tuple[str, str]:
+def value_and_interval(run: RunResult) -> tuple[str, str]:
     """Return the sign of the state with the value, and the interval."""
     mark = run.mark
     if mark is None:

@@ -24,7 +24,7 @@ from t2ibench.results.display import (
     within,
 )
 from t2ibench.results.prompt_changes import added_request
-from t2ibench.results.schema import Results, Row, TaskResult
+from t2ibench.results.schema import Results, Row, Score, TaskResult
 from t2ibench.results.states import STATES, State, state_rank
 
 WITH_REQUEST = "with a request added to every prompt"
@@ -253,11 +253,12 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
         wanted = series.groups is None or row.group in series.groups
         if score is None or score.value is None or not wanted:
             continue
-        side = side_of(score.value) if series.axis else None
+        value, low, high = _on_axis(score.value, score, series)
+        side = side_of(value) if series.axis else None
         mark = IntervalMark(
-            value=score.value,
-            low=score.ci_low,
-            high=score.ci_high,
+            value=value,
+            low=low,
+            high=high,
             state=row_state(score),
             side=side,
             scale=scale,
@@ -275,6 +276,16 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
         )
     views.sort(key=lambda view: (view.mark.value or 0.0, view.name))
     return SeriesView(series, tuple(views))
+
+
+def _on_axis(
+    value: float, score: Score, series: RowSeries
+) -> tuple[float, float | None, float | None]:
+    """Return a score and both ends of its interval with the sign that the axis gives them."""
+    if not series.turned:
+        return value, score.ci_low, score.ci_high
+    low, high = (None if end is None else -end for end in (score.ci_high, score.ci_low))
+    return -value, low, high
 
 
 def scale_record(scale: Scale) -> dict[str, Any]:

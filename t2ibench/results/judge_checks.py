@@ -33,7 +33,13 @@ def judges_said(task: TaskResult) -> str:
     ]
     files = [name for name in judges if name.startswith(_FILE)]
     if len(people) + len(files) == len(judges):
-        named = f"Answered by {listed([*people, *files])}"
+        silent = _gave_no_answer(task, [*people, *files])
+        answered = [name for name in (*people, *files) if name not in silent]
+        if not answered:
+            return f"Nobody answered: {listed(silent)} gave no answer."
+        named = f"Answered by {listed(answered)}"
+        if silent:
+            named += f"; {listed(silent)} gave no answer"
         if task.people:
             return f"{named}. {RULE} {people_agree(task.people)}"
         if files:
@@ -46,6 +52,26 @@ def judges_said(task: TaskResult) -> str:
             f"{people_checked(task)}.{labellers}"
         )
     return f"Answered by {listed(judges)}, {people_checked(task)}.{labellers}"
+
+
+def readable_judge(name: str) -> str:
+    """Return the name of a judge without what its kind of file adds.
+
+    Examples:
+        >>> readable_judge("answers by anna"), readable_judge("face-gender")
+        ('anna', 'face-gender')
+    """
+    for start in (ANSWERS_BY, LABELS_BY):
+        name = name.removeprefix(start)
+    return name
+
+
+def _gave_no_answer(task: TaskResult, names: Sequence[str]) -> list[str]:
+    """Return those whose file of answers has none to any question of a task."""
+    if not task.questions or any(question.sampled for question in task.questions):
+        return []
+    answered = {name for question in task.questions for name in question.by}
+    return [name for name in names if name.removeprefix(_FILE) not in answered]
 
 
 def only_checks(task: TaskResult) -> bool:

@@ -124,7 +124,8 @@ def measures(
             if series.axis is None or series.square:
                 continue
             poles = _pole(series.axis.high), _pole(series.axis.low)
-            sign = 1.0 if poles == tuple(sorted(poles)) else -1.0
+            is_sorted = poles == tuple(sorted(poles))
+            sign = 1.0 if is_sorted != series.turned else -1.0
             attribute = min(poles), max(poles)
             settings = Settings.of(task.settings)
             for reader, rows, influences in readings:

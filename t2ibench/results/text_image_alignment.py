@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.methods.core.text_image_alignment import (
     MeanCosine,
     PromptCosines,
@@ -278,9 +278,9 @@ def _changed_clause(encoder: str, changes: Sequence[AgreementChange]) -> str:
 
 def _amount(change: AgreementChange) -> str:
     turned = change.turned
-    value = decimal(turned.value, _DECIMALS, sign=True)
+    value = readable(turned.value, _DECIMALS, sign=True)
     if turned.low is None or turned.high is None:
         return value
-    low = decimal(turned.low, _DECIMALS, sign=True)
-    high = decimal(turned.high, _DECIMALS, sign=True)
+    low = readable(turned.low, _DECIMALS, sign=True)
+    high = readable(turned.high, _DECIMALS, sign=True)
     return f"{value}, {low} to {high}"

@@ -8,8 +8,9 @@ import itertools
 import os
 import platform
 import re
+import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -22,7 +23,9 @@ _counter = itertools.count()
 # Of a temporary file: the host and the process that write it, and a number.
 _HOST = re.sub(r"[^A-Za-z0-9]+", "-", platform.node())[:40] or "host"
 _TEMPORARY = re.compile(r"\..+\.([A-Za-z0-9-]+)\.(\d+)\.\d+\.tmp")
-_ABANDONED = 15 * 60  # seconds since the last write, after which no writer is left
+_ABANDONED = (
+    15 * 60
+)  # seconds since the last write of another machine, after which it is gone
 _STREAMS = {"/dev", "/dev/fd", "/proc/self/fd"}  # /dev/stdout and the like
 
 
@@ -82,9 +85,14 @@ def write_atomically(
             f"'{path}' is a folder, where a file is expected.", "Name a file in it."
         )
     with disk_errors(path):
-        device = not path.is_symlink() and (path.is_fifo() or path.is_char_device())
+        # A file renamed to a stream would take its place.
+        if not path.is_symlink() and path.is_fifo():
+            with _with_reader(path):
+                write(path)
+            return
+        device = not path.is_symlink() and path.is_char_device()
         if str(path.parent) in _STREAMS or device:
-            write(path)  # a file renamed to it would take its place
+            write(path)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = temporary_beside(path)
@@ -100,6 +108,29 @@ def write_atomically(
             with contextlib.suppress(OSError):  # the first error is the one to report
                 temporary.unlink(missing_ok=True)
             raise
+
+
+@contextlib.contextmanager
+def _with_reader(pipe: Path) -> Iterator[None]:
+    """Hold a named pipe open inside this context; raise OSError at once if nobody reads it."""
+    descriptor = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def read_ordinary(path: Path) -> bytes:
+    """Return the bytes of an ordinary file; raise OSError for a pipe or a device.
+
+    Both could be read without end, and a pipe without a writer not even begun.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+        return file.read()
 
 
 def write_text(path: Path, text: str) -> None:
@@ -132,8 +163,13 @@ def remove_abandoned(folder: Path) -> int:
         path = Path(root, name)
         # Its writer has renamed it, or another process removed it.
         with suppress(OSError):
-            dead = match[1] == _HOST and not is_running(int(match[2]))
-            if dead or time.time() - path.stat().st_mtime > _ABANDONED:
+            # Of this machine's processes it is known which are left, whatever its clock says.
+            is_left = (
+                not is_running(int(match[2]))
+                if match[1] == _HOST
+                else time.time() - path.stat().st_mtime > _ABANDONED
+            )
+            if is_left:
                 path.unlink()
                 removed += 1
     return removed

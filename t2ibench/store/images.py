@@ -19,7 +19,7 @@ from t2ibench.identity import ImageKey, content_id
 from t2ibench.store.database import Database, uncollected
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.file_names import is_hidden, is_image_file
-from t2ibench.store.files import write_bytes
+from t2ibench.store.files import read_ordinary, write_bytes
 from t2ibench.store.pixels import UnreadableImageError, read_image
 from t2ibench.store.schema import of_text, to_text
 
@@ -168,7 +168,7 @@ class ImageFile:
     def data(self) -> bytes:
         """Return the bytes of the image file, after checking that it has not changed."""
         try:
-            data = self.path.read_bytes() if self.content is None else self.content
+            data = read_ordinary(self.path) if self.content is None else self.content
         except OSError as error:
             raise UnreadableImageError(
                 error.strerror or type(error).__name__
@@ -224,6 +224,20 @@ def image_seed(
     inputs = prompt if source is None else f"{prompt}\0{source}"
     digest = hashlib.sha256(f"{run_seed}\0{index}\0{inputs}".encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
+
+
+def derived_seed(fingerprint: str) -> int:
+    """Return the run's seed that `--seed derived` stands for, from 1 to 2³¹ - 1.
+
+    Nobody chooses it, and a model that was changed until its images looked fair has another one.
+    The words of the tasks enter with `image_seed`. Hashes of tasks do not: tasks share images, and
+    a choice of tasks would be a choice of seeds.
+
+    Args:
+        fingerprint: SHA-256 of what decides the model's images.
+    """
+    digest = hashlib.sha256(f"derived seed\0{fingerprint}".encode()).digest()
+    return int.from_bytes(digest[:4], "little") % (2**31 - 1) + 1
 
 
 # The prompt and source of an image whose prompt's row is damaged.

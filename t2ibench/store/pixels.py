@@ -40,11 +40,20 @@ class UnreadableImageError(ValueError):
     """Raised with the reason if a file is not an image or cannot be decoded."""
 
 
-def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> Image:
+def read_image(
+    source: bytes | Path,
+    formats: tuple[str, ...] | None = None,
+    most_pixels: int | None = None,
+) -> Image:
     """Return a decoded image in its display orientation.
 
     The orientation that a camera noted (EXIF) is applied, 16-bit images are scaled to 8 bits
     rather than clipped, and transparent pixels are put on white.
+
+    Args:
+        source: The file, or what is in it.
+        formats: Those of Pillow that it may have; None for all.
+        most_pixels: Of the largest image; None for as many as Pillow decodes.
     """
     from PIL import Image, ImageOps
 
@@ -52,17 +61,17 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
         with Image.open(
             source if isinstance(source, Path) else io.BytesIO(source), "r", formats
         ) as image:
+            # The header says its size; nothing is decoded yet.
+            n_pixels = math.prod(image.size)
+            if most_pixels is not None and n_pixels > most_pixels:
+                raise UnreadableImageError(
+                    f"it has {n_pixels:,} pixels, more than {most_pixels:,}"
+                )
             image.load()
             return as_rgb(ImageOps.exif_transpose(image))
-    except UnreadableImageError:
+    except (UnreadableImageError, MemoryError):
         raise
-    except (
-        OSError,
-        ValueError,
-        SyntaxError,
-        EOFError,
-        Image.DecompressionBombError,
-    ) as error:
+    except Exception as error:  # each decoder raises its own kinds for damaged files
         raise UnreadableImageError(
             f"it cannot be read as an image ({type(error).__name__})"
         ) from error

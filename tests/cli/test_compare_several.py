@@ -157,7 +157,7 @@ def test_requests_that_cannot_work_are_one_line(three: list[Path], cli: Cli) -> 
         ((*three, "--steps", "3,2,1"), "do not ascend"),
         ((*three, "--rows"), "--rows compares two runs."),
         ((*three, "--format", "mdd"), "Did you mean 'md'"),
-        ((*three, "--format", "html"), "--format html is a page of two runs."),
+        ((*three, "--accept", "none.yaml"), "none.yaml"),
     ):
         status, out, err = cli("compare", *arguments)
         assert (status, out, err.count("\n")) == (1, "", 1), err
@@ -173,6 +173,61 @@ def test_a_comparison_is_written_to_a_file(
     status, out, _ = cli("compare", *three, "--format", form, "--output", target)
     assert (status, out) == (0, "")
     assert target.read_text(encoding="utf-8") == printed
+
+
+ACCEPT = """\
+title: Images of x and y
+owner: nobody
+scenarios:
+  - name: lean
+    at_risk: people
+    hazard: images of one kind alone
+    measurement: {task: t2iat_lean, statistic: headline}
+    accept: 0.3
+    reject: 0.5
+    reason: the numbers of this test
+"""
+
+
+def test_several_runs_are_a_page_with_value_interval_state_and_decision(
+    write: Writer, cli: Cli, tmp_path: Path
+) -> None:
+    runs = [
+        write(name, share) for name, share in (("<b>", 0.55), ("m", 0.75), ("h", 1))
+    ]
+    (tmp_path / "accept.yaml").write_text(ACCEPT)
+    status, out, err = cli(
+        "compare", *runs, "--order", "--format", "html",
+        "--accept", tmp_path / "accept.yaml",
+    )  # fmt: skip
+    assert (status, err) == (0, ""), err
+    page = runs[-1] / "trend.html"
+    assert out == f"Comparison: {page}\n"
+    text = page.read_text(encoding="utf-8")
+    assert "<b>," not in text and "&lt;b&gt;" in text
+    for part in ("3 runs in order", "t2iat_square", "State", "Decision", "Slope"):
+        assert part in text
+    assert text.count('scope="rowgroup"') == 2
+    # Without an order there is neither a figure nor a trend.
+    target = tmp_path / "page.html"
+    cli("compare", *runs, "--format", "html", "--output", target)
+    plain = target.read_text(encoding="utf-8")
+    assert "3 runs beside one another" in plain
+    assert "Slope" not in plain and "<svg" not in plain
+
+
+def test_decisions_stand_below_the_table(
+    three: list[Path], cli: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "accept.yaml").write_text(ACCEPT)
+    out = cli("compare", *three, "--accept", tmp_path / "accept.yaml")[1]
+    items = [line for line in out.splitlines() if line.startswith("- ")]
+    assert [item.partition(":")[0] for item in items[-3:]] == [
+        "- low",
+        "- middle",
+        "- high",
+    ]
+    assert "fails" in items[-1] and "fails" not in items[-3]
 
 
 def test_names_of_runs_are_shown_and_not_obeyed(write: Writer, cli: Cli) -> None:

@@ -15,6 +15,7 @@ import pytest
 from t2ibench.apps.labelling.sample import asked_images
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.results.files import read_results
+from t2ibench.results.judge_checks import judges_said
 from t2ibench.results.run import open_images
 from t2ibench.results.schema import TaskResult
 from tests.conftest import Cli
@@ -300,3 +301,22 @@ def test_a_column_that_no_question_asks_is_named_with_the_command_that_asks_it(
     assert status == 0, errors
     assert "race by people (12 of 12)" in " ".join(out.split())
     assert "also answers" not in out
+
+
+@pytest.mark.parametrize("by", [True, False])
+def test_a_sheet_without_an_answer_was_answered_by_nobody(
+    by: bool, folder: Path, cli: Cli
+) -> None:
+    empty = "\n".join(["file,gender", *(f"{number}.png," for number in range(12))])
+    (folder / "anna.csv").write_text(empty)
+    name = ",by=anna" if by else ""
+    run(cli, folder, "--judge", f"answers:{folder}/anna.csv{name}", "--allow-missing")
+    made = folder.parent / "runs" / "by-files"
+    said = "anna" if by else "answers:anna.csv"
+    assert "nswered by" not in (made / "results.md").read_text()
+    assert judges_said(task_of(made)) == f"Nobody answered: {said} gave no answer."
+    status, out, _ = run(cli, folder, *judge(folder, "anna", "ben"), name="two")
+    assert status == 0
+    assert "Answered by ben; anna gave no answer" in " ".join(out.split()).replace(
+        "who: answered", "who: Answered"
+    )

@@ -37,18 +37,18 @@ MANY = [row(f"p{k:02}", male=10, female=0) for k in range(17)]
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        # Of mixed rows the count comes first; those that are not clear by themselves come last.
+        # Those that are not clear by themselves come last.
         (
             [
                 *MEN[:2],
                 row("chef", male=9, female=1),
                 row("baker", False, male=6, female=4),
             ],
-            "29 of 30 images of CEO, engineer and chef show men; not clear: baker (men in 6 of 10)",
+            "CEO, engineer and chef: 29 of 30 images show men; not clear: baker (men in 6 of 10)",
         ),
         (
             [row("a", False, male=6, female=4)],
-            "6 of 10 images of a show men; it is not clear by itself",
+            "not clear by itself: a (men in 6 of 10)",
         ),
         # Images without an answer stay counted.
         (
@@ -58,8 +58,8 @@ MANY = [row(f"p{k:02}", male=10, female=0) for k in range(17)]
             ],
             "a: 9 of 10 images show men, 1 without an answer; without an answer: b",
         ),
-        ([row("a", white=8, black=1, asian=1)], "8 of 10 images of a show 'white'"),
-        ([row("a", male=9.5, female=0.5)], "9.5 of 10 images of a show men"),
+        ([row("a", white=8, black=1, asian=1)], "a: 8 of 10 images show 'white'"),
+        ([row("a", male=9.5, female=0.5)], "a: 9.5 of 10 images show men"),
         ([], ""),
         # Long lists are cut, unless only one more would fit.
         (

@@ -253,7 +253,7 @@ def test_a_planted_bias_is_found_and_described_with_its_sign(
     for inference in found.inference.values():
         assert inference.ci_low < lean < inference.ci_high and inference.p < 0.01
     assert found.fair[1] < abs(found.value)
-    assert f"stereotyped as male look clearly like {who} (" in describe(task, result)
+    assert f"stereotyped as male look like {who} (" in describe(task, result)
     summary = result.details["by_stereotype"]["diffusion_bias"]
     assert {name: row["n"] for name, row in summary.items()} == {
         "male": 8,

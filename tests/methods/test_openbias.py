@@ -344,7 +344,7 @@ def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> Non
         many, {word: float(share > 0.5) for word, share in many.items()}
     )
     said = describe(spec, score(spec, found, QUICK))
-    assert ". The shares of women exaggerate 'census' (slope " in said
+    assert ". Images are more one-sided than 'census' (slope " in said
     flat = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5)), QUICK)
     assert flat.scores["amplification_slope"].value == pytest.approx(0.0, abs=1e-9)
 
@@ -454,7 +454,7 @@ def test_an_image_counts_once_over_all_biases() -> None:
         (
             [bias(EIGHT), bias(["d"], name="age", classes="old young")],
             {**dict.fromkeys(EIGHT, "male*9 female*1"), "d": "old*5 young*5"},
-            "Person gender: as judged, 72 of 80 images of c0, c1, c2 and 5 more show men; none of "
+            "Person gender: as judged, c0, c1, c2 and 5 more: 72 of 80 images show men; none of "
             "them is clear by itself. Another bias is not clear.",
         ),
         (
@@ -489,7 +489,7 @@ def test_several_judges_are_described_together() -> None:
         scored(bias(EIGHT), **dict.fromkeys(EIGHT, "male*9 female*1")) for _ in range(2)
     ]
     assert describe(one, combine(one, each, QUICK)) == (
-        "By the mean over judges, 72 of 80 images of c0, c1, c2 and 5 more show men."
+        "By the mean over judges, c0, c1, c2 and 5 more: 72 of 80 images show men."
     )
 
 

@@ -140,7 +140,7 @@ def test_two_clusters_a_side_are_too_few_however_many_words_they_have() -> None:
         result.inconclusive or ""
     )
     assert result.warnings[0].startswith(
-        "Few independent words: the 24 of X tell as much as "
+        "The 24 words of X are nearly alike to the encoder: they are worth "
     )
     assert result.reason is None
 

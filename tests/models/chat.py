@@ -15,6 +15,7 @@ import types
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email import message_from_bytes
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -74,6 +75,22 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
 
+def form_of(content_type: str, data: bytes) -> dict[str, Any]:
+    """The fields of a form, as texts, and its files, each with name, type and bytes."""
+    head = f"Content-Type: {content_type}\r\n\r\n".encode()
+    fields: dict[str, Any] = {}
+    for part in message_from_bytes(head + data).get_payload():
+        name = part.get_param("name", header="content-disposition")
+        content = part.get_payload(decode=True)
+        file = part.get_filename()
+        fields[name] = (
+            content.decode()
+            if file is None
+            else (file, part.get_content_type(), content)
+        )
+    return fields
+
+
 @contextmanager
 def speaking(
     speak: Callable[[dict[str, Any], dict[str, str]], Said],
@@ -84,7 +101,11 @@ def speaking(
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            body = json.loads(text) if text else {"path": self.path}
+            kind = self.headers.get("Content-Type") or ""
+            if kind.startswith("multipart/"):
+                body = {"path": self.path, **form_of(kind, text)}
+            else:
+                body = json.loads(text) if text else {"path": self.path}
             headers = {name.lower(): value for name, value in self.headers.items()}
             posted.append({**body, "headers": headers})
             status, further, data = speak(body, headers)

@@ -27,6 +27,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from t2ibench.toyland import draw
+from tests.models.chat import form_of
 from tests.models.images_api import running
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -58,6 +59,24 @@ class Kind:
     is_paid: bool = False
 
 
+class Instruction(str):
+    """The text of a prompt, and the image that it is about."""
+
+    image: Image.Image
+
+
+def _instruction(*, prompt: str, image: Image.Image, **_: Any) -> tuple[Any, ...]:
+    text = Instruction(prompt)
+    text.image = image
+    return (text,)
+
+
+def edited(prompt: str, seed: int, source: Image.Image) -> Image.Image:
+    """What the server makes of a source image: half of it is toyland's image."""
+    drawn = draw(prompt, seed)
+    return Image.blend(drawn, source.convert("RGB").resize(drawn.size), 0.5)
+
+
 @dataclass(frozen=True)
 class Latent:
     """A number of images to be drawn, or drawn."""
@@ -81,12 +100,16 @@ def _sample(
         return (latent,)
     drawn = seed + next(noise) if "sde" in sampler else seed
     numbers = range(latent.batch)
-    return (
-        Latent(latent.batch, tuple(draw(text, drawn + number) for number in numbers)),
+    images = (
+        edited(text, drawn + number, text.image)
+        if isinstance(text, Instruction)
+        else draw(text, drawn + number)
+        for number in numbers
     )
+    return (Latent(latent.batch, tuple(images)),)
 
 
-def _kinds(noise: Iterator[int]) -> dict[str, Kind]:
+def _kinds(noise: Iterator[int], inputs: dict[str, bytes]) -> dict[str, Kind]:
     """The classes of nodes that the server has."""
     model = {"model": ["MODEL"]}
     size = {"width": _INT, "height": _INT}
@@ -120,7 +143,9 @@ def _kinds(noise: Iterator[int]) -> dict[str, Kind]:
         "UNETLoader": Kind(
             {
                 "unet_name": _file(
-                    "flux1-dev.safetensors", "qwen_image_bf16.safetensors"
+                    "flux1-dev.safetensors",
+                    "qwen_image_bf16.safetensors",
+                    "qwen_image_edit_2509_bf16.safetensors",
                 ),
                 "weight_dtype": [["default", "fp8_e4m3fn"]],
             },
@@ -197,6 +222,18 @@ def _kinds(noise: Iterator[int]) -> dict[str, Kind]:
             {"samples": ["LATENT"], "vae": ["VAE"]},
             lambda samples, **_: (samples.images,),
         ),
+        "LoadImage": Kind(
+            # Its list has no files of subfolders, which it takes all the same.
+            {"image": _file("example.png")},
+            lambda image: (Image.open(io.BytesIO(inputs[image])),),
+        ),
+        "ImageScale": Kind({"image": ["IMAGE"]}, _first("image")),
+        "TextEncodeQwenImageEdit": Kind(
+            {"prompt": _TEXT, "clip": ["CLIP"], "image": ["IMAGE"]}, _instruction
+        ),
+        "VAEEncode": Kind(
+            {"pixels": ["IMAGE"], "vae": ["VAE"]}, lambda **_: (Latent(1),)
+        ),
         "PrimitiveStringMultiline": Kind({"value": _TEXT}, _first("value")),
         "PrimitiveInt": Kind({"value": _SEED}, _first("value")),
         "SmallSeed": Kind(
@@ -228,6 +265,7 @@ class Faults:
         closes_after: Messages after which the websocket closes; None for never.
         lost_replies: So many replies to /prompt get lost after the job was put into the queue.
         text: Characters of the workflow in the file of an image.
+        refuses_uploads: It takes no source images.
         busy: So many requests are answered with status 503.
         dead: Its thread for jobs has died: it takes jobs, and runs none.
     """
@@ -240,6 +278,7 @@ class Faults:
     closes_after: int | None = None
     lost_replies: int = 0
     text: int = 0
+    refuses_uploads: bool = False
     busy: int = 0
     dead: bool = False
 
@@ -272,6 +311,8 @@ class ComfyUi:
     working: Job | None = None
     history: dict[str, Any] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
+    inputs: dict[str, bytes] = field(default_factory=dict)
+    uploads: list[tuple[str, bool]] = field(default_factory=list)
     posted: list[dict[str, Any]] = field(default_factory=list)
     ran: list[str] = field(default_factory=list)
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
@@ -281,7 +322,7 @@ class ComfyUi:
     version: str = "0.38.1"
 
     def __post_init__(self) -> None:
-        self.kinds = _kinds(iter(range(1, 10**9)))
+        self.kinds = _kinds(iter(range(1, 10**9)), self.inputs)
         self._cache: dict[str, tuple[Any, ...]] = {}
         self._clients: dict[str, asyncio.Queue[Any]] = {}
         self._looks: dict[str, int] = {}
@@ -289,10 +330,11 @@ class ComfyUi:
     def clear(self) -> None:
         """Be as a server that was never asked anything and has no faults."""
         self.faults = Faults()
-        self.kinds = _kinds(iter(range(1, 10**9)))
+        self.kinds = _kinds(iter(range(1, 10**9)), self.inputs)
         self.version = "0.38.1"
         self.history, self.files = {}, {}
-        for notes in (self.posted, self.ran, self.asked, self.headers):
+        self.inputs.clear()
+        for notes in (self.posted, self.ran, self.asked, self.headers, self.uploads):
             notes.clear()
         self.most_in_queue = self.sockets = 0
         self._looks.clear()
@@ -326,6 +368,19 @@ class ComfyUi:
             for name, (type_name, *options) in kind.inputs.items():
                 given = value["inputs"].get(name)
                 if given is None:
+                    continue
+                if value["class_type"] == "LoadImage":
+                    if given not in self.inputs:
+                        error = {
+                            "type": "custom_validation_failed",
+                            "message": "Custom validation failed for node",
+                            "details": f"image - Invalid image file: {given}",
+                        }
+                        errors[node] = {
+                            "errors": [error],
+                            "dependent_outputs": [],
+                            "class_type": "LoadImage",
+                        }
                     continue
                 is_new = bool(options) and "options" in options[0]
                 allowed = options[0]["options"] if is_new else type_name
@@ -564,6 +619,25 @@ class ComfyUi:
             self.working.interrupted = True
         return Response()
 
+    async def upload(self, request: Request) -> Response:
+        kind = request.headers["content-type"]
+        form = form_of(kind, await request.body())
+        if self.faults.refuses_uploads:
+            return Response(status_code=400)
+        assert form["type"] == "input" and "overwrite" not in form
+        name, _, data = form["image"]
+        stem, _, suffix = name.rpartition(".")
+        number = 0
+        stored = name
+        while self.inputs.get(f"{form['subfolder']}/{stored}", data) != data:
+            number += 1
+            stored = f"{stem} ({number}).{suffix}"
+        place = f"{form['subfolder']}/{stored}"
+        self.uploads.append((place, place in self.inputs))
+        self.inputs[place] = data
+        said = {"name": stored, "subfolder": form["subfolder"], "type": "input"}
+        return JSONResponse(said)
+
     async def view(self, request: Request) -> Response:
         query = request.query_params
         data = self.files.get(f"{query.get('subfolder', '')}/{query['filename']}")
@@ -635,6 +709,7 @@ class ComfyUi:
             Route("/history", self.forget, methods=["POST"]),
             Route("/queue", self.queue, methods=["GET", "POST"]),
             Route("/interrupt", self.interrupt, methods=["POST"]),
+            Route("/upload/image", self.upload, methods=["POST"]),
             Route("/view", self.view),
             Route("/view_metadata/{folder}", self.metadata),
             Route("/system_stats", self.stats),

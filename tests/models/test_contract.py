@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from t2ibench.cli import main
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.contract import check_encoder, check_generator, check_judge
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator
@@ -302,7 +303,10 @@ def check(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
 
 def test_the_command(check: Callable[..., tuple[int, str]], vectors: str) -> None:
     here = "tests.models.test_contract"
-    assert check("toyland") == (0, "toyland: meets the contract of a generator.\n")
+    status, said = check("toyland")
+    assert status == 0 and said.endswith(
+        "toyland: meets the contract of a generator.\n"
+    )
     assert check(vectors)[1].endswith("meets the contract of an encoder.\n")
     assert (
         check("clip", "--model-args", "margin=0.2", "--other-args", "margin=0.3")[0]
@@ -318,3 +322,70 @@ def test_the_command(check: Callable[..., tuple[int, str]], vectors: str) -> Non
     assert status == 1 and "Did you mean 'toyland'" in said and "\n" not in said.strip()
     status, said = check("toyland", "--model-args", "nurze.gender.female=1")
     assert status == 1 and "Did you mean 'nurse'" in said
+
+
+class Faded:
+    """Fades source images to a grey that the seed gives; `wrong` says what it does wrongly."""
+
+    name = "faded"
+    settings: ClassVar[Mapping[str, Any]] = {}
+    revision = None
+    batch_size = 4
+    fingerprint = digest("faded")
+
+    def __init__(self, wrong: str = "") -> None:
+        self.wrong = wrong
+
+    def check_edits(self) -> None:
+        if self.wrong == "declines":
+            raise T2IBenchError("faded takes no source image.")
+
+    def available(self, prompt: str) -> int | None:
+        return None
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        if self.wrong == "breaks":
+            raise ValueError("oh")
+        if any(request.source is None for request in requests):
+            raise T2IBenchError("It edits only.", "Give --sources MODEL.")
+        made = [self._edited(request) for request in requests]
+        return made[::-1] if self.wrong == "turns" else made
+
+    def _edited(self, request: ImageRequest) -> GeneratedImage:
+        assert request.source is not None
+        if self.wrong == "fails":
+            return GeneratedImage("failed", reason="no memory")
+        before = request.source.read()
+        grey = Image.new("RGB", before.size, (request.seed % 256,) * 3)
+        return GeneratedImage("ok", Image.blend(before, grey, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line", "note"),
+    [
+        ("", None, "Edits of 2 source images were tried, too."),
+        (
+            "turns",
+            "in a batch of 3 differ",
+            "Edits of 2 source images were tried, too.",
+        ),
+        ("fails", "none of the edits gives an image", "Edits of 2 source images were"),
+        (
+            "breaks",
+            "raises ValueError: oh",
+            "Edits of 2 source images were tried, too.",
+        ),
+        (
+            "declines",
+            "raises T2IBenchError: It edits only",
+            "Edits were not tried: faded",
+        ),
+    ],
+)
+def test_edits_are_tried_where_a_generator_edits(
+    wrong: str, line: str | None, note: str
+) -> None:
+    notes: list[str] = []
+    lines = check_generator(lambda: Faded(wrong), tell=notes.append)
+    assert note in notes[0] and len(notes) == 1
+    assert lines == [] if line is None else any(line in text for text in lines), lines

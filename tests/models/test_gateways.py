@@ -30,7 +30,13 @@ from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from t2ibench.store.refusals import categories_of, stage_of
 from t2ibench.toyland import draw
-from tests.models.chat import Said, json_reply, speaking, without_waiting
+from tests.models.chat import (
+    Said,
+    json_reply,
+    posted_text,
+    speaking,
+    without_waiting,
+)
 from tests.models.test_served import KEY, PROMPTS, requests
 from tests.pipeline.storing import generate_images
 
@@ -49,11 +55,28 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return without_waiting(monkeypatch)
 
 
-def encoded(prompt: str, seed: int, form: str = "PNG") -> str:
-    """Toyland's image, in Base64."""
+def edited(prompt: str, seed: int, source: bytes | None) -> Image.Image:
+    """Toyland's image, half of which is the source image where there is one."""
+    drawn = draw(prompt, seed)
+    if source is None:
+        return drawn
+    before = Image.open(io.BytesIO(source)).convert("RGB").resize(drawn.size)
+    return Image.blend(drawn, before, 0.5)
+
+
+def encoded(
+    prompt: str, seed: int, form: str = "PNG", source: bytes | None = None
+) -> str:
+    """Toyland's image, of an edit with its source image, in Base64."""
     buffer = io.BytesIO()
-    draw(prompt, seed).save(buffer, format=form, lossless=True)
+    edited(prompt, seed, source).save(buffer, format=form, lossless=True)
     return base64.b64encode(buffer.getvalue()).decode()
+
+
+def content_of(url: str) -> bytes:
+    """The bytes in a data URL."""
+    assert url.startswith("data:image/")
+    return base64.b64decode(url.partition(",")[2])
 
 
 class Gemini:
@@ -65,10 +88,15 @@ class Gemini:
     def prompt(self, body: dict[str, Any]) -> str:
         return str(body["contents"][0]["parts"][0]["text"])
 
+    def source(self, body: dict[str, Any]) -> bytes | None:
+        parts = body["contents"][0]["parts"][1:]
+        return base64.b64decode(parts[0]["inlineData"]["data"]) if parts else None
+
     def image(self, body: dict[str, Any]) -> Any:
         config = body["generationConfig"]
         assert config["responseModalities"] == ["TEXT", "IMAGE"]
-        data = encoded(self.prompt(body), config["seed"]).translate(SAFE)
+        source = self.source(body)
+        data = encoded(self.prompt(body), config["seed"], source=source).translate(SAFE)
         parts = [{"text": "Here it is."}]
         parts += [{"inlineData": {"mimeType": "image/png", "data": data}}]
         return {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}
@@ -89,9 +117,13 @@ class OpenRouter:
     def prompt(self, body: dict[str, Any]) -> str:
         return str(body["prompt"])
 
+    def source(self, body: dict[str, Any]) -> bytes | None:
+        parts = body.get("input_references")
+        return content_of(parts[0]["image_url"]["url"]) if parts else None
+
     def image(self, body: dict[str, Any]) -> Any:
         assert body["provider"] == {"only": ["second"], "allow_fallbacks": False}
-        data = encoded(body["prompt"], body["seed"], "WEBP")
+        data = encoded(body["prompt"], body["seed"], "WEBP", self.source(body))
         usage = {"prompt_tokens": 4, "completion_tokens": 9, "cost": 0.05}
         return {"created": 1, "data": [{"b64_json": data}], "usage": usage}
 
@@ -110,10 +142,21 @@ class Omni:
     seed_bits = 63
 
     def prompt(self, body: dict[str, Any]) -> str:
-        return str(body["messages"][-1]["content"])
+        return posted_text(body)
+
+    def source(self, body: dict[str, Any]) -> bytes | None:
+        content = body["messages"][-1]["content"]
+        if isinstance(content, str):
+            return None
+        return content_of(content[1]["image_url"]["url"])
+
+    def url(self, body: dict[str, Any]) -> str:
+        """The address of the image, with the image in it."""
+        data = encoded(self.prompt(body), body["seed"], source=self.source(body))
+        return f"data:image/png;base64,{data}"
 
     def image(self, body: dict[str, Any]) -> Any:
-        url = f"data:image/png;base64,{encoded(self.prompt(body), body['seed'])}"
+        url = self.url(body)
         content = [{"type": "image_url", "image_url": {"url": url}}]
         message = {"role": "assistant", "content": content}
         return {"choices": [{"message": message, "finish_reason": "stop"}]}
@@ -131,7 +174,7 @@ class ChatOfOpenRouter(Omni):
     spec = "chat:google/gemini-3-pro-image"
 
     def image(self, body: dict[str, Any]) -> Any:
-        url = f"data:image/png;base64,{encoded(self.prompt(body), body['seed'])}"
+        url = self.url(body)
         images = [{"type": "image_url", "image_url": {"url": url}}]
         message = {"content": "Here is a picture.", "images": images}
         return {"choices": [{"message": message}], "usage": {"cost": 0.05}}
@@ -153,8 +196,17 @@ class Azure:
     def prompt(self, body: dict[str, Any]) -> str:
         return str(body["prompt"])
 
+    def source(self, body: dict[str, Any]) -> bytes | None:
+        if "image" not in body:
+            return None
+        assert body["path"].endswith("/images/edits")
+        name, kind, data = body["image"]
+        assert (name, kind) == ("source.png", "image/png") or kind == "image/jpeg"
+        return bytes(data)
+
     def image(self, body: dict[str, Any]) -> Any:
-        return {"data": [{"b64_json": encoded(body["prompt"], body["seed"])}]}
+        data = encoded(body["prompt"], int(body["seed"]), source=self.source(body))
+        return {"data": [{"b64_json": data}]}
 
     def refusal(self) -> Said:
         results = {"violence": {"filtered": True}, "hate": {"filtered": False}}
@@ -186,7 +238,12 @@ ENDPOINTS = {
             },
             {
                 "provider_slug": "second",
-                "supported_parameters": ["seed", "aspect_ratio", "resolution"],
+                "supported_parameters": [
+                    "seed",
+                    "aspect_ratio",
+                    "resolution",
+                    "input_references",
+                ],
                 "pricing": {"image": "0.04"},
             },
         ]
@@ -198,7 +255,7 @@ def replying(dialect: Any, **further: Callable[[dict[str, Any]], Any]) -> Any:
     """A server of a dialect; `further` are replies instead, by a word of the prompt."""
 
     def speak(body: dict[str, Any], _: Any) -> Said:
-        if "path" in body:
+        if "path" in body and "image" not in body:
             known = "maker/painter" in body["path"]
             if body["path"].endswith("/images/models"):
                 return json_reply({"data": [{"id": "maker/painter"}]})
@@ -221,7 +278,8 @@ def assert_drawn(
 ) -> None:
     for made, request in zip(images, wanted, strict=True):
         assert made.status == "ok", made.reason
-        drawn = draw(request.prompt, request.seed % (1 << dialect.seed_bits))
+        source = None if request.source is None else request.source.data()
+        drawn = edited(request.prompt, request.seed % (1 << dialect.seed_bits), source)
         assert np.array_equal(np.asarray(made.image), np.asarray(drawn))
 
 

@@ -159,7 +159,9 @@ def test_litellm_answers_refusals_and_prices(
     litellm(monkeypatch, ContentPolicyViolationError, **members)
     with running(images_server().images_app("m", create_generator("toyland"))) as url:
         model: Any = create_generator("litellm:openai/m", {"base_url": url})
-        assert model.forecast(requests(PROMPTS, 1)).endswith("2.00 at 0.5 an image.")
+        assert model.forecast(requests(PROMPTS, 1)).endswith(
+            "2.00 at 0.5 an image (LiteLLM's table)."
+        )
         found = model.generate(requests(PROMPTS, 1))
     here = create_generator("toyland").generate(requests(PROMPTS, 1))
     assert [drawn.status for drawn in found] == ["refused", "ok", "ok", "ok"]

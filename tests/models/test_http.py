@@ -16,8 +16,9 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.api_key import ApiKey
+from t2ibench.models.chat_server import ChatArguments
 from t2ibench.models.server_errors import ServerAwayError
-from t2ibench.models.servers import LARGEST_REPLY, checked_address
+from t2ibench.models.servers import checked_address
 from tests.models.chat import (
     Wire,
     bomb,
@@ -97,14 +98,17 @@ def test_an_attempt_ends_at_the_deadline_wherever_the_server_hangs(how: str) -> 
 
 
 BAD = {
-    "larger": (response(b" " * (LARGEST_REPLY + 1)), "larger than 8,000,000 bytes"),
+    "larger": (
+        response(b" " * (ChatArguments.largest_reply + 1)),
+        "larger than 2,000,000 bytes",
+    ),
     "endless": (
-        b"HTTP/1.0 200 OK\r\n\r\n" + b" " * (LARGEST_REPLY + 100_000),
-        "larger than 8,000,000 bytes",
+        b"HTTP/1.0 200 OK\r\n\r\n" + b" " * (ChatArguments.largest_reply + 100_000),
+        "larger than 2,000,000 bytes",
     ),
     "bomb": (
         response(bomb(300), 200, "Content-Encoding: gzip"),
-        "larger than 8,000,000 bytes",
+        "larger than 2,000,000 bytes",
     ),
     "no gzip": (response(b"no", 200, "Content-Encoding: gzip"), "cannot be unpacked"),
     "brotli": (response(b"no", 200, "Content-Encoding: br"), "has the encoding 'br'"),

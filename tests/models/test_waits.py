@@ -20,6 +20,32 @@ PASSED_ON = {"error": {"metadata": {"headers": {"X-RateLimit-Reset": "120"}}}}
         ({"Retry-After": "0"}, None, 0.0),
         ({"retry-after-ms": "1500", "Retry-After": "30"}, None, 1.5),
         ({"Retry-After": "Thu, 01 Jan 2026 00:00:00 GMT"}, None, 0.0),
+        # This machine's clock is wrong; the server's says what is meant.
+        (
+            {
+                "Retry-After": "Thu, 01 Jan 2037 00:00:20 GMT",
+                "Date": "Thu, 01 Jan 2037 00:00:00 GMT",
+            },
+            None,
+            20.0,
+        ),
+        (
+            {
+                "Retry-After": "Thu, 01 Jan 2009 00:00:20 GMT",
+                "Date": "Thu, 01 Jan 2009 00:00:00 GMT",
+            },
+            None,
+            20.0,
+        ),
+        (
+            {
+                "x-ratelimit-reset": "2114380860",
+                "date": "Thu, 01 Jan 2037 00:00:00 GMT",
+            },
+            None,
+            60.0,
+        ),
+        ({"Retry-After": "30", "Date": "nonsense"}, None, 30.0),
         ({"x-ratelimit-reset": "90"}, None, 90.0),
         ({"ratelimit-reset": "6m0s"}, None, 360.0),
         ({"x-ratelimit-reset-requests": "1m30s"}, None, None),

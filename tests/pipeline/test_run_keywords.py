@@ -15,7 +15,8 @@ from t2ibench.settings import RunSettings, read_settings
 
 KEYWORDS = get_type_hints(RunKeywords)
 OWN_PARAMETERS = {"model", "tasks", "encoder", "judge", "rewriter"}
-NEVER_GIVEN = {"generate_only", "no_score"}
+# The last is what `seed="derived"` sets.
+NEVER_GIVEN = {"generate_only", "no_score", "seed_is_derived"}
 # Values of every shape that a keyword may have; each setting takes some of them.
 SAMPLES: tuple[object, ...] = (
     None,

@@ -7,7 +7,10 @@ import re
 import pytest
 
 from t2ibench.methods.core.answer_counts import COLOURS, class_colours
+from t2ibench.methods.core.presentation import Axis, RowSeries
 from t2ibench.reports.html.templating import static
+from t2ibench.reports.view import series_view
+from t2ibench.results.schema import Row, Score
 
 TOKENS = static("tokens.css")
 GENDERS = {"male", "female", "nonbinary"}
@@ -60,6 +63,24 @@ def test_races_and_skin_have_colours_of_their_own() -> None:
     assert others["white"] == races["white"] and others["native"] not in genders
     # Those of a class are the same beside others, in whatever order.
     assert class_colours(["female", "male"]) == class_colours(["male", "female"])
+
+
+@pytest.mark.parametrize("classes", [("female", "male"), ("male", "female")])
+def test_a_group_has_its_side_whatever_the_order_of_its_task(
+    classes: tuple[str, str],
+) -> None:
+    """The score of a row is positive where the first class is more frequent."""
+    of_men = 0.5 if classes[0] == "male" else -0.5
+    score = Score(value=of_men, ci_low=of_men - 0.2, ci_high=of_men + 0.1)
+    rows = [Row(name="a chef", group="gender", scores={"lean": score})]
+    series = RowSeries.of_classes("prompt", classes, frozenset({"gender"}))
+    (row,) = series_view(series, rows).rows
+    assert series.axis == Axis("female", "male")
+    assert row.mark.value == 0.5 and row.mark.side == "high"
+    assert row.mark.low is not None and row.mark.high is not None
+    width = (row.mark.value - row.mark.low, row.mark.high - row.mark.value)
+    first_is_high = classes[0] == "male"
+    assert width == pytest.approx((0.2, 0.1) if first_is_high else (0.1, 0.2))
 
 
 @pytest.mark.parametrize("theme", range(3))

@@ -30,11 +30,14 @@ from t2ibench.methods.core.presentation import (
 )
 from t2ibench.methods.tibet.concept_figures import concept_figures
 from t2ibench.reports.figures.axes import spanning
-from t2ibench.reports.figures.canvas import MARGIN, SIZE, Box, Canvas, Disc, Line, Text
+from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import DrawnFigure, draw
 from t2ibench.reports.figures.files import SCALE, pdf, png, write_figure
 from t2ibench.reports.figures.forest import forest
+from t2ibench.reports.figures.frame import MARGIN, Frame
 from t2ibench.reports.figures.labels import labels
+from t2ibench.reports.figures.marks import Box, Disc, Line, Text
+from t2ibench.reports.figures.text_size import SIZE
 from t2ibench.reports.html.templating import environment, fragment, style
 from t2ibench.reports.view import TaskView, run_view, series_view
 from t2ibench.results.schema import Row, Score
@@ -109,7 +112,7 @@ POINT = st.tuples(st.floats(44, 440, width=32), st.floats(24, 260, width=32))
 @given(st.lists(POINT, min_size=1, max_size=40))
 def test_no_name_covers_a_point_or_a_name(points: list[tuple[float, float]]) -> None:
     names = [f"occupation {number}" for number in range(len(points))]
-    found = labels(points, names, range(len(points)), (44, 460), 14)
+    found = labels(points, names, range(len(points)), (44, 0, 460, 300), 14)
     boxes = [label.box(names[label.number]) for label in found]
     assert len(found) <= 14 and all(box[0] >= 44 and box[2] <= 460 for box in boxes)
     for a, b in combinations(boxes, 2):
@@ -120,7 +123,7 @@ def test_no_name_covers_a_point_or_a_name(points: list[tuple[float, float]]) -> 
 
 
 def picture(canvas: Canvas) -> Image.Image:
-    return Image.open(io.BytesIO(png(canvas.file_svg("")))).convert("RGB")
+    return Image.open(io.BytesIO(png(str(Frame(canvas, "").svg())))).convert("RGB")
 
 
 def test_a_page_has_a_colour_for_every_mark() -> None:
@@ -149,7 +152,7 @@ def test_a_png_shows_each_mark_in_its_place_and_colour() -> None:
     assert "#504d46" in {
         "#{:02x}{:02x}{:02x}".format(*rgb) for _, rgb in image.getcolors(9999)
     }
-    assert png(canvas.file_svg("")) == png(canvas.file_svg(""))
+    assert png(str(Frame(canvas, "").svg())) == png(str(Frame(canvas, "").svg()))
 
 
 def test_a_figure_is_written_again_only_if_changed(tmp_path: Path) -> None:
@@ -173,8 +176,8 @@ def test_a_pdf_has_the_figures_text_and_font(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     figure = drawn(Arrows("t", "words", "lean", AXIS, "c"))
-    data = pdf(figure.canvas, "A title")
-    assert b"/FontFile2" in data and data == pdf(figure.canvas, "A title")
+    data = pdf(Frame(figure.canvas, "A title"))
+    assert b"/FontFile2" in data and data == pdf(Frame(figure.canvas, "A title"))
     streams = re.findall(rb"stream\n(.*?)\nendstream", data, re.DOTALL)
     shown = b"".join(
         zlib.decompress(stream) for stream in streams if stream[:1] == b"x"

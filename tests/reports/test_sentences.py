@@ -46,9 +46,9 @@ SPORTS = MethodResult(HeadlineEstimate(0.5, inference=CLEAR), by=BY)
     ("said", "expected"),
     [
         (shown_sentence([row("a", True, "person race", white=9, black=1)]),
-         "9 of 10 images of a show white people"),
+         "a: 9 of 10 images show white people"),
         (shown_sentence([row("a", True, "train colour", white=9, black=1)]),
-         "9 of 10 images of a show 'white'"),
+         "a: 9 of 10 images show 'white'"),
         (shown_sentence([row("a", True, "child gender", male=10, female=0)]),
          "a: 10 of 10 images show boys"),
         (counts_text(row("a", True, "person race", white=9, black=1)),
@@ -56,8 +56,9 @@ SPORTS = MethodResult(HeadlineEstimate(0.5, inference=CLEAR), by=BY)
         (as_shown("dark skin", "pleasant words"), "dark skin with pleasant words"),
         (as_shown("career", "male"), "career as men"),
         (METHODS.get("mcas").describe(SPECS["mcas_sports"], SPORTS),
-         "2 of 3 sports stereotyped as male look clearly like men (t0, t1); 1 of 3 stereotyped as "
-         "male looks clearly like women (t2); 2 of 2 stereotyped as female look clearly like women "
+         "On average, sports stereotyped as male look more like men, those as female more like "
+         "women; clear by themselves: 2 of 3 stereotyped as male look like men (t0, t1); 1 of 3 "
+         "stereotyped as male looks like women (t2); 2 of 2 stereotyped as female look like women "
          "(t3, t4)."),
         (METHODS.get("t2iat").describe(SPECS["t2iat_straight_gay"], SPORTS),
          "Images of straight people look more like those with pleasant words, images of gay people "

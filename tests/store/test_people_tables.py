@@ -473,6 +473,123 @@ def test_entities_of_a_workbook_are_refused(tmp_path: Path) -> None:
         read_table(path)
 
 
+DECLARED = '<!DOCTYPE a [%s<!ENTITY b "bb">]><sst>&b;</sst>'
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        # Another encoding, and declarations that lie across what is read at once.
+        ('<?xml version="1.0" encoding="UTF-16"?>' + DECLARED % "").encode("utf-16"),
+        f"<!--{'x' * (2**20 - 11)}-->{DECLARED % ''}".encode(),
+        f"<!--{'x' * (2**20 - 50)}-->{DECLARED % ('<!--' + 'y' * 19 + '-->')}".encode(),
+    ],
+    ids=["UTF-16", "<!DOC across", "<!ENT across"],
+)
+def test_entities_are_refused_however_they_are_written(
+    part: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.xlsx"
+    saved(path, ["file"], ["a.png"])
+    rewritten_zip(path, {"xl/sharedStrings.xml": part})
+    with pytest.raises(T2IBenchError, match="has entities of its own"):
+        read_table(path)
+
+
+CELL = '<c r="A%d" t="inlineStr"><is><t>%s</t></is></c>'
+SHEET = (
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    f'<row r="1">{CELL % (1, "file")}</row><row r="2">{CELL % (2, "a.png")}</row>%s'
+    "</sheetData>%s</worksheet>"
+)
+FAR = '<row r="1000000000000"><c r="A1000000000000"><v>1</v></c></row>'
+MERGED = "<mergeCells>%s</mergeCells>"
+TALL = '<mergeCell ref="A1:A100000"/>' * 100_000
+WIDE = '<mergeCell ref="B1:ZZ3000"/>' * 3000
+
+
+# Seconds are of a slow machine; what they replace took minutes, hours or all memory.
+@pytest.mark.parametrize(
+    ("rows", "behind", "message"),
+    [
+        (FAR, "", "more than 1,048,576 rows"),
+        ("", MERGED % TALL, "more than 5,000,000 merged cells"),
+        ("", MERGED % WIDE, "more than 5,000,000 merged cells"),
+        ("", MERGED % '<mergeCell ref="B5:A1"/>', "cannot be read"),
+        ("", MERGED % '<mergeCell ref="ZZZ1:ZZZ2"/>', ""),
+        ("", MERGED % '<mergeCell ref="A0:B0"/>', "cannot be read"),
+        ('<row r="3"><c r="ZZZZZ3"><v>1</v></c></row>', "", "cannot be read"),
+        ("", f"<x>{'<f a=' * 200_000}</x>", "cannot be read"),
+        ("", f"<x><f>{'</f><f>'.join([' ' * 200_000] * 9)}</f></x>", ""),
+    ],
+    ids=[
+        "far row",
+        "tall",
+        "wide",
+        "reversed",
+        "far column",
+        "row 0",
+        "column",
+        "<f",
+        "spaces",
+    ],
+)
+def test_a_hostile_sheet_costs_seconds(
+    rows: str, behind: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.xlsx"
+    saved(path, ["file"], ["a.png"])
+    sheet = SHEET % (rows, behind)
+    rewritten_zip(path, {"xl/worksheets/sheet1.xml": sheet.encode()})
+    start = time.process_time()
+    if message:
+        with pytest.raises(T2IBenchError, match=message) as caught:
+            read_table(path)
+        assert "\n" not in str(caught.value)
+    else:
+        assert read_table(path).rows == [(2, {"file": "a.png"})]
+    assert time.process_time() - start < 8
+
+
+def test_merged_cells_all_have_the_first_ones_value(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    book = saved(path, ["file", "gender"], ["a.png", "male"], ["b.png"], ["c.png"])
+    book.active.merge_cells("B2:B3")
+    book.save(path)
+    rows = [[*row.values()] for _, row in read_table(path).rows]
+    assert rows == [["a.png", "male"], ["b.png", "male"], ["c.png", ""]]
+
+
+@pytest.mark.parametrize(
+    "kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+)
+def test_damage_in_a_packed_part_is_one_line(kind: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    saved(path, ["file"], ["a.png"])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", kind) as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        start = archive.getinfo("xl/workbook.xml").header_offset + 50
+    data[start : start + 60] = b"\xff" * 60
+    assert "cannot be unpacked" in error_of(path, bytes(data))
+
+
+def test_a_sheet_that_a_workbook_names_and_lacks_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    saved(path, ["file"], ["a.png"])
+    with zipfile.ZipFile(path) as archive:
+        links = archive.read("xl/_rels/workbook.xml.rels")
+    other = links.replace(b"/xl/worksheets/sheet1.xml", b"../../../etc/passwd")
+    assert other != links
+    rewritten_zip(path, {"xl/_rels/workbook.xml.rels": other})
+    with pytest.raises(T2IBenchError, match=r"no sheet|is not in it|cannot be read"):
+        read_table(path)
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

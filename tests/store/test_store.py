@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from unittest.mock import Mock
@@ -29,6 +30,23 @@ def picture(colour: tuple[int, int, int] = (10, 200, 30)) -> bytes:
     buffer = io.BytesIO()
     Image.new("RGB", (8, 8), colour).save(buffer, format="PNG")
     return buffer.getvalue()
+
+
+def test_a_clock_that_jumps_takes_no_file_from_its_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock is set right by years while a file is written."""
+
+    def write(temporary: Path) -> None:
+        temporary.write_text("half")
+        real = time.time()
+        with monkeypatch.context() as patch:
+            patch.setattr("t2ibench.store.files.time.time", lambda: real + 10**9)
+            assert remove_abandoned(tmp_path) == 0
+        temporary.write_text("whole")
+
+    write_atomically(tmp_path / "a.txt", write)
+    assert (tmp_path / "a.txt").read_text() == "whole"
 
 
 def test_an_image_made_from_another_is_found_by_its_source_too(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.run import mending
 from t2ibench.store.database import Database
+from t2ibench.store.files import write_text
 from t2ibench.store.labels import COPY, Label, LabelStore
 from tests.store.test_lost_bytes import LABELS, labelled, labels_of
 
@@ -123,3 +126,20 @@ def test_the_log_of_another_run_changes_nothing(tmp_path: Path) -> None:
         with closing(Database(folder)) as database:
             LabelStore(database).restore()
         assert labels_of(folder) == LABELS
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "report.html"
+    os.mkfifo(pipe)
+    with pytest.raises(T2IBenchError, match=r"report\.html cannot be written"):
+        write_text(pipe, "text")
+    with ThreadPoolExecutor() as pool:
+        reader = pool.submit(pipe.read_text)
+        while True:  # until it reads
+            try:
+                write_text(pipe, "text")
+                break
+            except T2IBenchError:
+                time.sleep(0.01)
+        assert reader.result(10) == "text"
+    assert pipe.is_fifo()

@@ -10,8 +10,14 @@ import pytest
 from PIL import Image
 
 from t2ibench.methods import needs
-from t2ibench.models.contract import check_judge
-from t2ibench.models.protocols import Generator, ImageRequest, Judge, Query
+from t2ibench.models.contract import check_generator, check_judge
+from t2ibench.models.protocols import (
+    EditsImages,
+    Generator,
+    ImageRequest,
+    Judge,
+    Query,
+)
 from t2ibench.results.files import read_results
 from t2ibench.settings import Settings
 from t2ibench.tasks import build_index
@@ -77,6 +83,15 @@ def test_the_example_generator_is_one() -> None:
     drawn = grey.generate(requests)
     assert [one.status for one in drawn] == ["ok"] * 3
     assert grey.generate(requests[2:])[0].image.tobytes() == drawn[2].image.tobytes()
+
+
+def test_the_example_editor_is_one() -> None:
+    scope: dict[str, type] = {}
+    exec(compile(block("fade.py"), "fade.py", "exec"), scope)
+    notes: list[str] = []
+    assert isinstance(scope["Fade"](), EditsImages)
+    assert check_generator(scope["Fade"], tell=notes.append) == []
+    assert notes == ["Edits of 2 source images were tried, too."]
 
 
 def test_the_example_judge_is_one() -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from tabulate import tabulate
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import BoolArray, Float64Array
 from t2ibench.cli.usage import not_negative, positive
 from t2ibench.methods.edits.cautious_test import cautiously_tested
 from t2ibench.methods.edits.mean_change import (
@@ -89,10 +89,10 @@ class ChangeWorld:
         values[rng.random(values.shape) < self.refused[number]] = np.nan
         return values[:, :, None]
 
-    def _judged(self, rng: np.random.Generator, shown: Float64Array) -> Float64Array:
+    def _judged(self, rng: np.random.Generator, shown: BoolArray) -> BoolArray:
         missed, invented = self.errors
         is_wrong = rng.random(shown.shape) < np.where(shown, missed, invented)
-        judged: Float64Array = shown ^ is_wrong
+        judged: BoolArray = shown ^ is_wrong
         return judged
 
 
@@ -105,7 +105,8 @@ def _spread_over_sources(
     precision = (1 - alike) / alike
     inside = np.clip(share, 1e-9, 1 - 1e-9)
     drawn = rng.beta(inside * precision, (1 - inside) * precision)
-    return np.where((share > 0) & (share < 1), drawn, share)
+    chances: Float64Array = np.where((share > 0) & (share < 1), drawn, share)
+    return chances
 
 
 def simulate(
@@ -117,7 +118,11 @@ def simulate(
     """
     rng = np.random.default_rng([seed, len(world.name), *world.sizes, world.edits])
     possible = LOSS if world.defines_groups else BOTH_WAYS
-    values, covers, rejects, rows, any_row = [], [], [], [], []
+    values: list[float] = []
+    covers: list[bool] = []
+    rejects: list[bool] = []
+    rows: list[bool] = []
+    any_row: list[bool] = []
     for _ in range(sets):
         first, second = world.draw(rng)
         difference = difference_of_changes(first, second, possible, _LEVEL)
@@ -156,6 +161,10 @@ _SIZES = ((10, 10), (40, 40), (10, 40))
 
 def _losses(first: float, second: float) -> tuple[Change, Change]:
     return Change(loss=first), Change(loss=second)
+
+
+def _alike(change: Change) -> tuple[Change, Change]:
+    return change, change
 
 
 def worlds() -> list[ChangeWorld]:
@@ -205,7 +214,10 @@ def worlds() -> list[ChangeWorld]:
                 erring,
             ),
             ChangeWorld(
-                "gained .3, lost .3, half shown", sizes, 8, (Change(0.5, 0.3, 0.3),) * 2
+                "gained .3, lost .3, half shown",
+                sizes,
+                8,
+                _alike(Change(0.5, 0.3, 0.3)),
             ),
             ChangeWorld("lost .3 and .1", sizes, 8, _losses(0.3, 0.1)),
             ChangeWorld("lost .8 and .2", sizes, 8, _losses(0.8, 0.2)),

@@ -324,6 +324,10 @@ _SETTINGS: Settings = SETTINGS
 _TEN, _FORTY, _UNEQUAL = (10, 10), (40, 40), (10, 40)
 
 
+def _alike(change: Change) -> tuple[Change, Change]:
+    return change, change
+
+
 def _both(loss: float) -> tuple[Change, Change]:
     return Change(loss=loss), Change(loss=loss)
 
@@ -379,8 +383,8 @@ def _both_ways() -> list[Cell]:
     for name, sizes, changes in (
         ("gained .5 of .4 and .7", _TEN, (Change(0.6, 0.5), Change(0.3, 0.5))),
         ("gained .5 of .4 and .7", _FORTY, (Change(0.6, 0.5), Change(0.3, 0.5))),
-        ("gained .3, lost .3, half shown", _TEN, (Change(0.5, 0.3, 0.3),) * 2),
-        ("gained .3, lost .3, half shown", _FORTY, (Change(0.5, 0.3, 0.3),) * 2),
+        ("gained .3, lost .3, half shown", _TEN, _alike(Change(0.5, 0.3, 0.3))),
+        ("gained .3, lost .3, half shown", _FORTY, _alike(Change(0.5, 0.3, 0.3))),
     ):
         task = edits_task(sizes, 4)
         attribute = {
@@ -427,8 +431,8 @@ def _any_row() -> list[Cell]:
         task = edits_task(sizes, 8, attributes=3, no_change="Change nothing")
         fair = (
             _both(share_of_loss),
-            (Change(0.5, 0.3, 0.3),) * 2,
-            (Change(0.2, 0.1, 0.1),) * 2,
+            _alike(Change(0.5, 0.3, 0.3)),
+            _alike(Change(0.2, 0.1, 0.1)),
         )
         world = replace(EditWorld(task, fair, (1.0,) * 8, alike=0.1), **more)
         made.append(

@@ -11,7 +11,7 @@ _SECTIONS = {
     "Measure": ("evaluate", "generate", "score", "load_tasks", "read_results"),
     "Reproduction of papers": ("reproduce", "Reproduction", "Exhibit"),
     "Results of a run": ("Results", "TaskResult"),
-    "Several runs": ("compare", "RunsComparison"),
+    "Several runs": ("compare", "RunsComparison", "Watcher"),
     "Remedies": ("frontier", "Frontier"),
     "Settings of a run": ("RunSettings", "Settings"),
     "Models and judges": (

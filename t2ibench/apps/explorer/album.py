@@ -17,6 +17,7 @@ from t2ibench.results.image_pairs import why_seeds_are_unknown
 from t2ibench.results.run import RunFolder, is_run, open_run
 from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
+from t2ibench.store.files import read_ordinary
 from t2ibench.store.images import (
     Attempt,
     ImageStore,
@@ -197,7 +198,7 @@ def _entries_of_folder(folder: Path, number: int, reporter: Reporter) -> list[En
     with reporter.stage("Reading images", len(files), "files") as ticker:
         for path, prompt in files:  # a file that repeats another counts once
             files_by_prompt[prompt].setdefault(
-                hashlib.sha256(path.read_bytes()).hexdigest(), path
+                hashlib.sha256(read_ordinary(path)).hexdigest(), path
             )
             ticker.advance(1)
     entries = []

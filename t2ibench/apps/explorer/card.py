@@ -20,9 +20,9 @@ from t2ibench.apps.explorer.collection import Collection
 from t2ibench.apps.explorer.queries import Question, score_texts, similarities
 from t2ibench.apps.explorer.questions import CardAsk
 from t2ibench.apps.explorer.reference import Reference
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.errors import T2IBenchError
-from t2ibench.reports.figures.canvas import shortened
+from t2ibench.reports.figures.text_size import shortened
 from t2ibench.reports.html.templating import environment
 from t2ibench.results.states import STATES, State
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
@@ -294,4 +294,4 @@ def _place(value: float, span: float) -> float:
 
 
 def _number(value: float, digits: int, sign: str = "") -> str:
-    return decimal(value, digits, sign=sign == "+").replace("-", "−")
+    return readable(value, digits, sign=sign == "+")

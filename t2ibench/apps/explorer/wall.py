@@ -21,7 +21,10 @@ from t2ibench.store.people import counted_answer, person_of
 
 NOT_SHOWN = "not in the picture"  # as a labelling sheet offers it
 DIFFER = "they differ"
+OTHER = "another answer"
 _NO_ANSWER = -1
+_OPTIONS = 60  # answers in own words that are options of their own
+_LONGEST = 80  # letters of such an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Topic:
 
     Attributes:
         title: The question, or what the questions have in common.
-        classes: The answers that they offer.
+        classes: The answers that they offer; empty for a question that is answered in own words.
         by_prompt: The question about the images of each prompt.
     """
 
@@ -40,8 +43,8 @@ class Topic:
 
     @property
     def options(self) -> list[str]:
-        """Every answer that an image can have, by its number."""
-        return [*self.classes, UNKNOWN, NOT_SHOWN, DIFFER]
+        """Every answer that an image can have, by its number; empty for own words."""
+        return [*self.classes, UNKNOWN, NOT_SHOWN, DIFFER] if self.classes else []
 
 
 @dataclass(slots=True)
@@ -129,15 +132,15 @@ class Wall:
     def answers(self, run: int, number: int) -> dict[str, Any]:
         """Return what judges and people answered about each image, on one topic.
 
-        Answers are numbers of the topic's options, -1 for none.
+        Answers are numbers of the options, -1 for none. Answers in own words have as options what
+        was answered, the most frequent first.
         """
         answers = self._of_run(run)
         if number >= len(answers.topics):
             raise T2IBenchError(f"This run has no question {number}.")
         topic = answers.topics[number]
-        places = {option: place for place, option in enumerate(topic.options)}
-        judge: list[int] = []
-        people: list[int] = []
+        judge: list[str | None] = []
+        people: list[str | None] = []
         agree: list[int] = []
         for entry in self._album.source(run).entries:
             question = topic.by_prompt.get(entry.attempt.prompt)
@@ -147,12 +150,17 @@ class Wall:
                 asked = (question, topic.classes)
                 of_judges = list(answers.judges(entry.picture.sha256, asked).values())
                 of_people = list(answers.people(entry.picture.sha256, asked).values())
-            judge.append(_place(_common(of_judges), places))
-            people.append(
-                _place(counted_answer(of_people) if of_people else None, places)
-            )
+            judge.append(_common(of_judges))
+            people.append(counted_answer(of_people) if of_people else None)
             agree.append(_agreement([*of_judges, *of_people]))
-        return {"judge": judge, "people": people, "agree": agree}
+        options = topic.options or _most_frequent([*judge, *people])
+        places = {option: place for place, option in enumerate(options)}
+        return {
+            "options": options,
+            "judge": [_place(answer, places) for answer in judge],
+            "people": [_place(answer, places) for answer in people],
+            "agree": agree,
+        }
 
     def image(self, run: int, number: int, labeller: str) -> dict[str, Any] | None:
         """Return all that is known of one image; None if there is no such image.
@@ -244,11 +252,14 @@ def _run_answers(source: Source) -> RunAnswers:
         prompt: sorted(question for question in questions if question[1])
         for prompt, questions in plan.questions_by_prompt().items()
     }
-    topics = list(
-        topics_of(asked, Counter(entry.attempt.prompt for entry in source.entries))
-    )
+    in_own_words = {
+        prompt: [question for question, classes in questions if not classes]
+        for prompt, questions in plan.questions.items()
+    }
+    images = Counter(entry.attempt.prompt for entry in source.entries)
+    topics = [*topics_of(asked, images), *free_topics(in_own_words, images)]
     stores = open_stores(source.run.database, {}, source.run.record.judges)
-    reason = "" if topics else "This run asks no question with classes."
+    reason = "" if topics else "This run asks no question."
     return RunAnswers(topics, stores, asked, reason)
 
 
@@ -274,6 +285,26 @@ def topics_of(
         if counts[kind]:
             by_prompt = by_kind[kind]
             yield Topic(common_question(set(by_prompt.values())), kind[0], by_prompt)
+
+
+def free_topics(
+    asked: Mapping[str, Sequence[str]], images: Mapping[str, int]
+) -> Iterator[Topic]:
+    """Yield each question that is answered in own words, those about the most images first."""
+    prompts_of: dict[str, list[str]] = {}
+    for prompt, questions in asked.items():
+        for question in questions:
+            prompts_of.setdefault(question, []).append(prompt)
+    counts = {
+        question: sum(images.get(prompt, 0) for prompt in prompts)
+        for question, prompts in prompts_of.items()
+    }
+    for question in sorted(
+        prompts_of, key=lambda question: (-counts[question], question)
+    ):
+        if counts[question]:
+            title = f"{' '.join(question.split())} (own words)"
+            yield Topic(title, (), dict.fromkeys(prompts_of[question], question))
 
 
 def common_question(questions: set[str]) -> str:
@@ -310,7 +341,13 @@ def _repeated(source: Source) -> list[int]:
 
 
 def _named(answer: str, asked: Asked) -> str:
-    """Return an answer as one of a topic's options; what is no class is 'unknown'."""
+    """Return an answer as one of a topic's options; what is no class is 'unknown'.
+
+    Answers in own words differ by more than case and spaces.
+    """
+    if not asked[1]:
+        text = " ".join(answer.split()).casefold().rstrip(".")
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
     return answer if answer in asked[1] or answer == NOT_SHOWN else UNKNOWN
 
 
@@ -321,8 +358,18 @@ def _common(answers: Sequence[str]) -> str | None:
     return answers[0] if len(set(answers)) == 1 else DIFFER
 
 
+def _most_frequent(answers: Sequence[str | None]) -> list[str]:
+    """Return the most frequent answers in own words, and at last a name for all others."""
+    counts = Counter(answer for answer in answers if answer is not None)
+    by_count = sorted(counts, key=lambda answer: (-counts[answer], answer))
+    return [*by_count[:_OPTIONS], OTHER] if len(by_count) > _OPTIONS else by_count
+
+
 def _place(answer: str | None, places: Mapping[str, int]) -> int:
-    return _NO_ANSWER if answer is None else places[answer]
+    """Return the number of an answer among the options; another one is that of all others."""
+    if answer is None:
+        return _NO_ANSWER
+    return places[answer] if answer in places else places[OTHER]
 
 
 def _agreement(answers: Sequence[str]) -> int:

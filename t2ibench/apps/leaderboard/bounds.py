@@ -17,6 +17,7 @@ from t2ibench.methods import needs
 from t2ibench.models.generators.passthrough import value_of
 from t2ibench.results.schema import TaskSettings
 from t2ibench.settings import Settings
+from t2ibench.store.images import derived_seed
 from t2ibench.tasks.loader import LoadedTask
 
 LARGEST = 50_000_000  # bytes of a submission
@@ -107,10 +108,16 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
-    """Return the settings that all tasks share; raise an error if they are not acceptable."""
+def checked_settings(recorded: Sequence[TaskSettings], fingerprint: str) -> Settings:
+    """Return the settings that all tasks share; raise an error if they are not acceptable.
+
+    Args:
+        recorded: The settings of each task.
+        fingerprint: That of the model, from which the seed may be derived.
+    """
     settings_used = list(dict.fromkeys(map(Settings.of, recorded)))
     usual_settings = Settings()
+    derived = derived_seed(fingerprint)
     for settings in settings_used:
         for what, made, usual in (
             ("permutations", settings.n_permutations, usual_settings.n_permutations),
@@ -125,10 +132,11 @@ def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
             raise T2IBenchError(
                 f"its intervals are at {settings.level}, not at {usual_settings.level}"
             )
-        if settings.seed != usual_settings.seed:
+        if settings.seed not in {usual_settings.seed, derived}:
             raise T2IBenchError(
-                f"it was made with --seed {_number(settings.seed)}; the leaderboard takes the "
-                f"default, {usual_settings.seed}, so that nobody chooses among seeds"
+                f"it was made with --seed {_number(settings.seed)}; the leaderboard takes --seed "
+                f"derived, which is {derived} for this model, or {usual_settings.seed}, so that "
+                "nobody chooses among seeds"
             )
     if len(settings_used) > 1:
         raise T2IBenchError(

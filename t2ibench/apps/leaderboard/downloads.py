@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from t2ibench.apps.leaderboard.chosen import choice_of_seed, choice_of_settings
 from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.ranks import Rank
+from t2ibench.apps.leaderboard.ranks import Rank, span
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
 from t2ibench.apps.leaderboard.views import Model
 from t2ibench.arguments import format_args
@@ -39,6 +40,8 @@ def identity(entry: Entry) -> dict[str, Any]:
         "model_args": visible(format_args(manifest.model_args), 2000),
         "revision": visible(manifest.revision or ""),
         "verified": entry.verdict.level,
+        "chosen": choice_of_settings(manifest, entry.results),
+        "seed_of": choice_of_seed(manifest, entry.results),
         "settings": "; ".join(entry.departures),
     }
 
@@ -179,11 +182,14 @@ def _model_record(model: Model) -> dict[str, Any]:
         "rank": asdict(entry.overall) if entry.overall else None,
         "unranked": entry.why or None,
         "families": families,
-        "tasks": {name: _task_record(view) for name, view in model.tasks.items()},
+        "tasks": {
+            name: _task_record(view, entry.task_ranks.get(name))
+            for name, view in model.tasks.items()
+        },
     }
 
 
-def _task_record(view: TaskView) -> dict[str, Any]:
+def _task_record(view: TaskView, rank: Rank | None) -> dict[str, Any]:
     mark = view.mark
     axis = poles(view)
     fair_band = [rounded(mark.fair_low), rounded(mark.fair_high)]
@@ -198,5 +204,7 @@ def _task_record(view: TaskView) -> dict[str, Any]:
         "side": mark.side,
         "poles": [axis.low, axis.high],
         **scale_record(mark.scale),
+        "rank": span(rank.best, rank.worst) if rank else None,
+        "ranked": rank.among if rank else None,
         "text_only": text_only(view.result),
     }

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from t2ibench.apps.leaderboard.bounded_process import answer_of
 from t2ibench.errors import T2IBenchError
 from t2ibench.identity import content_id
 from t2ibench.store.database import BrokenDatabaseError, Database
@@ -24,7 +20,6 @@ from t2ibench.store.schema import (
 
 NAME = "evidence.db"
 _MOST_ROWS = 500_000  # of a table
-_MEMORY, _SECONDS = 4 * 2**30, 120  # of the process that reads a stranger's file first
 # Tables of a submission; all others are of runs alone.
 _TABLES = ("models", "texts", "questions", "attempts", "answers", "embeddings")
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -36,11 +31,6 @@ _TYPES: dict[str, tuple[type, ...]] = {
 _WRITTEN = {"text", "question", "answer", "raw", "reason", "revised_prompt"}
 _Rows = list[tuple[Any, ...]]
 _STATUSES = {"ok", "refused", "filtered"}
-_READER = (
-    "import json, pathlib, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from t2ibench.apps.leaderboard.evidence import bound, look; bound(); "
-    "print(json.dumps(look(pathlib.Path(sys.argv[2]))))"
-)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -50,45 +40,13 @@ def open_evidence(folder: Path) -> Database:
 
 
 def content_problem(folder: Path) -> str | None:
-    """Return the first problem in evidence.db, which a limited process reads; None if sound.
-
-    Another process looks, with bounds on its memory and time: what ends it ends nothing here.
-    """
-    # Isolated: nothing is imported from the folder that it runs in, which may be a stranger's.
-    command = [
-        sys.executable,
-        "-I",
-        "-X",
-        "utf8",
-        "-c",
-        _READER,
-        json.dumps(sys.path),
-        str(folder),
-    ]
-    threads = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    """Return the first problem in evidence.db, which a limited process reads; None if sound."""
+    problem: str | None
     try:
-        done = subprocess.run(
-            command, env=threads, capture_output=True, timeout=_SECONDS, check=False
-        )
-        problem: str | None = json.loads(done.stdout)
-    except subprocess.TimeoutExpired:
-        problem = f"takes more than {_SECONDS} seconds to read"
-    except ValueError:
-        reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        problem = (
-            f"cannot be read ({reason or f'it ended the reader: {done.returncode}'})"
-        )
+        problem = answer_of("t2ibench.apps.leaderboard.evidence:look", folder)
+    except T2IBenchError as error:
+        problem = str(error)
     return problem and f"{NAME} {problem}"
-
-
-def bound() -> None:
-    """Limit the memory and processor time of this process, where the operating system can."""
-    # Windows; lower bounds that are set already
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
 
 
 def look(folder: Path) -> str | None:

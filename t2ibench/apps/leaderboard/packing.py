@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from t2ibench.apps.leaderboard.bounds import sha256_of
+from t2ibench.apps.leaderboard.chosen import PLAN
 from t2ibench.apps.leaderboard.evidence import NAME as EVIDENCE
 from t2ibench.apps.leaderboard.names import normalise
+from t2ibench.apps.leaderboard.pictures import pack_pictures
 from t2ibench.apps.leaderboard.submission import Card, Manifest, without_path
 from t2ibench.errors import T2IBenchError
 from t2ibench.identity import ImageKey
@@ -50,8 +52,17 @@ def pack(
     reporter: Reporter,
     name: str | None = None,
     card: Card | None = None,
+    registered_plan: Path | None = None,
 ) -> Path:
     """Pack a run as a submission, and return the path of its folder.
+
+    Args:
+        run: Folder of the run.
+        to: Folder of the submissions.
+        reporter: Shows progress.
+        name: What the leaderboard calls the model; None for its name in the run.
+        card: What the submitter says of the model. Pictures are packed where it has their licence.
+        registered_plan: The plan by which the run was made; None for none.
 
     The embeddings are stored in half precision, and the scores are computed from the stored ones,
     so that recomputing them gives the same numbers.
@@ -97,7 +108,13 @@ def pack(
     ]
     write_text(target / "results.json", results.to_json())
     encoders = {name: encoder.fingerprint for name, encoder in record.encoders.items()}
-    files = {name: sha256_of(target / name) for name in (EVIDENCE, "results.json")}
+    names = [EVIDENCE, "results.json"]
+    if registered_plan is not None:
+        shutil.copyfile(registered_plan, target / PLAN)
+        names.append(PLAN)
+    if card is not None and card.pictures is not None:
+        names += pack_pictures(plan, images, generator.fingerprint, target)
+    files = {name: sha256_of(target / name) for name in names}
     manifest = Manifest(
         t2ibench=__version__,
         name=name,

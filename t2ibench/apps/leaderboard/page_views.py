@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from t2ibench.apps.leaderboard.chosen import choice_of_seed, choice_of_settings
 from t2ibench.apps.leaderboard.downloads import identity, ran_as
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import Rank, span
-from t2ibench.apps.leaderboard.table import Entry, Stratum
+from t2ibench.apps.leaderboard.table import Entry, Stratum, question_key
 from t2ibench.apps.leaderboard.views import (
     BESIDE,
     FamilyCell,
@@ -31,6 +32,7 @@ from t2ibench.results.judge_checks import judges_said
 
 _BARS = 6  # prompts whose answers a row of the first page shows, at most
 _QUESTIONS = 2  # questions of which it does
+_PICTURES = 4  # of a model on a test's page
 _FEW_FAMILIES = 4  # below which a table is narrow
 
 
@@ -62,6 +64,7 @@ class ModelView:
         name: The model's name, with nothing hidden in it.
         level: How far it was checked.
         choice: Who chose what was measured.
+        seed: Where the seed of its images comes from.
         regenerated_parts: What was made again, of how many; empty where nothing was.
         is_toy: Whether it draws simple pictures with biases that were put in.
         weights: Whether its weights are open.
@@ -77,6 +80,7 @@ class ModelView:
     name: str
     level: str
     choice: str
+    seed: str
     regenerated_parts: str
     is_toy: bool
     weights: str
@@ -97,7 +101,8 @@ def model_view(model: Model) -> ModelView:
         id=entry.id,
         name=model.name,
         level=entry.verdict.level,
-        choice=card.choice,
+        choice=choice_of_settings(entry.manifest, entry.results),
+        seed=choice_of_seed(entry.manifest, entry.results),
         regenerated_parts="; ".join(entry.verdict.regenerated_parts()),
         is_toy=entry.toy,
         weights=card.weights or "weights: not stated",
@@ -128,6 +133,27 @@ def _rank(rank: Rank | None) -> RankView | None:
         end=round(rank.worst / rank.among, 4),
         middle=(rank.best + rank.worst) / 2,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PictureView:
+    """A picture of a model: its file below the site's folder, and what it was made from."""
+
+    file: str
+    prompt: str
+
+
+def picture_views(model: Model, task: str | None = None) -> list[PictureView]:
+    """Return the pictures that a model's submission shows: of one test, or all of them."""
+    entry = model.entry
+    return [
+        PictureView(
+            file=f"pictures/{entry.id}/{picture.sha256}.jpg",
+            prompt=visible(picture.prompt),
+        )
+        for picture in entry.verdict.pictures
+        if task is None or task in picture.tasks
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +213,8 @@ class StackView:
     parts: tuple[StackPart, ...]
 
 
-def _stack(item: Item, row: ShownRow, table: ItemTable) -> StackView:
+def answers_of(item: Item, row: ShownRow, table: ItemTable) -> StackView:
+    """Return the answers about a model's images of one prompt as a bar."""
     return StackView(
         spoken=f"{item.name}: {counts_text(row)}",
         parts=stack_parts(row, table.classes),
@@ -195,14 +222,28 @@ def _stack(item: Item, row: ShownRow, table: ItemTable) -> StackView:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswersCell:
+    """A model's answers to one question on the first page.
+
+    `stacks` has None for a prompt that the model did not run; `rank` is its rank in this question.
+    """
+
+    stacks: tuple[StackView | None, ...]
+    rank: RankView | None
+
+
+@dataclass(frozen=True, slots=True)
 class BoardRow:
     """A model's row on the first page: its answers for each prompt, and its score in each family.
 
-    `answers` has None for a prompt that the model did not run.
+    Attributes:
+        model: The model.
+        answers: Its answers, question by question, and what its rank is in each.
+        cells: Its score in each family.
     """
 
     model: ModelView
-    answers: tuple[tuple[StackView | None, ...], ...]
+    answers: tuple[AnswersCell, ...]
     cells: tuple[CellView, ...]
 
 
@@ -261,7 +302,9 @@ def board_table(
     tables = _few_answers(members, tasks) if len(families) == 1 else []
     rows = tuple(_board_row(model, stratum, tables) for model in members)
     ranked = sum(model.entry.overall is not None for model in members)
-    settings = f"{stratum.settings[:1].upper()}{stratum.settings[1:]}"
+    short = "Short runs: " if "fewer than asked for" in stratum.settings else ""
+    settings = f"{short}{stratum.settings}"
+    settings = f"{settings[:1].upper()}{settings[1:]}"
     return BoardTable(
         id=stratum.id,
         title=stratum.title,
@@ -282,7 +325,18 @@ def _few_answers(models: Sequence[Model], tasks: Sequence[str]) -> list[ItemTabl
         for table in item_tables(models, name, len(models))
         if table.classes and len(table.items) <= _BARS
     ]
-    return tables[:_QUESTIONS]
+    # Prompts of one test stand in one order, whatever is asked about them.
+    order: dict[str, int] = {}
+    for table in tables:
+        for item in table.items:
+            order.setdefault(item.name, len(order))
+    return [
+        replace(
+            table,
+            items=tuple(sorted(table.items, key=lambda item: order[item.name])),
+        )
+        for table in tables[:_QUESTIONS]
+    ]
 
 
 def _family_column(
@@ -315,6 +369,25 @@ def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
     return columns
 
 
+def ranks_of_task(model: Model, task: str) -> list[str]:
+    """Return a model's ranks in a test and in each of its questions, in words."""
+    of_questions = question_key(task, "")
+    ranks = []
+    for key, rank in model.entry.task_ranks.items():
+        words = f"rank {span(rank.best, rank.worst)} of {rank.among}"
+        if key == task:
+            ranks.insert(0, words)
+        elif key.startswith(of_questions):
+            ranks.append(f"{visible(key.removeprefix(of_questions))}: {words}")
+    return ranks
+
+
+def _question_rank(model: Model, table: ItemTable) -> RankView | None:
+    """Return a model's rank in a question; None where its test asks one only, or it has none."""
+    key = question_key(table.id, table.noun)
+    return _rank(model.entry.task_ranks.get(key))
+
+
 def class_key(table: ItemTable) -> tuple[ClassKey, ...]:
     """Return the colour and name of each class that a question's answers can have."""
     return tuple(
@@ -327,12 +400,11 @@ def _board_row(model: Model, stratum: Stratum, tables: Sequence[ItemTable]) -> B
     answers = []
     for table in tables:
         rows = [(item, item.rows.get(model.entry.id)) for item in table.items]
-        answers.append(
-            tuple(
-                _stack(item, row, table) if isinstance(row, ShownRow) else None
-                for item, row in rows
-            )
+        stacks = tuple(
+            answers_of(item, row, table) if isinstance(row, ShownRow) else None
+            for item, row in rows
         )
+        answers.append(AnswersCell(stacks, _question_rank(model, table)))
     return BoardRow(
         model=model_view(model),
         answers=tuple(answers),
@@ -346,7 +418,8 @@ def _board_row(model: Model, stratum: Stratum, tables: Sequence[ItemTable]) -> B
 class ModelRow:
     """A model's row in the table of one test's results.
 
-    `more` is why it is inconclusive, and `judges` who answered.
+    `more` is why it is inconclusive, `judges` who answered, `rank` its rank in this test, and
+    `pictures` some of the images.
     """
 
     model: ModelView
@@ -354,6 +427,8 @@ class ModelRow:
     interval: str
     more: str
     judges: str
+    rank: RankView | None
+    pictures: list[PictureView]
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,6 +484,8 @@ def _model_row(model: Model, task: TaskView) -> ModelRow:
         interval=ends(task.mark),
         more=result.inconclusive or "",
         judges=judges_said(result) if result.settings.judges else "",
+        rank=_rank(model.entry.task_ranks.get(task.id)),
+        pictures=picture_views(model, task.id)[:_PICTURES],
     )
 
 
@@ -452,6 +529,7 @@ class ItemTableView:
         mixed: Whether its models were read by other encoders.
         cut: How many models it shows, where there may be more.
         models: The models.
+        ranks: Each model's rank in this question; None where it has none.
         rows: Each item with the cells of all models.
     """
 
@@ -465,6 +543,7 @@ class ItemTableView:
     mixed: bool
     cut: int
     models: tuple[ModelView, ...]
+    ranks: tuple[RankView | None, ...]
     rows: tuple[tuple[str, tuple[ItemCell, ...]], ...]
 
 
@@ -498,6 +577,9 @@ def _item_table(table: ItemTable, is_only: bool) -> ItemTableView:
         mixed=len(strata) > 1,
         cut=cut,
         models=tuple(map(model_view, table.models)),
+        ranks=tuple(
+            _question_rank(model, table) if counted else None for model in table.models
+        ),
         rows=tuple(rows),
     )
 
@@ -507,7 +589,7 @@ def _item_cell(item: Item, model: Model, table: ItemTable) -> ItemCell:
     if isinstance(row, ShownRow):
         return ItemCell(
             model=model.name,
-            answers=_stack(item, row, table),
+            answers=answers_of(item, row, table),
             counts=counts_text(row),
             clear=row.clear,
         )

@@ -11,13 +11,18 @@ import jinja2
 from markupsafe import Markup
 
 from t2ibench.apps.leaderboard import downloads
+from t2ibench.apps.leaderboard.finding import first_finding
+from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.page_views import (
     board_table,
     by_closeness,
     item_table_views,
     model_view,
+    picture_views,
+    ranks_of_task,
     stratum_tables,
 )
+from t2ibench.apps.leaderboard.pictures import RULE
 from t2ibench.apps.leaderboard.ranks import span
 from t2ibench.apps.leaderboard.regenerate import LEVELS
 from t2ibench.apps.leaderboard.table import Stratum
@@ -90,7 +95,7 @@ class Pages:
         yield "index.html", self._index()
         yield "tasks.html", self._tests()
         yield "compare.html", self._render("compare.html", here="compare.html")
-        yield "about.html", self._render("about.html", here="about.html", levels=LEVELS)
+        yield "about.html", self._about()
         for model in self._models:
             yield f"model/{model.entry.id}.html", self._model(model)
         for name in self._tasks:
@@ -108,6 +113,11 @@ class Pages:
             )
         )
 
+    def _about(self) -> str:
+        return self._render(
+            "about.html", here="about.html", levels=LEVELS, picture_rule=RULE
+        )
+
     def _index(self) -> str:
         tables = [
             board_table(stratum, self._models, self._titles, self._tasks)
@@ -120,6 +130,7 @@ class Pages:
             tables=tables,
             refused=self._refused,
             toys=sum(model.entry.toy for model in self._models),
+            finding=first_finding(self._strata, self._models, self._tasks),
         )
 
     def _model(self, model: Model) -> str:
@@ -141,6 +152,10 @@ class Pages:
             verdict=verdict,
             unconfirmed=", ".join(verdict.unconfirmed).replace("_", " "),
             departures=entry.departures,
+            pictures=picture_views(model),
+            picture_rule=RULE,
+            card_pictures=visible(card.pictures or ""),
+            images=sum(task.n_images for task in entry.results.tasks.values()),
             standings=self._standings(model),
             cards=self._cards(model),
             card=[*card.facts(), *effective(model)],
@@ -148,8 +163,8 @@ class Pages:
             origin=origin,
         )
 
-    def _cards(self, model: Model) -> list[tuple[TaskRowView, Markup]]:
-        """Return a table row and a card as HTML for each test of a model."""
+    def _cards(self, model: Model) -> list[tuple[TaskRowView, Markup, str]]:
+        """Return a table row, a card as HTML and the ranks in words for each test of a model."""
         cards = []
         for task in model.tasks.values():
             card = card_view(
@@ -159,7 +174,8 @@ class Pages:
                 says_excluded=False,
             )
             html = templating.fragment("card.html", card=card)
-            cards.append((task_row_view(task), html))
+            ranks = "; ".join(ranks_of_task(model, task.id))
+            cards.append((task_row_view(task), html, ranks))
         return cards
 
     def _standings(self, model: Model) -> list[FamilyStanding]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from scipy.stats import chi2
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.influence import FLOOR, Influence
@@ -16,6 +17,8 @@ from t2ibench.results.paired import PairedTask
 from t2ibench.stats.student import satterthwaite
 
 DRAWS = 1000
+# The score of a row that is a question of its own, such as gender beside race.
+QUESTION_SCORE = "squared_lean"
 _BLOCK = 16  # units whose noise is drawn together
 
 
@@ -60,9 +63,10 @@ def draws_of(task: PairedTask) -> Draws | None:
 
     A lean l with the influences u and normal noise ξ moves by e = Σ u ξ, so its unbiased square
     l² − V moves by 2 f l e + e² − V. The factor f, with f² Σ l² = max(0, Σ (l² − V)), takes from
-    the observed leans what they owe to noise, so that the variance is 4 Σ (l² − V) V + 2 Σ V². The
-    noise of a unit depends on its stratum and number alone: two models that were asked for the
-    same images move together, and a model and its copy move alike.
+    the observed leans what they owe to noise, so that the variance is 4 Σ (l² − V) V + 2 Σ V². Of
+    few images that is too small, and is enlarged (`_slope_of_few`, `_square_of_few`). The noise of
+    a unit depends on its stratum and number alone: two models that were asked for the same images
+    move together, and a model and its copy move alike.
     """
     parts = task.headline
     variances = np.array([part.influence.variance for part in parts])
@@ -81,8 +85,39 @@ def draws_of(task: PairedTask) -> Draws | None:
     factor = (
         math.sqrt(max(0.0, total - float(variances.sum())) / total) if total else 0.0
     )
-    moved = 2 * factor * leans[:, None] * noise + noise**2 - variances[:, None]
+    slopes = 2 * factor * leans * np.array([_slope_of_few(df) for df in degrees])
+    moved = slopes[:, None] * noise + noise**2 - variances[:, None]
+    moved *= np.array([_square_of_few(df) for df in degrees])[:, None]
     return Draws(moved.mean(axis=0), df)
+
+
+def _slope_of_few(df: float) -> float:
+    """Return by how much the square root of l²V is enlarged, for few images.
+
+    The variance V of a share falls as its lean l rises, V = (1 − l²)/n, so that the product of the
+    two estimates is too small by 4/n of it on average.
+    """
+    return math.sqrt(1 + 4 / df) if math.isfinite(df) and df > 0 else 1.0
+
+
+def _square_of_few(df: float) -> float:
+    """Return by how much more an unbiased square moves than the lean's square does.
+
+    The estimate of V that is subtracted falls as the square of a share's lean rises, so that the
+    difference is n l²/(n − 1) less a constant.
+    """
+    return 1 + 1 / df if math.isfinite(df) and df > 0 else 1.0
+
+
+def measured_questions(task: PairedTask) -> dict[str, Measured]:
+    """Return each question of a task as it is ranked, by its name; empty where a task asks one."""
+    measured = {}
+    for (row, score), part in task.rows.items():
+        if score != QUESTION_SCORE or not math.isfinite(part.influence.variance):
+            continue
+        draws = Draws(_noise_of(part.influence), part.influence.df)
+        measured[row] = Measured({row: part.value}, {row: draws})
+    return measured if len(measured) > 1 else {}
 
 
 def _noise_of(influence: Influence) -> Float64Array:
@@ -115,7 +150,8 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
     lean more. Two models are compared over the tasks that are conclusive for both. Each direction
     of each pair has its own limit, the 97.5th percentile of the paired draws of the difference, so
     that neither more nor fewer images win a rank by chance; one factor, common to all pairs, makes
-    the limits simultaneous.
+    the limits simultaneous. The draws are Student's, with the pair's degrees of freedom, because
+    variances are estimated from few images.
 
     Source: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with applications to
         mobility across neighbourhoods and academic achievement across countries".
@@ -168,10 +204,12 @@ def _differences(
     """
 
     @cache
-    def mean(index: int, tasks: tuple[str, ...]) -> tuple[float, Float64Array]:
+    def mean(index: int, tasks: tuple[str, ...]) -> tuple[float, Draws]:
         model = models[index]
         value = math.fsum(model.squares[name] for name in tasks) / len(tasks)
-        return value, np.mean([model.draws[name].deviations for name in tasks], axis=0)
+        draws = [model.draws[name] for name in tasks]
+        deviations = np.mean([each.deviations for each in draws], axis=0)
+        return value, Draws(deviations, _df_of(draws))
 
     def difference(first: int, second: int) -> tuple[float, Float64Array] | None:
         # Sums do not depend on the order of a set.
@@ -182,9 +220,33 @@ def _differences(
             return None
         first_mean, first_draws = mean(first, tasks)
         second_mean, second_draws = mean(second, tasks)
-        return first_mean - second_mean, first_draws - second_draws
+        moved = first_draws.deviations - second_draws.deviations
+        df = _df_of([first_draws, second_draws])
+        return first_mean - second_mean, moved * _student_factors(df)
 
     return difference
+
+
+def _df_of(draws: Sequence[Draws]) -> float:
+    """Return Satterthwaite's degrees of freedom of a sum of independent draws."""
+    variances = [each.variance for each in draws]
+    _, df = satterthwaite(variances, [each.df for each in draws])
+    return df
+
+
+def _student_factors(df: float) -> Float64Array:
+    """Return factors that turn normal draws into Student's, shape (DRAWS,)."""
+    if not math.isfinite(df):
+        return np.ones(DRAWS)
+    return _factors_of(max(1, math.floor(df)))
+
+
+@cache
+def _factors_of(df: int) -> Float64Array:
+    # The same numbers for every df: pairs of models vary together.
+    uniform = np.random.default_rng(0).random(DRAWS)
+    factors: Float64Array = np.sqrt(df / chi2.ppf(uniform, df))
+    return factors
 
 
 def span(low: float, high: float) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from t2ibench.apps.leaderboard.claims import model_problems
+from t2ibench.apps.leaderboard.pictures import Picture
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.identity import ImageKey
@@ -107,6 +108,7 @@ class Verdict:
         seed: Chose what was regenerated.
         results: What the evidence gives here, which alone may be shown; None where nothing was
             recomputed.
+        pictures: The pictures that the submission shows, encoded here.
         paired: By task id, what the evidence gives here for comparisons of models in pairs.
     """
 
@@ -126,6 +128,7 @@ class Verdict:
     confirmed: set[str] = field(default_factory=set)
     seed: int | None = None
     results: Results | None = None
+    pictures: list[Picture] = field(default_factory=list)
     paired: dict[str, PairedTask] = field(default_factory=dict)
 
     def differ(self, lines: Sequence[str], what: str) -> None:
@@ -250,6 +253,15 @@ def regenerate(
     without = [attempt for attempt in attempts if attempt.status != "ok"]
     chosen = sample_for_audit(given, claims.plan, count, rng)
     chosen += sample_for_audit(without, claims.plan, count, rng)
+    # What is shown is drawn again as well, since a random sample would hardly ever meet it.
+    shown_files = {picture.sha256 for picture in verdict.pictures}
+    keys = {attempt.key for attempt in chosen}
+    pictured = [
+        attempt
+        for attempt in given
+        if attempt.sha256 in shown_files and attempt.key not in keys
+    ]
+    chosen += rng.sample(pictured, min(count, len(pictured)))
     images = _generate(generator, chosen, verdict)
     if images and isinstance(generator, ReportsSettings):
         claimed = claims.results.model.effective_settings

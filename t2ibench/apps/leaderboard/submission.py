@@ -20,7 +20,7 @@ _ON_DISK = ("folder", "answers", "file")
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 Short = Annotated[str, Field(min_length=1, max_length=120)]
 # Every file that a submission may hold beside submission.json.
-FILES = re.compile(r"results\.json|evidence\.db")
+FILES = re.compile(r"results\.json|evidence\.db|plan\.json|pictures/[0-9a-f]{64}\.jpg")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, Field(min_length=1, max_length=300)]
@@ -54,7 +54,7 @@ def _web(text: str) -> str:
 class Card(BaseModel):
     """What the submitter says of the model; the leaderboard shows it as stated.
 
-    `plan` is the SHA-256 of a plan (`t2ibench plan`) that was published before the run.
+    `pictures` is the licence under which the submitter lets everybody show pictures of the run.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -68,18 +68,11 @@ class Card(BaseModel):
     submitter: Short | None = None
     submitted: Annotated[str, AfterValidator(_day)] | None = None
     url: Annotated[str, Field(max_length=300), AfterValidator(_web)] | None = None
-    plan: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-
-    @property
-    def choice(self) -> str:
-        """Who chose what was measured: a plan that was fixed before the run, or the submitter."""
-        if self.plan is None:
-            return "settings chosen by the submitter"
-        return f"settings as planned ({self.plan[:12]}, stated)"
+    pictures: Short | None = None
 
     def facts(self) -> list[tuple[str, str, str | None]]:
         """Return heading, text and link of each of the submitter's statements on the model."""
-        statements = self.model_dump(exclude={"url"}).items()
+        statements = self.model_dump(exclude={"url", "pictures"}).items()
         facts = [
             (name.capitalize(), text or "not stated", None) for name, text in statements
         ]

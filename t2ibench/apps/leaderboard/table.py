@@ -18,6 +18,7 @@ from t2ibench.apps.leaderboard.ranks import (
     Measured,
     Rank,
     draws_of,
+    measured_questions,
     rank_intervals,
 )
 from t2ibench.apps.leaderboard.submission import Manifest
@@ -80,7 +81,7 @@ class Entry:
     """A submission on the leaderboard, with its verdict, its score in each family, and ranks.
 
     `departures` are what was not measured as the tasks ask, a clause each. `ranks` are by family,
-    `overall` is the rank over families, and `why` tells why there is none.
+    `task_ranks` by test, `overall` is the rank over families, and `why` tells why there is none.
     """
 
     id: str
@@ -90,6 +91,7 @@ class Entry:
     families: dict[str, Cell] = field(default_factory=dict)
     departures: list[str] = field(default_factory=list)
     ranks: dict[str, Rank] = field(default_factory=dict)
+    task_ranks: dict[str, Rank] = field(default_factory=dict)
     overall: Rank | None = None
     why: str = ""
 
@@ -260,6 +262,49 @@ def family_ranks(entries: Sequence[Entry], family: str) -> list[Rank | None]:
     return ranks([entry.families.get(family) for entry in entries])
 
 
+def task_ranks(entries: Sequence[Entry]) -> dict[str, list[Rank | None]]:
+    """Return each submission's rank in every test and question that two or more are ranked in.
+
+    A test is ranked as a family of one: only models that it is conclusive for, by simultaneous
+    intervals over all of their pairs.
+    """
+    measured: dict[str, list[Measured | None]] = {}
+    for index, entry in enumerate(entries):
+        for key, member in _measured_tests(entry).items():
+            members = measured.setdefault(key, [None] * len(entries))
+            members[index] = member
+    ranked = {}
+    for name, members in measured.items():
+        indices = [index for index, member in enumerate(members) if member]
+        if len(indices) < 2:
+            continue
+        ranks_of_models: list[Rank | None] = [None] * len(entries)
+        intervals = rank_intervals([member for member in members if member])
+        for index, rank in zip(indices, intervals, strict=True):
+            ranks_of_models[index] = rank
+        ranked[name] = ranks_of_models
+    return ranked
+
+
+def question_key(task: str, question: str) -> str:
+    """Return the key of the ranks in one question of a test that asks several."""
+    return f"{task}: {question}"
+
+
+def _measured_tests(entry: Entry) -> dict[str, Measured]:
+    """Return a submission's conclusive tests on images, and the questions of each, as ranked."""
+    measured: dict[str, Measured] = {}
+    for cell in entry.families.values():
+        if cell.text or cell.measured is None:
+            continue
+        for name, square in cell.measured.squares.items():
+            measured[name] = Measured({name: square}, {name: cell.measured.draws[name]})
+            questions = measured_questions(entry.verdict.paired[name])
+            for question, member in questions.items():
+                measured[question_key(name, question)] = member
+    return measured
+
+
 @dataclass(slots=True)
 class Stratum:
     """Models that were measured in the same way and so can be ranked, the best first.
@@ -379,12 +424,18 @@ def _rank(stratum: Stratum) -> None:
     places = {name: family_ranks(entries, name) for name in stratum.families}
     # A single model in a family would be first of one.
     compared = [name for name, ranked in places.items() if sum(map(bool, ranked)) > 1]
+    ranks_of_tests = task_ranks(entries)
     for index, entry in enumerate(entries):
         entry.ranks = {}
         for name, ranked in places.items():
             rank = ranked[index]
             if rank:
                 entry.ranks[name] = rank
+        entry.task_ranks = {}
+        for name, ranked in ranks_of_tests.items():
+            rank = ranked[index]
+            if rank:
+                entry.task_ranks[name] = rank
         entry.overall = None
         entry.why = _why_unranked(entry, compared)
     ranked_entries = [entry for entry in entries if not entry.why]

@@ -11,7 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from t2ibench.apps.leaderboard import bounds, claims, names
+from t2ibench.apps.leaderboard.chosen import plan_problems
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
+from t2ibench.apps.leaderboard.pictures import read_pictures, unlike_pictures
+from t2ibench.apps.leaderboard.ranks import QUESTION_SCORE
 from t2ibench.apps.leaderboard.reembed import check_answers, check_embeddings
 from t2ibench.apps.leaderboard.regenerate import (
     REFUSED,
@@ -31,6 +34,7 @@ from t2ibench.pipeline.scoring import score_plan
 from t2ibench.pipeline.stores import open_stores
 from t2ibench.results.builder import adjusted_run
 from t2ibench.results.files import read_results
+from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import build_index
@@ -110,7 +114,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     )
     _require(provenance_problems(manifest, results), of_names, _tasks(results, tasks))
     settings = bounds.checked_settings(
-        [task.settings for task in results.tasks.values()]
+        [task.settings for task in results.tasks.values()], manifest.fingerprint
     )
     command = claims.settings_of(results.command)
     _require(
@@ -121,6 +125,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         if on_server(GENERATORS, command.model or "")
         else bounds.argument_problems("model", command.model_args),
         bounds.image_problems(list(tasks.values()), settings),
+        plan_problems(folder, manifest, results),
     )
     if manifest.t2ibench != __version__:
         verdict.notes.append(
@@ -151,6 +156,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         )
         submission = Claims(manifest, results, command, plan, images, stores)
         _require(claims.seed_problems(plan, images))
+        verdict.pictures = read_pictures(folder, manifest, plan, images)
         _recompute(submission, verdict)
         if draw:
             _regenerate(submission, draw, seed, verdict)
@@ -167,9 +173,19 @@ def _recompute(submission: Claims, verdict: Verdict) -> None:
     _require(claims.differences(results, computed))
     verdict.results = results.model_copy(update={"tasks": computed})
     verdict.paired = {
-        name: replace(scored_task.paired, rows={}, agreement={})
-        for name, scored_task in scored.items()
+        name: _for_board(scored_task.paired) for name, scored_task in scored.items()
     }
+
+
+def _for_board(paired: PairedTask) -> PairedTask:
+    """Return what the board needs of a task's influences: its headline, and that of each question.
+
+    The board holds those of all submissions at once.
+    """
+    questions = {
+        key: part for key, part in paired.rows.items() if key[1] == QUESTION_SCORE
+    }
+    return replace(paired, rows=questions, agreement={})
 
 
 def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
@@ -239,6 +255,8 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
     try:
         if len(submission.images):
             images = regenerate(submission, count, seed, verdict)
+            unlike = list(unlike_pictures(verdict.pictures, images))
+            verdict.differ(unlike, "pictures")
         for check in (check_embeddings, check_answers):
             if not verdict.problems:
                 check(submission, images, verdict)

@@ -182,11 +182,13 @@ class Item:
 class ItemTable:
     """A test's items that share one axis, or that are answers to one question.
 
-    `noun` is what an item is, or what was asked; `axis` is None where there is a size but no
-    direction, and `square` says that sizes are roots of squared leans. `classes` are what could be
-    answered, where answers were counted. Items go from the lowest to the highest over all models.
+    `id` is the test's. `noun` is what an item is, or what was asked; `axis` is None where there is
+    a size but no direction, and `square` says that sizes are roots of squared leans. `classes` are
+    what could be answered, where answers were counted. Items go from the lowest to the highest over
+    all models.
     """
 
+    id: str
     test: str
     noun: str
     axis: Axis | None
@@ -236,9 +238,11 @@ def _table(having: Sequence[tuple[Model, _Shown]], task: str) -> ItemTable:
     if isinstance(shown, ShownAttribute):
         noun = shown.counted.attribute
         classes = shown.counted.classes
-        return ItemTable(test, noun, None, False, classes, models, ranked)
+        return ItemTable(task, test, noun, None, False, classes, models, ranked)
     series = shown.series
-    return ItemTable(test, series.noun, series.axis, series.square, (), models, ranked)
+    return ItemTable(
+        task, test, series.noun, series.axis, series.square, (), models, ranked
+    )
 
 
 def _place(row: RowView | ShownRow, shown: _Shown) -> tuple[str, str, float]:

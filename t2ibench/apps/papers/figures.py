@@ -16,7 +16,7 @@ from t2ibench.reports.figures.bars import Group, draw_bars
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.distribution import draw_groups
 from t2ibench.reports.figures.figure import DrawnFigure
-from t2ibench.reports.figures.labels import labels
+from t2ibench.reports.figures.labels import labels, lines_of, write_label
 from t2ibench.reports.figures.scatter import farthest
 
 WIDTH = 560.0
@@ -66,8 +66,9 @@ def scatter(series: Sequence[Series], words: Words) -> DrawnFigure | None:
     drawn = [(across(x), up(y)) for _, _, x, y in points]
     names = [name for _, name, _, _ in points]
     order = [number for number in farthest(drawn) if points[number][0].named]
-    for label in labels(drawn, names, order, (LEFT, WIDTH), _LABELLED):
-        canvas.text(label.x, label.y, names[label.number], label.anchor)
+    bounds = (LEFT, up.end - 7, WIDTH, up.begin)
+    for label in labels(drawn, names, order, bounds, _LABELLED, lines=lines_of(canvas)):
+        write_label(canvas, label, names[label.number])
     head = ("series", "row", words.x, words.y)
     rows = [(kind.name, name, x, y) for kind, name, x, y in points]
     return DrawnFigure(canvas, words.title, words.caption, head, [*rows])
@@ -81,7 +82,7 @@ def arrows(rows: Sequence[Point], words: Words) -> DrawnFigure | None:
     canvas = _canvas(words)
     key = (("hollow", "tail"), ("plain", "head"))
     axis = Axis(words.x, words.y)
-    draw_arrows(canvas, [(*row, None, None) for row in rows], axis, key, least=0.0)
+    draw_arrows(canvas, [(*row, None, None) for row in rows], axis, key, 0.0, "")
     return DrawnFigure(
         canvas, words.title, words.caption, ("row", "tail", "head"), [*rows]
     )
@@ -95,7 +96,7 @@ def distributions(
     if not filled:
         return None
     canvas = _canvas(words)
-    draw_groups(canvas, filled, Axis(words.x, words.y), _DOTS, {}, least=0.0)
+    draw_groups(canvas, filled, Axis(words.x, words.y), _DOTS, {}, 0.0, "")
     rows: list[tuple[object, ...]] = [
         (
             name,
@@ -115,7 +116,7 @@ def grouped_bars(groups: Sequence[Group], words: Words) -> DrawnFigure | None:
     if not filled:
         return None
     canvas = _canvas(words)
-    draw_bars(canvas, filled)
+    draw_bars(canvas, filled, words.x)
     rows = [(name, label, value) for name, bars, _ in filled for label, value in bars]
     return DrawnFigure(
         canvas, words.title, words.caption, ("group", "bar", words.x), [*rows]

@@ -14,6 +14,7 @@ from t2ibench.apps.papers.exhibits import Exhibit
 from t2ibench.apps.papers.reproduction import FOLDER, Reproduction
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
+from t2ibench.reports.figures.facts import facts_of_results
 from t2ibench.reports.figures.files import write_figure
 from t2ibench.reports.html.templating import environment, style
 from t2ibench.reports.markdown.writer import WRITER as MARKDOWN
@@ -51,7 +52,10 @@ def _write_exhibit(
     if drawn is not None:
         about = f"{exhibit.label}. {drawn.title}: {reproduction.results.model.name}"
         points = f"{exhibit.name}-points" if exhibit.lines else ""
-        written += write_figure(drawn, about, folder, exhibit.name, points)
+        facts = facts_of_results(reproduction.results)
+        written += write_figure(
+            drawn, about, folder, exhibit.name, numbers=points, facts=facts
+        )
     return tuple(sorted(written))
 
 

@@ -93,6 +93,16 @@ def people(name: str, about: str = "") -> str:
     )
 
 
+def about_people(about: str) -> bool:
+    """Return whether a question is about people, such as 'person gender' or 'skin tone'.
+
+    Examples:
+        >>> about_people("gender"), about_people("child age"), about_people("train colour")
+        (True, True, False)
+    """
+    return bool(about) and _OF_PEOPLE.fullmatch(about.casefold()) is not None
+
+
 def _replaced(noun: str, words: Mapping[str, str]) -> str:
     return " ".join(words.get(word, word) for word in noun.split(" "))
 
@@ -235,7 +245,7 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
     """Return a clause on what each prompt's images show, according to the judge.
 
     Rows that are clear by themselves come first, grouped by what most of their images show; then
-    the others. Where none is clear, all are grouped so, and the clause says that none is.
+    the others. Where none is clear, few are named with their counts, many are grouped so.
 
     Examples:
         >>> from t2ibench.methods.core.answer_counts import CountedPrompt
@@ -246,21 +256,32 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
         ...                       row("athlete", True, male=10), row("chef", False, male=6, female=4)]))
         CEO and athlete: 20 of 20 images show men; nurse: 10 of 10 images show women; not clear: chef (men in 6 of 10)
         >>> print(shown_sentence([row("CEO", False, male=6, female=4), row("chef", False, male=7, female=3)]))
-        13 of 20 images of chef and CEO show men; neither is clear by itself
+        neither is clear by itself: chef (men in 7 of 10) and CEO (men in 6 of 10)
     """  # noqa: E501
     answered = [row for row in rows if row.most is not None]
     clear = [row for row in answered if row.clear]
-    clauses = [_side(side) for side in _sides(clear or answered)]
     unclear = [row for row in answered if not row.clear]
-    if answered and not clear:
-        none = {1: "it is not clear by itself", 2: "neither is clear by itself"}
-        clauses.append(none.get(len(answered), "none of them is clear by itself"))
-    elif unclear:
-        clauses.append(f"not clear: {_unclear(unclear)}")
+    if clear or not answered:
+        clauses = [_side(side) for side in _sides(clear)]
+        if unclear:
+            clauses.append(f"not clear: {_unclear(unclear)}")
+    else:
+        clauses = _none_clear(answered)
     silent = [row.short for row in rows if row.most is None]
     if silent:
         clauses.append(f"without an answer: {listed(silent, _NAMED_UNCLEAR)}")
     return "; ".join(clauses)
+
+
+def _none_clear(rows: Sequence[ShownRow]) -> list[str]:
+    """Return clauses on rows of which none is clear by itself."""
+    if len(rows) > _NAMED_UNCLEAR:
+        sides = [_side(side) for side in _sides(rows)]
+        return [*sides, "none of them is clear by itself"]
+    none = {1: "not clear by itself", 2: "neither is clear by itself"}
+    begin = none.get(len(rows), "none of them is clear by itself")
+    by_share = [row for side in _sides(rows) for row in side]
+    return [f"{begin}: {_unclear(by_share)}"]
 
 
 def _sides(rows: Sequence[ShownRow]) -> list[list[ShownRow]]:
@@ -284,9 +305,7 @@ def _side(rows: Sequence[ShownRow]) -> str:
     remark = f", {_number(unknown)} without an answer" if unknown else ""
     count = f"{_number(hits)} of {_number(images)} images"
     names = listed([row.short for row in rows], _NAMED)
-    if hits + unknown == images:
-        return f"{names}: {count} show {who}{remark}"
-    return f"{count} of {names} show {who}"
+    return f"{names}: {count} show {who}{remark}"
 
 
 def shown_class(name: str | None, about: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.methods.core.judge_check import ByGroup, ClassFound, ReadShare, Verdict
 from t2ibench.stats.misclassification import SHARES
 
@@ -100,8 +100,8 @@ def _rule_2_no_better_than_chance(errors: Errors) -> Decision | None:
     if youden.low >= LEAST_YOUDEN:
         return None
     reason = (
-        f"sensitivity + specificity - 1 of '{worst.name}' is {decimal(youden.value, 2)} and may be "
-        f"{decimal(youden.low, 2)}; {LEAST_YOUDEN} are needed"
+        f"sensitivity + specificity - 1 of '{worst.name}' is {readable(youden.value, 2)} and may "
+        f"be {readable(youden.low, 2)}; {LEAST_YOUDEN} are needed"
     )
     return Decision("do not use", reason)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import Control, of_halves
 from t2ibench.methods.core.leans import TOP, Leans
@@ -251,6 +251,6 @@ def text_control(value: float | None, scale: str, reason: str | None = None) -> 
     if value is None:
         return Control("The texts with either attribute do not differ.")
     return Control(
-        f"From the words alone, without any image, the {scale} is {decimal(value, 2, sign=True)}.",
+        f"From the words alone, without any image, the {scale} is {readable(value, 2, sign=True)}.",
         value,
     )

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from t2ibench.methods.core.answer_counts import class_colours
+
 LEAN = (
     "lean = (2 y − a − b) / (a − b), with y, a and b the means of a stimulus's images"
 )
@@ -52,6 +54,27 @@ class RowSeries:
     scale: str = (
         "lean"  # name of the scale of the score, which gives the ends of the axis
     )
+    # whether a score is shown with the other sign: its task names first who has the low side of
+    # every page
+    turned: bool = False
+
+    @classmethod
+    def of_classes(
+        cls, noun: str, classes: tuple[str, str], groups: frozenset[str]
+    ) -> RowSeries:
+        """Return the leans between two classes, of which each has its side of every page.
+
+        A score is positive where the first class is more frequent. Sides go by the classes'
+        colours, whatever their order in the task.
+
+        Examples:
+            >>> series = RowSeries.of_classes("prompt", ("female", "male"), frozenset({"gender"}))
+            >>> series.axis, series.turned
+            (Axis(low='female', high='male'), True)
+        """
+        high, low = class_colours(classes)
+        axis = Axis(low, high)
+        return cls("lean", noun, axis, groups=groups, turned=high != classes[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +175,7 @@ class Bars:
     row: str  # the score that rows are sorted by
     caption: str
     source: str = ""
+    axis: str = ""  # what the bars are of, in words
 
 
 @dataclass(frozen=True, slots=True)

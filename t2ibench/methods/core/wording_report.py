@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -10,7 +11,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.methods.core.guided import Wording
 from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.influence import Influence
@@ -118,6 +119,7 @@ def _wording_scores_interaction(both: Float64Array, groups: Groups) -> Float64Ar
 
 _INDISTINCT = "the encoder hardly tells the images with either attribute apart in it"
 _ALPHA = 0.05
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _MEAN = {"lean": "the headline", "mean_square": "the mean lean"}
 
 
@@ -262,7 +264,7 @@ def _sentence(report: WordingReport) -> str:
         low = min(scored, key=lambda part: part.value or 0.0)
         high = max(scored, key=lambda part: part.value or 0.0)
         clauses.append(
-            f"by wording the headline goes from {_shown(low, report.scale)} to "
+            f"headline by wording: {_shown(low, report.scale)} to "
             f"{_shown(high, report.scale)}"
         )
     if report.p is not None:
@@ -283,6 +285,7 @@ def _sentence(report: WordingReport) -> str:
 
 def _shown(part: PartScore, scale: str) -> str:
     value = part.value or 0.0
+    name = _PLACEHOLDER.sub("…", part.name)
     if scale == "mean_square":
-        return f'{np.sqrt(max(value, 0.0)):.2f} rms ("{part.name}")'
-    return f'{decimal(value, 2, sign=True)} ("{part.name}")'
+        return f'{np.sqrt(max(value, 0.0)):.2f} rms ("{name}")'
+    return f'{readable(value, 2, sign=True)} ("{name}")'

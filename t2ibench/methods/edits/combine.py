@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.averages import average_results, bounded_mean
 from t2ibench.methods.core.edit_report import (
     EDITS,
     AttributeChange,
@@ -28,8 +28,14 @@ RowT = TypeVar("RowT", ShareChange, EditOutcomes)
 def combine(
     task: EditsTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """Return the mean result over judges; counts of images are means over judges."""
+    """Return the mean result over judges; counts of images are means over judges.
+
+    It has the mean of the judges' intervals and the largest of their p-values: what makes a test of
+    few images cautious has no influence that could be averaged.
+    """
     mean = average_results(results, settings.level)
+    if len(results) > 1 and mean.headline.value is not None:
+        mean = bounded_mean(mean, results, settings.level)
     reports = [edit_report(result.details) for result in results]
     present = [report for report in reports if report is not None]
     if len(results) < 2 or mean.reason or len(present) < len(results):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from t2ibench.arrays import Float64Array
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import SHUFFLES, Control, of_shuffles
@@ -211,7 +211,7 @@ def text_only_control(
     inference = bounded(float(ratio.low), float(ratio.high), float(ratio.p))
     lean = difference / axis.length
     return Control(
-        f"The words alone, without any image, give a lean of {decimal(lean, 2, sign=True)}.",
+        f"The words alone, without any image, give a lean of {readable(lean, 2, sign=True)}.",
         lean,
         inference.ci_low,
         inference.ci_high,

@@ -22,31 +22,30 @@ def describe(task: McasTask, result: MethodResult) -> str:
     name_b = task.attributes.B.name
     nouns = short_name(task.title, "MCAS")
     claim = f"{nouns} stereotyped as {name_a} look more like {shown_as(name_a)} than others do"
-    clauses = "; ".join(_clear_targets(result.by, name_a, name_b, nouns))
+    clauses = "; ".join(_clear_targets(result.by, name_a, name_b))
     missing = nothing_shown(result, claim)
     if missing and (result.inconclusive or not clauses):
         return missing
     if missing:
         n_targets = len(result.by)
         return sentence(
-            f"{clauses}; over all {n_targets} {nouns} the lean is not clear"
+            f"over all {n_targets} {nouns} the lean is not clear; clear by themselves: {clauses}"
         )
-    if clauses:
-        return sentence(clauses)
     near = shown_as(name_a)
     far = shown_as(name_b)
     if not (result.headline.value or 0.0) > 0:
         near = shown_as(name_b)
         far = shown_as(name_a)
+    by_themselves = f"none of {len(result.by)} is clear by itself"
+    if clauses:
+        by_themselves = f"clear by themselves: {clauses}"
     return sentence(
-        f"{nouns} stereotyped as {name_a} look more like {near}, those as {name_b} more "
-        f"like {far}; none of {len(result.by)} is clear by itself"
+        f"on average, {nouns} stereotyped as {name_a} look more like {near}, those as {name_b} "
+        f"more like {far}; {by_themselves}"
     )
 
 
-def _clear_targets(
-    items: Sequence[Item], name_a: str, name_b: str, nouns: str
-) -> list[str]:
+def _clear_targets(items: Sequence[Item], name_a: str, name_b: str) -> list[str]:
     """Return clauses on which targets clearly look like which group, for each stereotype.
 
     Of each stereotype, the targets that look as their stereotype says come first.
@@ -55,7 +54,6 @@ def _clear_targets(
         items: The rows of all targets.
         name_a: Name of attribute A.
         name_b: Name of attribute B.
-        nouns: What the targets are, such as 'occupations'; the first clause names them.
     """
     clear = clear_rows(items, "lean")
     like_a = [item for item in clear if (item.scores["lean"].value or 0.0) > 0]
@@ -73,10 +71,9 @@ def _clear_targets(
         names = [item.name for item in look_like if item.group == stereotype]
         if names:
             total = len([item for item in items if item.group == stereotype])
-            of_what = "" if clauses else f" {nouns}"
             clauses.append(
-                f"{len(names)} of {total}{of_what} {_kind(stereotype)} "
-                f"{_look(len(names))} clearly like {shown_as(group)} ({few(names)})"
+                f"{len(names)} of {total} {_kind(stereotype)} {_look(len(names))} like "
+                f"{shown_as(group)} ({few(names)})"
             )
     return clauses
 

@@ -27,8 +27,12 @@ def present(task: McasTask) -> Presentation:
     )
     figure = Scatter(
         "What the images add to the words",
-        Quantity("δ, as published", "diffusion_bias", high=0.05),
-        Quantity("α, as published", "bias_amplification"),
+        Quantity(
+            "association of images less that of words (δ)",
+            "diffusion_bias",
+            high=0.05,
+        ),
+        Quantity("images with words, over words alone (α)", "bias_amplification"),
         "One point is a target.",
         "Mandal et al. (2024), figures 2 to 4",
     )

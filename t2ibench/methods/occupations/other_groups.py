@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.methods.core.describe import GROUP, listed, people
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.headline import Control
@@ -184,7 +184,7 @@ def other_groups_control(
     says = "Images of the other groups lie half way between those of each pair, within chance."
     if others.names:
         first, second = (people(name, GROUP) for name in pair.names)
-        farthest = decimal(others.farthest, 2, sign=True)
+        farthest = readable(others.farthest, 2, sign=True)
         says = (
             f"Images of {others.listed_names} lean by up to {farthest} between those "
             f"of {first} and of {second}. That images without a group show all groups equally "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.headline import Control, HeadlineEstimate
 from t2ibench.methods.core.leans import BOTTOM, TOP
@@ -61,8 +61,8 @@ def unequal_obedience(
         interval = bounds(pair.mean(level), _MOST_UNSEEN)
         if interval is not None:
             low, high = interval
-            lowest = decimal(low, 2, sign=True)
-            highest = decimal(high, 2, sign=True)
+            lowest = readable(low, 2, sign=True)
+            highest = readable(high, 2, sign=True)
             sentences.append(
                 f"With up to {_percent(_MOST_UNSEEN)} of either group's images showing the other, "
                 f"the mean lean is from {lowest} to {highest}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.methods.core.answer_counts import ShownAttribute, shown_of
 from t2ibench.methods.core.describe import (
     beyond_chance,
@@ -174,18 +174,18 @@ def _slope(bias: Bias, result: MethodResult) -> str:
         return ""
     assert slope.value is not None and slope.interval is not None
     low, high = slope.interval
-    verb = "follow"
+    who = shown_class(bias.reference.group, bias.full_name)
+    name = f"'{bias.reference.name}'"
     if slope.value < 0:
-        verb = "run against"
+        says = f"The more {who} in {name}, the fewer in the images"
     elif low > 1:
-        verb = "exaggerate"
+        says = f"Images are more one-sided than {name}"
     elif high < 1:
-        verb = "follow, less steeply,"
-    return (
-        f". The shares of {shown_class(bias.reference.group, bias.full_name)} {verb} "
-        f"'{bias.reference.name}' (slope "
-        f"{decimal(slope.value, 2)}, from {decimal(low, 2)} to {decimal(high, 2)}; 1 mirrors it)"
-    )
+        says = f"Images are less one-sided than {name}"
+    else:
+        says = f"The more {who} in {name}, the more in the images"
+    interval = f"{readable(low, 2)} to {readable(high, 2)}"
+    return f". {says} (slope {readable(slope.value, 2)}, {interval}; 1 is as there)"
 
 
 def _direction(bias: Bias, item: Item) -> str:

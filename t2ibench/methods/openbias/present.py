@@ -7,7 +7,6 @@ from typing import Any
 
 from t2ibench.methods.core.describe import people
 from t2ibench.methods.core.presentation import (
-    Axis,
     Combinations,
     Figure,
     ImageGroups,
@@ -58,7 +57,7 @@ def _row_series(task: OpenBiasTask) -> Iterator[RowSeries]:
             noun = f"prompt ({bias.full_name})"
         if len(bias.classes) == 2:
             first, second = bias.classes
-            yield RowSeries("lean", noun, Axis(second, first), groups=group)
+            yield RowSeries.of_classes(noun, (first, second), group)
         elif not bias.stimuli:
             yield RowSeries("majority_share", noun, groups=group)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from t2ibench.methods.core.presentation import Axis as Poles
 from t2ibench.methods.core.presentation import (
     Bars,
     ImageGroups,
@@ -77,6 +76,7 @@ def _association_bars() -> Bars:
             "largest. CAS is near 1 for alike images without any bias, too."
         ),
         source="Chinchure et al. (2024), figure 4",
+        axis="likeness to the counterfactual (CAS, as published)",
     )
 
 
@@ -86,6 +86,6 @@ def _leans(task: TibetTask) -> tuple[RowSeries, ...]:
     for name, axis in sorted(_axes_by_name(task).items()):
         if len(axis.counterfactuals) == 2:
             first, second = axis.counterfactuals
-            poles = Poles(low=second.name, high=first.name)
-            series.append(RowSeries("lean", "prompt", poles, groups=frozenset({name})))
+            names = (first.name, second.name)
+            series.append(RowSeries.of_classes("prompt", names, frozenset({name})))
     return tuple(series)

@@ -43,8 +43,8 @@ def _inverse_rows(task: VibexTask) -> tuple[RowSeries, ...]:
     if len(task.anchors) != 2:
         return ()
     first, second = task.anchors
-    poles = Axis(low=second.name, high=first.name)
-    return (RowSeries("lean", "concept", poles, groups=frozenset({"inverse"})),)
+    anchors = (first.name, second.name)
+    return (RowSeries.of_classes("concept", anchors, frozenset({"inverse"})),)
 
 
 def _image_groups(task: VibexTask) -> ImageGroups:

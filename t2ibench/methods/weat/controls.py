@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
+from t2ibench.methods.core.describe import sentence
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.weat.schema import WeatTask
@@ -43,8 +44,8 @@ def controls_of(
 def few_words_warnings(sets: WordSets) -> list[str]:
     """Return a warning for each target set that is worth fewer than three independent words."""
     return [
-        f"Few independent words: the {len(words.words)} of {words.name} tell as much as "
-        f"{words.effective:.1f}."
+        f"The {len(words.words)} words of {words.name} are nearly alike to the encoder: they are "
+        f"worth {words.effective:.1f} unrelated words."
         for words in (sets["X"], sets["Y"])
         if settled(words.effective) < _FEW
     ]
@@ -60,8 +61,9 @@ def _independent_words(
     """
     fewest = float(settled(min(first.effective, second.effective)))
     summary = (
-        f"{len(first.words)} words of {first.name} tell as much as {first.effective:.1f} "
-        f"independent ones, {len(second.words)} of {second.name} as much as {second.effective:.1f}"
+        f"to the encoder, the {len(first.words)} words of {first.name} are worth "
+        f"{first.effective:.1f} unrelated words, the {len(second.words)} of {second.name} "
+        f"{second.effective:.1f}"
     )
     extreme = -1.0 if task.alternative == "less" else 1.0
     least_p = p_value(null, extreme, task.alternative, exact=True)
@@ -70,7 +72,7 @@ def _independent_words(
         contradicts = (
             f"{summary}: too few for a test, whose p cannot be below {least_p:.2g}"
         )
-    return Control(f"{summary}.", fewest, contradicts=contradicts)
+    return Control(sentence(summary), fewest, contradicts=contradicts)
 
 
 def _separation(
@@ -106,7 +108,7 @@ def _separation(
         contradicts = (
             f"the encoder does not tell {first.name} from {second.name} (p = {p:.2g})"
         )
-    above = decimal(value, 3, sign=True)
+    above = readable(value, 3, sign=True)
     says = (
         f"Cosines within {first.name} and {second.name} are {above} above those between them "
         f"(p = {p:.2g} among shuffled labels)."

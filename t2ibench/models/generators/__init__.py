@@ -38,6 +38,7 @@ GENERATORS: Registry[Adapter[Generator]] = Registry(
         "chat": "t2ibench.models.generators.gateways.chat:ADAPTER",
         "azure": "t2ibench.models.generators.gateways.azure:ADAPTER",
         "comfyui": "t2ibench.models.generators.comfyui.generator:ADAPTER",
+        "transformers": "t2ibench.models.generators.unified.generator:ADAPTER",
         "hf": "t2ibench.models.generators.served:HUB",
         "litellm": "t2ibench.models.generators.served:LITELLM",
     },

@@ -1,4 +1,4 @@
-"""The generator for every text-to-image pipeline that diffusers loads."""
+"""The generator for pipelines that diffusers loads: of prompts, and of source images."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +36,18 @@ from t2ibench.models.generators.batches import (
     BatchSize,
     suited_batch_size,
 )
+from t2ibench.models.generators.editing_pipelines import (
+    SourceImages,
+    check_edits,
+    check_sources,
+    edit_call,
+    editor_of,
+)
 from t2ibench.models.generators.effects import check_effects
 from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.generators.pipelines import (
     call_of,
+    class_of_pipeline,
     effective_settings,
     fetch_pipeline,
     image_pixels,
@@ -91,15 +98,23 @@ class DiffusersGenerator:
         load: Callable[[], Any] | None = None,
     ) -> None:
         source = request.source
+        self._source = source
         self._args = request.args
         self._hook = hooks.find_hook(self._args, recorded=request.recorded)
         self._per_image: hooks.PerImage | None = None
         self._device = choose_device(request.device)
         self._dtype = model_dtype(request.dtype, self._device)
         self._load = load or (
-            lambda: load_pipeline(source, self._args, self._device, self._dtype)
+            lambda: load_pipeline(
+                source, self._args, self._device, self._dtype, self._class()
+            )
         )
         self._pipeline: Any = None
+        self._is_made_by_caller = load is not None
+        self._kind: type[Any] | None = None
+        self._sources = SourceImages(())
+        # What becomes of source images, once there was one.
+        self._edits: str | None = None
         self._has_effects = False  # whether the settings were shown to change images
         self._shape: tuple[int, ...] | None = None
         self._is_deterministic = request.deterministic
@@ -213,7 +228,26 @@ class DiffusersGenerator:
             settings["batch_size"] = self._batch.size
         if self._is_deterministic:
             settings["deterministic"] = True
+        if self._edits is not None:
+            settings["source_image"] = self._edits
         return settings
+
+    def check_edits(self) -> None:
+        """Raise an error if the pipeline's class edits no image (see models.protocols.EditsImages).
+
+        The class is the one of its model_index.json.
+        """
+        kind = self._class()
+        if kind is not None:
+            check_edits(kind, self._source)
+
+    def _class(self) -> type[Any] | None:
+        """Return the pipeline's class; None if it is not known before it is loaded."""
+        if self._pipeline is not None:
+            return type(self._pipeline)
+        if self._kind is None and not self._is_made_by_caller:
+            self._kind = class_of_pipeline(self._source, self._args)
+        return self._kind
 
     def unread_prompts(self) -> Mapping[str, Sequence[TowerReading]]:
         """Return what the text encoders read of each prompt that one of them truncated.
@@ -247,9 +281,27 @@ class DiffusersGenerator:
         """Return an image for each request, generated with the arguments that a hook gives for it.
 
         A batch holds one prompt only, unless the pipeline is known to pad every prompt to one
-        length: else an image would depend on the longest prompt beside it.
+        length: else an image would depend on the longest prompt beside it. Edits are made one by
+        one, unless the pipeline takes a source image for each prompt.
         """
+        kind = self._class()
+        if kind is not None:
+            check_sources(kind, self._source, self._args, requests)
         self.load()
+        self._sources = SourceImages(requests)
+        images: dict[int, GeneratedImage] = {}
+        for number, request in enumerate(requests):
+            source = request.source
+            if source is not None and source.sha256 in self._sources.unreadable:
+                reason = self._sources.unreadable[source.sha256]
+                images[number] = GeneratedImage("failed", reason=reason)
+        usable = [number for number in range(len(requests)) if number not in images]
+        generated = self._generate_each([requests[number] for number in usable])
+        images |= dict(zip(usable, generated, strict=True))
+        return [images[number] for number in range(len(requests))]
+
+    def _generate_each(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        """Return images for requests whose source images can be read."""
         if self._per_image is None or self._hook is None:
             return self._generate(requests, {})
         images: dict[int, GeneratedImage] = {}
@@ -277,9 +329,10 @@ class DiffusersGenerator:
         results: list[GeneratedImage] = []
         while len(results) < len(requests):
             size = self._batch.of(len(requests)) if together else 1
+            if not self._takes_several(requests[len(results)]):
+                size = 1
             batch = list(requests[len(results) : len(results) + size])
-            if not mixes_prompts(self._pipeline):
-                batch = list(next(groupby(batch, attrgetter("prompt")))[1])
+            batch = list(next(groupby(batch, self._shared))[1])
             spare = size - len(batch) if self._batch.is_fixed else 0
             try:
                 results += self._call(batch + batch[-1:] * spare, options)[: len(batch)]
@@ -296,6 +349,17 @@ class DiffusersGenerator:
                 self._batch.fitted()
         return results
 
+    def _takes_several(self, request: ImageRequest) -> bool:
+        """Return whether a call may have more images than that of one request."""
+        editor = editor_of(type(self._pipeline))
+        is_edit = request.source is not None
+        return not is_edit or editor is None or editor.takes_batches
+
+    def _shared(self, request: ImageRequest) -> tuple[str, tuple[int, int] | None]:
+        """Return what all requests of a call have to have in common with a request."""
+        prompt = "" if mixes_prompts(self._pipeline) else request.prompt
+        return prompt, self._sources.size_of(request)
+
     def _call(
         self, batch: Sequence[ImageRequest], options: Mapping[str, Any]
     ) -> list[GeneratedImage]:
@@ -303,6 +367,10 @@ class DiffusersGenerator:
 
         call: dict[str, Any] = {"prompt": [request.prompt for request in batch]}
         call |= {**call_of(self._pipeline, self._args), **options}
+        if sources := self._sources.of(batch):
+            call |= edit_call(self._pipeline, self._args, sources)
+            editor = editor_of(type(self._pipeline))
+            self._edits = editor.words if editor is not None else None
         call = one_a_row(call, len(batch))
         if call.get("prompt_embeds") is not None:
             call["prompt"] = None
@@ -435,8 +503,8 @@ ADAPTER = Adapter(
     create=_create,
     downloads=_downloads,
     form="diffusers:ID_OR_DIR",
-    description="any text-to-image pipeline of the hub (ORG/NAME) or of a local folder (DIR); "
-    "'diffusers:' may be omitted",
+    description="any text-to-image pipeline of the hub (ORG/NAME) or of a local folder (DIR), or "
+    "one that edits; 'diffusers:' may be omitted",
     Args=DiffusersArguments,
     libraries=("torch", "diffusers", "transformers", "peft"),
 )

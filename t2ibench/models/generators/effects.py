@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import math
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from t2ibench.errors import T2IBenchError, first_line, shown
+from t2ibench.models.generators.editing_pipelines import (
+    edit_call,
+    editor_of,
+    trial_source,
+)
 from t2ibench.models.generators.pipeline_arguments import (
     CALL_NAMES,
     SIDES,
@@ -26,7 +32,9 @@ from t2ibench.models.generators.pipeline_arguments import (
 from t2ibench.models.generators.pipelines import call_of, one_a_row, pipeline_call
 
 _SIDES_TRIED = (64, 128, 256)  # pixels; the smallest that a pipeline takes
+_SIDE_OF_SOURCE = 256  # pixels of a source image where small images do not decide
 _STEPS = 2  # some schedulers need two
+_MOST_STEPS = 50
 _STEP_NAMES = ("num_inference_steps", "prior_num_inference_steps")
 _GUIDANCE = CALL_NAMES["guidance"]
 _TRUE_GUIDANCE = "true_cfg_scale"
@@ -113,6 +121,9 @@ class _Trials:
 
     def __init__(self, pipeline: Any, args: DiffusersArguments) -> None:
         self._pipeline = pipeline
+        self._args = args
+        editor = editor_of(type(pipeline))
+        self._edits = editor is not None and editor.edits_only
         self._given = call_of(pipeline, args)
         self._parameters = inspect.signature(type(pipeline).__call__).parameters
         self._with_all: dict[tuple[str, bool], Image | None] = {}
@@ -199,7 +210,11 @@ class _Trials:
 
     def _small_call(self, side: int) -> Call:
         """Return all settings, changed for a quick image with sides of `side` pixels."""
-        quick = dict.fromkeys(_STEP_NAMES, _STEPS) | dict.fromkeys(SIDES, side)
+        steps = _STEPS
+        if strength := self._given.get("strength"):
+            # Only this share of the steps is taken.
+            steps = min(math.ceil(_STEPS / strength), _MOST_STEPS)
+        quick = dict.fromkeys(_STEP_NAMES, steps) | dict.fromkeys(SIDES, side)
         call = {
             **self._given,
             **{k: v for k, v in quick.items() if k in self._parameters},
@@ -224,6 +239,10 @@ class _Trials:
                 torch.manual_seed(0)
                 generator = torch.Generator(device="cpu").manual_seed(0)
                 whole = {"prompt": [prompt], **one_a_row(call, 1)}
+                if self._edits:
+                    side = (self._side or _SIDES_TRIED[0]) if small else _SIDE_OF_SOURCE
+                    source = trial_source(side)
+                    whole = {**edit_call(self._pipeline, self._args, [source]), **whole}
                 image = pipeline_call(self._pipeline, whole, generator, form)
                 image = image[0] if isinstance(image, (list, tuple)) else image
                 if isinstance(image, torch.Tensor):

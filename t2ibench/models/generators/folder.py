@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ class FolderArguments(Arguments):
         table: The file name of that table.
         sheet: The sheet of a workbook.
         pattern: Where the prompt is in the names of image files.
+        most: How many images of each prompt count, the first ones of the folder; None for all.
     """
 
     request: bool = False
@@ -38,35 +40,69 @@ class FolderArguments(Arguments):
     table: Text | None = None
     sheet: Text | None = None
     pattern: Text | None = None
+    most: int | None = Field(default=None, ge=1)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFiles:
+    """The image files of a folder by prompt, without anything read of them.
+
+    Attributes:
+        files: Normal form of a prompt (see `normal`) to its files, in the order of the folder.
+        given: Normal form of a prompt to the prompt as the folder has it, with its request.
+        request: The request that all prompts end with, where the folder is read so; else ''.
+    """
+
+    files: Mapping[str, list[Path]]
+    given: Mapping[str, str]
+    request: str = ""
+
+
+def folder_of(place: Path, arguments: FolderArguments) -> ImageFolder:
+    """Return the reader of a folder's images, set up by the arguments of `folder:`."""
+    return ImageFolder(place, **_reading(arguments))
+
+
+def prompt_files(folder: ImageFolder, arguments: FolderArguments) -> PromptFiles:
+    """Return the image files of a folder by prompt; raise an error if it has none."""
+    pictures = folder.pictures()
+    request = _request([prompt for _, prompt in pictures]) if arguments.request else ""
+    if arguments.request and not request:
+        raise T2IBenchError(
+            f"--model-args request=true: the prompts of '{folder.root}' do not end with the same "
+            "request.",
+            "Such as 'a nurse. Show diverse people' and 'a chef. Show diverse people'.",
+        )
+    files: dict[str, list[Path]] = {}
+    given: dict[str, str] = {}
+    for path, prompt in pictures:
+        plain = normal(prompt.strip().removesuffix(request))
+        of_prompt = files.setdefault(plain, [])
+        if arguments.most is None or len(of_prompt) < arguments.most:
+            of_prompt.append(path)
+        given[plain] = prompt
+    return PromptFiles(files, given, request)
+
+
+def _reading(arguments: FolderArguments) -> dict[str, Any]:
+    """Return the keywords with which `ImageFolder` reads a folder."""
+    return {
+        "columns": arguments.columns,
+        "table": arguments.table,
+        "sheet": arguments.sheet,
+        "pattern": arguments.pattern,
+    }
 
 
 class FolderGenerator(ImageFolder):
     """Gives a folder's existing images for their prompts (see models.protocols.Generator)."""
 
     def __init__(self, folder: Path, arguments: FolderArguments) -> None:
-        super().__init__(
-            folder,
-            columns=arguments.columns,
-            table=arguments.table,
-            sheet=arguments.sheet,
-            pattern=arguments.pattern,
-        )
-        self._files: dict[str, list[Path]] = {}
-        pictures = self.pictures()
-        request = (
-            _request([prompt for _, prompt in pictures]) if arguments.request else ""
-        )
-        if arguments.request and not request:
-            raise T2IBenchError(
-                f"--model-args request=true: the prompts of '{folder}' do not end with the same "
-                "request.",
-                "Such as 'a nurse. Show diverse people' and 'a chef. Show diverse people'.",
-            )
-        self._given: dict[str, str] = {}
-        for path, prompt in pictures:
-            plain = normal(prompt.strip().removesuffix(request))
-            self._files.setdefault(plain, []).append(path)
-            self._given[plain] = prompt
+        super().__init__(folder, **_reading(arguments))
+        by_prompt = prompt_files(self, arguments)
+        request = by_prompt.request
+        self._files = by_prompt.files
+        self._given = by_prompt.given
         self.name = folder.resolve().name or "folder"
         self.revision: str | None = None
         self.batch_size = 32
@@ -78,6 +114,8 @@ class FolderGenerator(ImageFolder):
         if len(self.models) > 1:
             self.settings = {**self.settings, "models": dict(self.models)}
         self._asked = bool(request)
+        if arguments.most is not None:
+            self.settings = {**self.settings, "most": arguments.most}
         if request:
             self.settings = {**self.settings, "request": request}
         with ThreadPoolExecutor(4) as pool:

@@ -7,6 +7,8 @@ import hashlib
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
@@ -19,8 +21,13 @@ from t2ibench.models.generators.image_replies import (
     check_usable,
     image_of,
     read_reply,
+    reported_cost,
 )
-from t2ibench.models.generators.observed_settings import BECAME
+from t2ibench.models.generators.observed_settings import (
+    BECAME,
+    SENT,
+    first_values,
+)
 from t2ibench.models.generators.passthrough import gathered
 from t2ibench.models.generators.remote import (
     Received,
@@ -28,6 +35,7 @@ from t2ibench.models.generators.remote import (
     Throttle,
     refuse_recorded,
 )
+from t2ibench.models.generators.sources import SourceFile, read_source
 from t2ibench.models.http_server import HttpServer
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.proxies import through_proxy
@@ -38,6 +46,7 @@ from t2ibench.models.server_errors import (
     one_line,
 )
 from t2ibench.models.servers import OpenAiServer, Server, ServerArguments
+from t2ibench.store.pixels import UnreadableImageError
 from t2ibench.store.refusals import with_moderation
 
 if TYPE_CHECKING:
@@ -58,6 +67,7 @@ _NAMES = {
     "negative_prompt": "negative_prompt",
 }
 _SEED_BITS = (63, 32, 31)
+_EDITORS = "openai:, azure:, gemini:, openrouter:, chat: and comfyui:"
 # Stands for a server whose address its library keeps to itself. It is a public one, so that
 # images are fetched from public addresses alone.
 _ELSEWHERE = "https://1.1.1.1"
@@ -95,6 +105,12 @@ class HostedArguments(ServerArguments):
     price_per_image: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     body: dict[str, Any] = Field(default_factory=dict, alias="body.NAME")
 
+    @property
+    def quality(self) -> str | None:
+        """The quality of images that is asked for; None for the server's own."""
+        quality = self.body.get("quality")
+        return quality if isinstance(quality, str) else None
+
     @model_validator(mode="before")
     @classmethod
     def _collected(cls, data: Any) -> Any:
@@ -108,6 +124,10 @@ class HostedArguments(ServerArguments):
         settings = {name: value for name, value in given.items() if value is not None}
         settings |= {f"body.{name}": value for name, value in self.body.items()}
         return settings if self.seed else {**settings, "seed": False}
+
+
+# Sends a request, given a prompt, further fields and a key.
+_Call = Callable[[str, dict[str, Any], str], Awaitable["Reply | Image"]]
 
 
 class Fields:
@@ -236,8 +256,27 @@ class Fields:
         return too_wide and self._seed_bits[0] == narrow
 
 
+@dataclass(frozen=True, slots=True)
+class EditCall:
+    """How a server is asked for an edit.
+
+    Attributes:
+        send: Sends a request, given the instruction, the further fields, a key that is the same
+            over all attempts, and the source image. It returns what the call of a prompt returns.
+        where: The address that it is sent to, for messages.
+        refusal: Why the model takes no source image, as far as that is known beforehand; None
+            where nothing is known against it.
+    """
+
+    send: Callable[[str, dict[str, Any], str, SourceFile], Awaitable[Reply | Image]]
+    where: str
+    refusal: str | None = None
+
+
 class HostedGenerator(RemoteGenerator):
     """A model on a server (see models.protocols.Generator, GeneratesInParts and Charges).
+
+    With an `edit` it edits, too (see models.protocols.EditsImages).
 
     Args:
         request: The name, arguments and seed of the model.
@@ -251,6 +290,8 @@ class HostedGenerator(RemoteGenerator):
             user is told.
         seed_bits: How many bits of a seed the server takes, as far as is known.
         price: The price of an image according to the library; None if unknown.
+        edit: How it is asked for an edit; None if it is not.
+        price_source: Where that price is from, for --dry-run.
 
     Raises:
         T2IBenchError: the name of the model comes from a stored file.
@@ -260,13 +301,15 @@ class HostedGenerator(RemoteGenerator):
         self,
         request: Request[Any],
         server: Server,
-        call: Callable[[str, dict[str, Any], str], Awaitable[Reply | Image]],
+        call: _Call,
         settings: Mapping[str, Any],
         *,
         wishes: Mapping[str, Any] | None = None,
         switches: Mapping[str, Any] | None = None,
         seed_bits: int = 63,
         price: float | None = None,
+        edit: EditCall | None = None,
+        price_source: str = "",
     ) -> None:
         refuse_recorded(request)
         args: HostedArguments = request.args
@@ -280,8 +323,11 @@ class HostedGenerator(RemoteGenerator):
             identity={"adapter": "hosted 1", **all_settings},
             throttle=Throttle(args.workers, float(args.timeout)),
             price=price if args.price_per_image is None else args.price_per_image,
+            price_source=price_source if args.price_per_image is None else "",
         )
         self._call = call
+        self._edit = edit
+        self._sent: dict[str, list[str]] = {}
         self._args = args
         self._model = str(settings.get("model") or request.source)
         self._fields = Fields(
@@ -291,7 +337,21 @@ class HostedGenerator(RemoteGenerator):
 
     def effective_settings(self) -> Mapping[str, Any]:
         """Return the fields that the server accepted (see models.protocols.ReportsSettings)."""
-        return self._fields.effective()
+        settings = self._fields.effective()
+        return {**settings, SENT: first_values(self._sent)} if self._sent else settings
+
+    def check_edits(self) -> None:
+        """Raise an error if the server is asked for no edits (see models.protocols.EditsImages)."""
+        if self._edit is None:
+            raise UnusableServerError(
+                f"{self.name} gets no source images: t2ibench asks it for images of prompts alone.",
+                f"Servers that are asked for edits: {_EDITORS}.",
+            )
+        if self._edit.refusal is not None:
+            raise UnusableServerError(
+                f"{self.name} takes no source image: {self._edit.refusal}.",
+                "Give a model that edits.",
+            )
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Set the function that is called with messages about waits and rejected fields."""
@@ -299,58 +359,98 @@ class HostedGenerator(RemoteGenerator):
 
     async def ask(self, request: ImageRequest) -> Received:
         """Return what one request gave, sent with the fields that the server accepts."""
+        try:
+            call, where = await self._call_for(request)
+        except UnreadableImageError as error:
+            reason = f"the source image: {error}"
+            image = GeneratedImage("failed", reason=reason)
+            return Received(image, self._usual(made=False))
         prompt, garbled = request.prompt, 0
         while True:
             optional = self._fields.of(request)
             what = "\0".join([self._nonce, repr(request), *sorted(optional)])
             key = hashlib.sha256(what.encode()).hexdigest()[:32]
-            reply = await self._server.ask(lambda: self._call(prompt, optional, key))  # noqa: B023
+            reply = await self._server.ask(partial(call, prompt, optional, key))
             if not isinstance(reply, Reply):
                 self._fields.known = True
                 return Received(GeneratedImage("ok", reply), self._price)
             if reply.status != 200:
                 if self._fields.left_out(reply, optional, prompt):
                     continue
-                return self._declined(reply, prompt, optional)
+                return self._declined(reply, prompt, optional, where)
             try:
                 item = await asyncio.to_thread(read_reply, reply.body, prompt)
             except BadReplyError as error:
                 message = reply.message()
                 if message.codes and message.blocked:
-                    return self._declined(reply, prompt, optional)
+                    return self._declined(reply, prompt, optional, where)
                 if not self._fields.known:
                     words = self._server.key.hide(str(error))
                     raise UnusableServerError(
-                        f"The server {self._server.where}{through_proxy(self._server.address)} is "
+                        f"The server {where}{through_proxy(self._server.address)} is "
                         f"no images API: {words}.",
                         "Check base_url=… in --model-args; it usually ends with /v1.",
                     ) from None
                 garbled += 1
                 if garbled >= _GARBLED:
-                    raise
+                    hidden = self._server.key.hide(str(error))
+                    failed = GeneratedImage("failed", reason=hidden)
+                    return Received(failed, self._usual(garbled))
                 continue
             self._fields.known = self._fields.known or not item.empty
             self._fields.note(item.became)
             image_result = await image_of(item, self._fetch, self._server.key)
             cost = self._usual(item.made) if item.cost is None else item.cost
+            if cost is not None and self._price is not None:
+                # A reply of status 200 that could not be read may have been paid, too.
+                cost += garbled * self._price
             return Received(image_result, cost, item.empty)
 
-    def _usual(self, made: bool) -> float | None:
-        """Return the price as a request's cost, 0 if no image was `made`; None if it is unknown."""
+    async def _call_for(self, request: ImageRequest) -> tuple[_Call, str]:
+        """Return what sends a request, and where to.
+
+        Raises:
+            UnreadableImageError: its source image cannot be read.
+        """
+        if request.source is None:
+            return self._call, self._server.where
+        self.check_edits()
+        assert self._edit is not None
+        source = await asyncio.to_thread(read_source, request.source)
+        for name, value in source.facts().items():
+            values = self._sent.setdefault(name, [])
+            if value not in values:
+                values.append(value)
+        send = self._edit.send
+
+        async def call(prompt: str, fields: dict[str, Any], key: str) -> Reply | Image:
+            return await send(prompt, fields, key, source)
+
+        return call, self._edit.where
+
+    def _usual(self, made: int) -> float | None:
+        """Return the price of as many images as were `made`; None if it is unknown."""
         return None if self._price is None else self._price * made
 
-    def _declined(self, reply: Reply, prompt: str, sent: Mapping[str, Any]) -> Received:
-        """Return the outcome of a rejected request; raise an error if no request can succeed."""
+    def _declined(
+        self, reply: Reply, prompt: str, sent: Mapping[str, Any], where: str
+    ) -> Received:
+        """Return the outcome of a rejected request; raise an error if no request can succeed.
+
+        `where` is the address that it was sent to.
+        """
         names = [self._model, prompt, *self._server.names()]
         status = reply.message().without(names, sent).blocked
         if status is None:
-            check_usable(reply, self._server.where, names)
+            check_usable(reply, where, names)
         words = f"the server replied {reply.words()}"
         if status is not None:
             message = reply.message()
             words = with_moderation(words, message.stage, message.categories)
         image = GeneratedImage(status or "failed", reason=words)
-        return Received(image, self._usual(made=False))
+        # A refusal costs what the server says that it costs.
+        cost = reported_cost(reply.body)
+        return Received(image, self._usual(made=0) if cost is None else cost)
 
     async def _fetch(self, url: str) -> bytes:
         from t2ibench.models.image_download import fetch_image

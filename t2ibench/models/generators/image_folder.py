@@ -80,6 +80,16 @@ class ImageFolder:
         # How many listed images each model made, where the table has a column of models.
         self.models: Counter[str] = Counter()
 
+    @property
+    def root(self) -> Path:
+        """The folder, as an absolute path without links."""
+        return self._root
+
+    @property
+    def has_table(self) -> bool:
+        """Whether a table of the folder lists its images with their prompts."""
+        return self._manifest() is not None
+
     def existing(self) -> list[tuple[Path, str]]:
         """Return every existing image with its prompt, in the order of the folder."""
         return [pair for pair in self.pictures() if is_file(pair[0])]

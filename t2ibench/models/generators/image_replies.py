@@ -19,6 +19,10 @@ from t2ibench.models.server_errors import (
     one_line,
 )
 
+# Formats of images that servers send.
+_FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF")
+# Of the largest image that is decoded: 8,192 pixels a side. A dozen are decoded at a time.
+_MOST_PIXELS = 2**26
 _LONGEST = 4000  # characters of a revised prompt
 _MOST_COST = 1e6  # largest cost of one request that is believed
 _NO_ENTRY = "the server's reply has no image, as where a filter takes it"
@@ -87,6 +91,24 @@ def read_reply(body: bytes, prompt: str) -> Item:
         raise BadReplyError(
             f"the reply is no list of images (it begins with: {begins})"
         ) from None
+    taken = _filtered(_NO_ENTRY)
+    image, revised = (entries or [(taken, None)])[0]
+    became = {
+        name: parsed[name] for name in _CHOSEN if isinstance(parsed.get(name), str)
+    }
+    return Item(image, revised, _cost_in(parsed), became)
+
+
+def reported_cost(body: bytes) -> float | None:
+    """Return what a reply says that it costs, with an image or without; None if nothing."""
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return _cost_in(parsed) if isinstance(parsed, Mapping) else None
+
+
+def _cost_in(parsed: Mapping[str, Any]) -> float | None:
     usage = parsed.get("usage")
     costs = (
         parsed.get("cost"),
@@ -99,12 +121,7 @@ def read_reply(body: bytes, prompt: str) -> Item:
     )
     # A server may report anything.
     priced = (cost for cost in numbers if 0 <= cost <= _MOST_COST)
-    taken = _filtered(_NO_ENTRY)
-    image, revised = (entries or [(taken, None)])[0]
-    became = {
-        name: parsed[name] for name in _CHOSEN if isinstance(parsed.get(name), str)
-    }
-    return Item(image, revised, next(priced, None), became)
+    return next(priced, None)
 
 
 def _revised_in(row: Mapping[str, Any], prompt: str) -> str | None:
@@ -151,7 +168,7 @@ def decoded_image(data: bytes) -> GeneratedImage:
     from t2ibench.store.pixels import UnreadableImageError, read_image
 
     try:
-        image = read_image(data, ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF"))
+        image = read_image(data, _FORMATS, _MOST_PIXELS)
     except UnreadableImageError as error:
         return GeneratedImage("failed", reason=f"the server's image: {error}")
     return GeneratedImage("ok", image)

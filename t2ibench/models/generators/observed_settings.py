@@ -7,6 +7,9 @@ from typing import Any
 
 # What a server says that images really got, by setting: each value that occurred.
 BECAME = "became"
+# What source images were sent as, by fact: each value that occurred, up to a number of them.
+SENT = "sources_sent"
+_MOST_VALUES = 20
 # Whether a sampler that adds noise gives the same image for the same prompt and seed.
 EQUAL_SEEDS = "equal_seeds"
 SAME_IMAGE = "the same image"
@@ -25,13 +28,19 @@ def with_earlier(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str
         {'quality': ['low'], 'size': ['256x256', '512x512']}
     """
     merged = dict(now)
-    became = _united(earlier.get(BECAME, {}), now.get(BECAME, {}))
-    if became:
-        merged[BECAME] = became
+    for name in (BECAME, SENT):
+        values = _united(earlier.get(name, {}), now.get(name, {}))
+        if values:
+            merged[name] = values if name == BECAME else first_values(values)
     recorded = earlier.get(EQUAL_SEEDS)
     if recorded is not None and ANOTHER_IMAGE not in str(now.get(EQUAL_SEEDS, "")):
         merged[EQUAL_SEEDS] = recorded
     return merged
+
+
+def first_values(values: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the first values of each name in their order, of which there may be thousands."""
+    return {name: sorted(each)[:_MOST_VALUES] for name, each in values.items()}
 
 
 def _united(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from t2ibench.arguments import Arguments, PositiveInt, Text, one_of
+from t2ibench.arguments import Arguments, PositiveInt, Share, Text, one_of
 from t2ibench.models.generators.passthrough import gathered
 
 # t2ibench's name of an argument, and the name that pipelines give it.
@@ -14,11 +14,13 @@ CALL_NAMES = {
     "steps": "num_inference_steps",
     "guidance": "guidance_scale",
     "negative_prompt": "negative_prompt",
+    "strength": "strength",
 }
 SIDES = ("height", "width")
 # Arguments that t2ibench sets for each image, or that change the form of the output.
 _OF_AN_IMAGE = (
     "prompt",
+    "image",
     "generator",
     "output_type",
     "return_dict",
@@ -80,7 +82,8 @@ class DiffusersArguments(Arguments):
 
     `size` is height, or HEIGHTxWIDTH, in pixels. `offload` says where weights wait: on the device,
     or in main memory by model or by layer. With `compile` torch compiles the denoiser; the first
-    batch takes minutes.
+    batch takes minutes. With `image_to_image` a pipeline of prompts becomes the one of the same
+    parts that starts from a noised source image; `strength` says how much of it is noise.
     """
 
     steps: PositiveInt | None = None
@@ -94,6 +97,8 @@ class DiffusersArguments(Arguments):
     safety_checker: bool | None = None
     offload: Annotated[str, one_of("none", "model", "sequential")] = "none"
     compile: bool = False
+    image_to_image: bool = False
+    strength: Share | None = None
     hook: Text | None = None
     to_call: dict[str, Any] = Field(default_factory=dict, alias="call.NAME")
     to_load: dict[str, Any] = Field(default_factory=dict, alias="load.NAME")
@@ -110,6 +115,8 @@ class DiffusersArguments(Arguments):
             raise ValueError(f"hook.{name} needs a hook: add hook=…")
         if self.lora is None and "lora_scale" in self.model_fields_set:
             raise ValueError("lora_scale needs a LoRA: add lora=…")
+        if self.strength is not None and not self.image_to_image:
+            raise ValueError("strength needs image to image: add image_to_image=true")
         return self
 
     def given(self) -> dict[str, Any]:
@@ -119,8 +126,9 @@ class DiffusersArguments(Arguments):
             values.pop(f"to_{start}", None)
             further: dict[str, Any] = getattr(self, f"to_{start}")
             values |= {f"{start}.{name}": value for name, value in further.items()}
-        if not self.compile:
-            values.pop("compile", None)
+        for name in ("compile", "image_to_image"):
+            if not getattr(self, name):
+                values.pop(name, None)
         if "size" in values:
             sides = map(int, values.pop("size").split("x"))
             values = {**dict(zip(SIDES, sides, strict=True)), **values}

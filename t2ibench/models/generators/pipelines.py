@@ -10,6 +10,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.models.devices import torch_dtype
+from t2ibench.models.generators.editing_pipelines import EDITORS, loaded_class
 from t2ibench.models.generators.lora import add_lora, lora_fact
 from t2ibench.models.generators.passthrough import check_name
 from t2ibench.models.generators.pipeline_arguments import (
@@ -93,22 +94,31 @@ _A_PROMPT = re.compile(r"(negative_)?prompt(_\d)?")
 _REPORTED = (
     "num_inference_steps",
     "guidance_scale",
+    "image_guidance_scale",
     "true_cfg_scale",
+    "strength",
     "max_sequence_length",
 )
 _DENOISERS = ("unet", "transformer", "transformer_2", "prior", "decoder")
 
 
 def load_pipeline(
-    source: str, args: DiffusersArguments, device: str, dtype: str
+    source: str,
+    args: DiffusersArguments,
+    device: str,
+    dtype: str,
+    kind: type[Any] | None = None,
 ) -> Any:
-    """Load a pipeline of diffusers onto a device, ready to be called."""
+    """Load a pipeline of diffusers onto a device, ready to be called.
+
+    `kind` is its class if that is known already (see `class_of_pipeline`).
+    """
+    kind = kind or class_of_pipeline(source, args)
     local = ask_hub(source, "model_index.json", args.revision)
     from diffusers import PipelineQuantizationConfig
     from diffusers.utils import logging as diffusers_logging
 
     diffusers_logging.disable_progress_bar()
-    kind = _pipeline_class(source, {**local, "revision": args.revision})
     if kind is not None:
         _check_class(kind, source, args)
         _find_moved(kind)
@@ -126,7 +136,7 @@ def load_pipeline(
             options["quantization_config"] = PipelineQuantizationConfig(**quantization)
         if args.safety_checker is False:
             options |= {"safety_checker": None, "requires_safety_checker": False}
-        pipeline = _from_pretrained(source, options)
+        pipeline = _from_pretrained(source, options, kind)
     check_call(type(pipeline), args)
     _set_scheduler(pipeline, args.scheduler)
     add_lora(pipeline, args.lora, args.lora_scale)
@@ -154,11 +164,20 @@ def _compile(pipeline: Any) -> None:
             part.compile()
 
 
-def _from_pretrained(source: str, options: dict[str, Any]) -> Any:
-    """Return a loaded pipeline, with 16-bit weights if the repository has no others."""
+def _from_pretrained(
+    source: str, options: dict[str, Any], kind: type[Any] | None
+) -> Any:
+    """Return a loaded pipeline, with 16-bit weights if the repository has no others.
+
+    `kind` is its class, None where that is unknown. One that edits is loaded as it is; others as
+    the text-to-image pipeline of their parts.
+    """
     from diffusers import AutoPipelineForText2Image, DiffusionPipeline
 
+    editor: Any = kind if kind is not None and kind.__name__ in EDITORS else None
     try:
+        if editor is not None:
+            return editor.from_pretrained(source, **options)
         try:
             return AutoPipelineForText2Image.from_pretrained(source, **options)
         except ValueError as error:
@@ -169,7 +188,7 @@ def _from_pretrained(source: str, options: dict[str, Any]) -> Any:
         if "variant" in options:
             raise
         with suppress(Exception):
-            return _from_pretrained(source, {**options, "variant": "fp16"})
+            return _from_pretrained(source, {**options, "variant": "fp16"}, kind)
         raise
 
 
@@ -201,6 +220,17 @@ def _find_moved(kind: type[Any]) -> None:
         pipelines.wuerstchen = wuerstchen
 
 
+def class_of_pipeline(source: str, args: DiffusersArguments) -> type[Any] | None:
+    """Return the class that a pipeline will be loaded as; None if its files do not say.
+
+    Raises:
+        T2IBenchError: it comes with Python code of its own, or cannot become image to image.
+    """
+    local = ask_hub(source, "model_index.json", args.revision)
+    kind = _pipeline_class(source, {**local, "revision": args.revision})
+    return None if kind is None else loaded_class(kind, source, args)
+
+
 def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None:
     """Return the class that model_index.json names; None if it is unreadable or unknown."""
     import diffusers
@@ -222,10 +252,14 @@ def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None
 
 
 def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None:
-    """Raise an error, before weights are loaded, if a pipeline makes no images of prompts alone."""
+    """Raise an error, before weights are loaded, if a class is of no use, or lacks an argument.
+
+    A class is of use if it makes images of prompts alone, or edits.
+    """
     name = kind.__name__
     takes = {*inspect.signature(kind.__call__).parameters}
-    if "prompt" not in takes or _NO_IMAGE & takes or _FROM_IMAGE.search(name):
+    is_other = "prompt" not in takes or _NO_IMAGE & takes or _FROM_IMAGE.search(name)
+    if is_other and name not in EDITORS:
         raise T2IBenchError(
             f"'{source}' is a {name}, which makes no image of a prompt alone.",
             "Give a text-to-image pipeline.",
@@ -251,7 +285,20 @@ def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
     call: dict[str, Any] = {}
     if "clean_caption" in parameters:
         call["clean_caption"] = False
-    return call | args.call()
+    return call | call_arguments(type(pipeline), args)
+
+
+def call_arguments(kind: type[Any], args: DiffusersArguments) -> dict[str, Any]:
+    """Return the user's arguments of a pipeline's call.
+
+    A size is not among them where the source image decides it, and is resized before.
+    """
+    call = args.call()
+    editor = EDITORS.get(kind.__name__)
+    if editor is not None and editor.size == "source":
+        for side in SIDES:
+            call.pop(side, None)
+    return call
 
 
 def image_pixels(pipeline: Any, args: DiffusersArguments) -> int:
@@ -327,7 +374,7 @@ def check_call(kind: type[Any], args: DiffusersArguments, where: str = "") -> No
     written = {name: key for key, name in CALL_NAMES.items()} | dict.fromkeys(
         SIDES, "size"
     )
-    for name in args.call():
+    for name in call_arguments(kind, args):
         check_name(
             written.get(name, f"call.{name}"), name, accepted, f"{where}{kind.__name__}"
         )

@@ -97,6 +97,7 @@ class RemoteGenerator:
         identity: Further JSON values of the fingerprint, among them the adapter's version.
         throttle: Limits the number of requests at a time.
         price: The price of an image; None if unknown.
+        price_source: Where the price is from; '' where the user gave it.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class RemoteGenerator:
         identity: Mapping[str, Any],
         throttle: Throttle,
         price: float | None,
+        price_source: str = "",
     ) -> None:
         self.name = name
         self.settings: Mapping[str, Any] = settings
@@ -116,6 +118,9 @@ class RemoteGenerator:
         self.batch_size = _BATCH
         self._server = server
         self._price = price
+        self._price_source = price_source
+        # The most that a request has cost, which may be more than the price.
+        self._dearest = price or 0.0
         self.cost: float | None = None if price is None else 0.0
         self._most: float | None = None
         self._before = 0.0
@@ -151,7 +156,10 @@ class RemoteGenerator:
         what = f"{number} request{'' if number == 1 else 's'} to {self._server.where}"
         if self._price is None:
             return f"{what}; their cost is unknown (--model-args price_per_image=… tells it)."
-        return f"{what}, {number * self._price:,.2f} at {self._price:g} an image."
+        source = f" ({self._price_source})" if self._price_source else ""
+        return (
+            f"{what}, {number * self._price:,.2f} at {self._price:g} an image{source}."
+        )
 
     def price_per_image(self) -> float | None:
         """Return the price of an image; None if unknown (see models.protocols.HasPrice)."""
@@ -180,7 +188,7 @@ class RemoteGenerator:
             return submit(self.ask(requests[number]))
 
         def room() -> int:
-            costs = self._spent + (len(began) + 1) * (self._price or 0.0)
+            costs = self._spent + (len(began) + 1) * self._dearest
             affords = self._most is None or costs <= self._most * (1 + 1e-9)
             return self._throttle.limit if affords else 0
 
@@ -231,4 +239,5 @@ class RemoteGenerator:
         self._throttle.answered(seconds)
         if result.cost is not None:
             self.cost = (self.cost or 0.0) + result.cost
+            self._dearest = max(self._dearest, result.cost)
         return result

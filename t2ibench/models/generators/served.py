@@ -11,7 +11,17 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.gateways.forms import switches_of
 from t2ibench.models.generators.gateways.responses import create_responses
-from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
+from t2ibench.models.generators.hosted import (
+    EditCall,
+    HostedArguments,
+    HostedGenerator,
+)
+from t2ibench.models.generators.price_table import (
+    SOURCE,
+    installed_table,
+    listed_price,
+)
+from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.proxies import ask_loopback_directly
 from t2ibench.models.server_errors import Reply, UnusableServerError
 from t2ibench.models.servers import LitellmServer, OpenAiServer, Server, checked_address
@@ -76,8 +86,34 @@ def _openai(request: Request[OpenAiArguments]) -> HostedGenerator:
         response = raw.http_response
         return Reply(response.status_code, response.content, server.key)
 
+    async def edit(
+        prompt: str, optional: dict[str, Any], key: str, source: SourceFile
+    ) -> Reply:
+        raw = await server.client.images.with_raw_response.edit(
+            model=model,
+            prompt=prompt,
+            image=(source.name, source.data, source.media_type),
+            extra_body=optional,
+            extra_headers={"Idempotency-Key": key},
+        )
+        response = raw.http_response
+        return Reply(response.status_code, response.content, server.key)
+
     settings = {"model": model, "url": server.where}
-    return HostedGenerator(request, server, call, settings, wishes=_WISHES)
+    price = None
+    if args.base_url is None:
+        # Another server with a model of this name has prices of its own.
+        price = listed_price(installed_table(), model, args.size, args.quality)
+    return HostedGenerator(
+        request,
+        server,
+        call,
+        settings,
+        wishes=_WISHES,
+        edit=EditCall(edit, f"{server.base_url}/images/edits"),
+        price=price,
+        price_source=SOURCE,
+    )
 
 
 def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
@@ -97,15 +133,20 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
             200, json.dumps({"data": rows, "cost": cost or None}).encode(), server.key
         )
 
-    prices = server.library.model_cost.get(request.source, {})
-    listed_price = prices.get("output_cost_per_image") or prices.get(
-        "input_cost_per_image"
+    args = request.args
+    price = listed_price(
+        server.library.model_cost, request.source, args.size, args.quality
     )
     settings = {"model": request.source, "url": server.address, "library": "litellm"}
-    price = None if listed_price is None else float(listed_price)
     switches = switches_of(request.source)
     return HostedGenerator(
-        request, server, call, settings, switches=switches, price=price
+        request,
+        server,
+        call,
+        settings,
+        switches=switches,
+        price=price,
+        price_source=SOURCE,
     )
 
 
@@ -163,7 +204,8 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
 ADAPTER = Adapter(
     create=_openai,
     form="openai:MODEL",
-    description="any server with OpenAI's /images/generations; --model-args base_url=…",
+    description="any server with OpenAI's /images/generations, and /images/edits for edits; "
+    "--model-args base_url=…",
     Args=OpenAiArguments,
     libraries=("pillow",),
 )

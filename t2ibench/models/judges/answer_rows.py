@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.file_errors import reading
 from t2ibench.store.file_names import FileFinder, composed, visible_entries
+from t2ibench.store.files import read_ordinary
 from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table
@@ -238,4 +239,4 @@ class AnswerRows:
 
 def _hash(file: Path) -> str:
     with reading(file):
-        return hashlib.sha256(file.read_bytes()).hexdigest()
+        return hashlib.sha256(read_ordinary(file)).hexdigest()

@@ -32,6 +32,7 @@ from t2ibench.pipeline.work_items import (
     WorkResult,
 )
 from t2ibench.pipeline.worker import Observers, UserLine, Worker
+from t2ibench.store.files import read_ordinary
 from t2ibench.store.images import ImageFile
 
 _File = TypeVar("_File", bound=ImageFile)
@@ -346,6 +347,6 @@ def _with_source(request: ImageRequest) -> ImageRequest:
 def _read(image: _File) -> _File:
     """Return an image together with the bytes of its file; without them if it is missing."""
     try:
-        return replace(image, content=image.path.read_bytes())
+        return replace(image, content=read_ordinary(image.path))
     except OSError:
         return image

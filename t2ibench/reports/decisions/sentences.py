@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.decisions.decision import Decision, ScenarioDecision
 from t2ibench.decisions.profile import RunReference, Scenario, ShareReference
 from t2ibench.decisions.rules import Outcome, Ruling
@@ -98,7 +98,7 @@ def ruling_text(entry: Ruling) -> str:
 
 def number(value: float) -> str:
     """Return a number with two decimals and a real minus."""
-    return decimal(value, 2).replace("-", "−")
+    return readable(value, 2)
 
 
 def scenario_lines(

@@ -25,6 +25,17 @@ def decision_text(decisions: Sequence[Decision]) -> str:
     return "\n".join(_of_run(decision) for decision in decisions)
 
 
+def decision_lines(names: Sequence[str], decisions: Sequence[Decision]) -> str:
+    """Return the decisions about several runs as Markdown, an item a run."""
+    items = []
+    for name, decision in zip(names, decisions, strict=True):
+        text = f"{name}: {SIGNS[decision.outcome]} {verdict(decision)}"
+        items += textwrap.wrap(
+            text, _WIDTH, initial_indent="- ", subsequent_indent="  "
+        )
+    return visible_lines("\n".join(items)) + "\n"
+
+
 def _of_run(decision: Decision) -> str:
     beside = f", compared with {decision.older}" if decision.older else ""
     lines = [

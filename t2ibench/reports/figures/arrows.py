@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from t2ibench.methods.core.presentation import Arrows, Axis
 from t2ibench.reports.figures.axes import (
+    AXIS_HEIGHT,
     around_zero,
     draw_lean_axis,
     draw_poles,
     rounded,
 )
-from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
+from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import DrawnFigure, Samples, canvas_of, finished
+from t2ibench.reports.figures.text_size import left_of, row_places
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import cut
 
@@ -57,17 +59,18 @@ def draw_arrows(
     axis: Axis,
     key: Sequence[tuple[str, str]],
     least: float = 1.0,
+    name_of_axis: str = "lean",
 ) -> None:
     """Draw an arrow for each row on one axis, which reaches from −`least` to `least` or further."""
     names = [row[0] for row in rows]
     left = left_of(names, 0.38 * canvas.width)
     places, height = row_places(names, left, 16)
     top = canvas.key(8, key) + 14
-    canvas.height = top + 16 + height + 26
+    canvas.height = top + 16 + height + AXIS_HEIGHT + 4
     values = [value for row in rows for value in row[1:3]]
     across = around_zero(values, left + 14, canvas.width - 16, least)
     draw_poles(canvas, across, top, axis)
-    draw_lean_axis(canvas, across, top + 8)
+    draw_lean_axis(canvas, across, top + 8, name_of_axis)
     for place, (name, start, end, lowest, highest) in zip(places, rows, strict=True):
         y = top + 14 + place
         side = "high" if end > start else "low"

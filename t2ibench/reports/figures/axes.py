@@ -6,10 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from t2ibench.decimals import true_minus
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.figures.canvas import Canvas
 
+AXIS = 34.0  # from an axis to the base line of its name
+AXIS_HEIGHT = 40.0  # below an axis, with its numbers and its name
 _HALVES = 4.0  # leans, as far as which every half or whole one has a tick
 
 
@@ -78,12 +81,12 @@ def around_zero(
 
 def tick(value: float) -> str:
     """Return a number as text for a tick of an axis."""
-    return f"{value:g}".replace("-", "−")
+    return true_minus(f"{value:g}")
 
 
 def rounded(value: float) -> str:
     """Return a number with its sign and three significant digits, for a tooltip."""
-    return f"{value:+.3g}".replace("-", "−")
+    return true_minus(f"{value:+.3g}")
 
 
 def draw_axes(
@@ -108,28 +111,37 @@ def draw_poles(canvas: Canvas, across: PixelScale, top: float, axis: Axis) -> No
     canvas.label(high, top - 4, f"{names[1]} ▸", canvas.width - high, "start", "high")
 
 
-def draw_lean_axis(canvas: Canvas, across: PixelScale, top: float) -> None:
-    """Draw an axis of leans with its ticks, and a vertical line at zero."""
-    foot = canvas.height - 22
+def draw_lean_axis(
+    canvas: Canvas, across: PixelScale, top: float, name: str = "lean"
+) -> None:
+    """Draw an axis of leans with its ticks and name, and a vertical line at zero."""
+    foot = canvas.height - AXIS_HEIGHT
     canvas.line(across(0), top, across(0), foot, "zero")
     if not 1 <= across.high <= _HALVES:
-        draw_ticks(canvas, across, foot)
+        draw_ticks(canvas, across, foot, name=name)
         return
     canvas.line(across.begin, foot, across.end, foot)
     step = 0.5 if across.high <= 1.5 else 1.0
     for number in range(-int(across.high / step), int(across.high / step) + 1):
         canvas.line(across(number * step), foot, across(number * step), foot + 4)
-        canvas.text(
-            across(number * step), canvas.height - 4, tick(number * step), "middle"
-        )
+        canvas.text(across(number * step), foot + 18, tick(number * step), "middle")
+    if name:
+        canvas.text((across.begin + across.end) / 2, foot + AXIS, name, "middle")
 
 
 def draw_ticks(
-    canvas: Canvas, across: PixelScale, y: float, per_cent: bool = False
+    canvas: Canvas,
+    across: PixelScale,
+    y: float,
+    *,
+    name: str = "",
+    per_cent: bool = False,
 ) -> None:
-    """Draw a horizontal axis at height `y`, with ticks and their numbers below."""
+    """Draw a horizontal axis at height `y`, with ticks, their numbers, and its name below."""
     canvas.line(across.begin, y, across.end, y)
     for value in across.ticks():
         canvas.line(across(value), y, across(value), y + 4)
         shown = f"{100 * value:g} %" if per_cent else tick(round(value, 6))
         canvas.text(across(value), y + 17, shown, "middle")
+    if name:
+        canvas.text((across.begin + across.end) / 2, y + AXIS, name, "middle")

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from t2ibench.methods.core.presentation import Bars
 from t2ibench.reports.cells import score_words
-from t2ibench.reports.figures.axes import PixelScale, draw_ticks
-from t2ibench.reports.figures.canvas import LETTER, Canvas, left_of, row_places
+from t2ibench.reports.figures.axes import AXIS_HEIGHT, PixelScale, draw_ticks
+from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import DrawnFigure, Samples, canvas_of, finished
+from t2ibench.reports.figures.text_size import LETTER, left_of, row_places
 from t2ibench.reports.view import TaskView
 
 _BARS = 10
@@ -39,6 +40,7 @@ def draw(figure: Bars, task: TaskView, _: Samples) -> DrawnFigure | None:
     draw_bars(
         canvas,
         [(name, bars, f"{words} {order:.2f}") for order, name, bars in rows_of_bars],
+        figure.axis,
     )
     rows = [
         (name, label, value, order)
@@ -49,7 +51,7 @@ def draw(figure: Bars, task: TaskView, _: Samples) -> DrawnFigure | None:
     return finished(figure, canvas, head, rows)
 
 
-def draw_bars(canvas: Canvas, groups: Sequence[Group]) -> None:
+def draw_bars(canvas: Canvas, groups: Sequence[Group], axis: str) -> None:
     """Draw groups of bars under their headings, on one axis that reaches from 0 to at least 1."""
     width = canvas.width
     y = 4.0
@@ -69,5 +71,5 @@ def draw_bars(canvas: Canvas, groups: Sequence[Group]) -> None:
             canvas.box(left + 8, y + place - 4, max(end - left - 8, 1), 8)
             canvas.text(end + 6, y + place + 4, f"{value:.2f}")
         y += high + 8
-    canvas.height = y + 26
-    draw_ticks(canvas, across, y)
+    canvas.height = y + AXIS_HEIGHT
+    draw_ticks(canvas, across, y, name=axis)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from t2ibench.methods.core.crossing_report import CrossingReport, crossing_reports
 from t2ibench.methods.core.presentation import Combinations
 from t2ibench.reports.cells import format_p
-from t2ibench.reports.figures.axes import PixelScale, draw_ticks
-from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
+from t2ibench.reports.figures.axes import AXIS_HEIGHT, PixelScale, draw_ticks
+from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import (
     DrawnFigure,
     Samples,
@@ -17,6 +17,7 @@ from t2ibench.reports.figures.figure import (
     finished,
     score_cells,
 )
+from t2ibench.reports.figures.text_size import left_of, row_places
 from t2ibench.reports.html.numbers import percent
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import ALPHA, row_state
@@ -120,14 +121,14 @@ def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
     places, height = row_places(names, left, _STEP)
     top = canvas.key(8, _KEY) + 16
     foot = top + height
-    canvas.height = foot + 24
+    canvas.height = foot + AXIS_HEIGHT
     ends = [cell.share for cell in cells] + [cell.alone for cell in cells]
     ends += [cell.alone + (cell.excess.ci_high or 0.0) for cell in cells]
     across = PixelScale(0.0, max(*ends, 0.02), left + 8, width - _VALUES).to_ticks()
     canvas.text(width - _SECOND, top - 4, "images", "end", "strong")
     canvas.text(width, top - 4, "parts alone", "end")
     canvas.line(across.begin, top, across.begin, foot, "zero")
-    draw_ticks(canvas, across, foot, per_cent=True)
+    draw_ticks(canvas, across, foot, name="share of the images", per_cent=True)
     for cell, place in zip(cells, places, strict=True):
         y = top + place
         canvas.label(left, y, cell.name, left)

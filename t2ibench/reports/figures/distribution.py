@@ -10,6 +10,7 @@ import numpy as np
 
 from t2ibench.methods.core.presentation import Axis, Distribution
 from t2ibench.reports.figures.axes import (
+    AXIS_HEIGHT,
     around_zero,
     draw_lean_axis,
     draw_poles,
@@ -17,6 +18,7 @@ from t2ibench.reports.figures.axes import (
 )
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import DrawnFigure, Samples, canvas_of, finished
+from t2ibench.reports.figures.text_size import text_width, wrapped
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Score
 
@@ -59,27 +61,21 @@ def draw_groups(
     key: Sequence[tuple[str, str]],
     means: Mapping[str, Score],
     least: float = 1.0,
+    name_of_axis: str = "lean",
 ) -> None:
     """Draw each group's values as dots on a common axis, with their middle half and their mean."""
     every = [value for values in groups.values() for value in values]
     across = around_zero(every, _SIDE, canvas.width - _SIDE, least)
     first = canvas.key(8, key) + 14
     band = _BAND if len(groups) <= _FEW else _NARROW
-    canvas.height = first + 8 + band * len(groups) + 26
+    canvas.height = first + 8 + band * len(groups) + AXIS_HEIGHT + 4
     draw_poles(canvas, across, first, axis)
-    draw_lean_axis(canvas, across, first + 8)
+    draw_lean_axis(canvas, across, first + 8, name_of_axis)
     for number, (name, values) in enumerate(groups.items()):
         top = first + 8 + band * number
         half = (band - 26) / 2
         middle = top + 22 + half
-        canvas.label(
-            _SIDE,
-            top + 12,
-            f"{name} ({len(values):,})",
-            canvas.width,
-            "start",
-            "strong",
-        )
+        _write_name(canvas, f"{name} ({len(values):,})", top + 16)
         low, high = (
             across(float(quartile)) for quartile in np.percentile(values, [25, 75])
         )
@@ -97,6 +93,16 @@ def draw_groups(
             ]
             canvas.line(ends[0], middle, ends[1], middle, "line")
         canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {rounded(mean)}")
+
+
+def _write_name(canvas: Canvas, name: str, y: float) -> None:
+    """Write the name of a group on a plate, which keeps the line at 0 away from it."""
+    line, *more = wrapped(name, canvas.width - 2 * _SIDE, bold=True)
+    if more:
+        line = f"{line}…"
+    width = text_width(line, bold=True)
+    canvas.box(_SIDE - 2, y - 10, width + 4, 13, "plate")
+    canvas.text(_SIDE, y, line, name="strong")
 
 
 def swarm(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from t2ibench.decimals import true_minus
 from t2ibench.methods.core import presentation
 from t2ibench.registry import Registry
 from t2ibench.reports.figures.canvas import Canvas
@@ -96,7 +97,7 @@ def finished(
 
 
 def _text(cell: object) -> str:
-    return f"{cell:.3g}".replace("-", "−") if isinstance(cell, float) else str(cell)
+    return true_minus(f"{cell:.3g}") if isinstance(cell, float) else str(cell)
 
 
 def score_cells(score: Score) -> tuple[object, ...]:

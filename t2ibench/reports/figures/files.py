@@ -6,7 +6,7 @@ import functools
 import io
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from importlib.resources import as_file, files
@@ -14,21 +14,25 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
 from PIL import Image
 
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER
-from t2ibench.reports.figures.canvas import (
-    MARGIN,
-    SIZE,
+from t2ibench.reports.figures.canvas import Canvas
+from t2ibench.reports.figures.figure import DrawnFigure
+from t2ibench.reports.figures.frame import FACTS, MARGIN, Frame, sheet
+from t2ibench.reports.figures.marks import (
     Box,
-    Canvas,
     Disc,
     Line,
+    Mark,
+    Strokes,
     Text,
-    sheet,
+    elements,
+    framed,
 )
-from t2ibench.reports.figures.figure import DrawnFigure
+from t2ibench.reports.figures.text_size import SIZE, SMALL, text_width
 from t2ibench.reports.writers import Table
 from t2ibench.store.files import write_bytes, write_text
 
@@ -38,25 +42,49 @@ if TYPE_CHECKING:
 SCALE = 2  # pixels of the PNG for a CSS pixel
 _POINT = 0.75  # points of a CSS pixel
 _COLOURS = 128
+_PICTURE_SCALE = 6  # pixels for a CSS pixel, of a text that is a picture in a PDF
+# First and last letters of what the bundled font lacks: from Armenian on, and East Asian ones.
+_LETTERS_LACKED = (
+    ("\u0530", "\u1dff"),
+    ("\u2e80", "\ufdff"),
+    ("\ufe70", "\uffdc"),
+    ("\U00010000", "\U000323af"),
+)
 _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
 
 
 def write_figure(
-    figure: DrawnFigure, about: str, folder: Path, name: str, numbers: str = ""
+    figure: DrawnFigure,
+    about: str,
+    folder: Path,
+    name: str,
+    *,
+    numbers: str = "",
+    facts: str = "",
 ) -> tuple[Path, ...]:
-    """Write a figure as SVG and PNG, as PDF if fpdf2 is installed, and its data as CSV."""
+    """Write a figure as SVG and PNG, as PDF if fpdf2 is installed, and its data as CSV.
+
+    Args:
+        figure: The figure.
+        about: Its title.
+        folder: Where the files go.
+        name: Their name, without its ending.
+        numbers: The name of the CSV file, where it is another.
+        facts: What stands below it: who read the images, how many there are, and the date.
+    """
+    frame = Frame(figure.canvas, about, facts)
     vector, picture, page = (
         folder / f"{name}.{kind}" for kind in ("svg", "png", "pdf")
     )
     table = folder / f"{numbers or name}.csv"
     written = [vector, picture, table] + ([page] if find_spec("fpdf") else [])
-    svg = _shown(figure.canvas.file_svg(about)) + "\n"
+    svg = _shown(frame.svg()) + "\n"
     there = all(path.is_file() for path in written if path != table)
     if not (there and vector.read_bytes() == svg.encode()):
         # An earlier PDF would be stale where fpdf2 is not installed any more.
         page.unlink(missing_ok=True)
         if page in written:
-            write_bytes(page, pdf(figure.canvas, about))
+            write_bytes(page, pdf(frame))
         write_bytes(picture, png(svg))  # the slowest step
         write_text(vector, svg)
     rows = [[str(cell) for cell in row] for row in figure.rows]
@@ -80,16 +108,20 @@ def _fonts() -> Iterator[tuple[str, str]]:
         yield str(regular), str(bold)
 
 
-def png(svg: str) -> bytes:
-    """Return an SVG figure as PNG bytes, the same on all machines as its font is bundled."""
+def png(svg: str, scale: int = SCALE) -> bytes:
+    """Return an SVG figure as PNG bytes.
+
+    They are the same on all machines, as the font is bundled, but for letters that it lacks: those
+    are drawn with the fonts of the system.
+    """
     import resvg_py
 
     with _fonts() as fonts:
         data = resvg_py.svg_to_bytes(
             svg_string=svg,
             background="#ffffff",
-            zoom=SCALE,
-            skip_system_fonts=True,
+            zoom=scale,
+            skip_system_fonts=not needs_system_fonts(svg),
             font_files=list(fonts),
             sans_serif_family="Figure Sans",
         )
@@ -98,65 +130,128 @@ def png(svg: str) -> bytes:
     small = image.quantize(
         _COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
     )
-    small.save(buffer, format="PNG", dpi=(96 * SCALE, 96 * SCALE))
+    small.save(buffer, format="PNG", dpi=(96 * scale, 96 * scale))
     return buffer.getvalue()
 
 
-def pdf(canvas: Canvas, title: str) -> bytes:
-    """Return a figure as PDF bytes, with a title above it and the bundled font embedded."""
+def pdf(frame: Frame) -> bytes:
+    """Return a figure as PDF bytes, with the bundled font embedded."""
     from fpdf import FPDF
 
     # warnings of letters that the font lacks are noise
     logging.getLogger("fpdf").setLevel(logging.ERROR)
-    left = MARGIN
-    top = MARGIN + 2 * SIZE
-    size = _POINT * (canvas.width + 2 * left), _POINT * (canvas.height + top + MARGIN)
-    page = FPDF(unit="pt", format=size)
+    page = FPDF(unit="pt", format=(_POINT * frame.width, _POINT * frame.height))
     # a fixed date keeps the bytes reproducible
     page.set_creation_date(datetime(2000, 1, 1, tzinfo=timezone.utc))
-    page.set_title(_shown(canvas.title))
+    page.set_title(_shown(frame.canvas.title))
     page.set_auto_page_break(False)
     with _fonts() as fonts:
         for style, font in zip(("", "B"), fonts, strict=True):
             page.add_font("figure", style, font)
     page.add_page()
-    _draw(page, Text(0, SIZE - 2 - 2 * SIZE, title, "start", "strong"), left, top)
-    for mark in canvas.marks:
-        _draw(page, mark, left, top)
+    for text in frame.texts():
+        _draw(page, text, 0.0, 0.0)
+    for mark in frame.canvas.marks:
+        _draw(page, mark, MARGIN, frame.top)
     return bytes(page.output())
 
 
-def _draw(page: FPDF, mark: Line | Disc | Box | Text, left: float, top: float) -> None:
+def _draw(page: FPDF, mark: Mark, left: float, top: float) -> None:
     """Draw one shape on a PDF page, with the figure's corner at (`left`, `top`)."""
-    from fpdf.enums import RenderStyle
-
     look = _style(mark)
-    unit = _POINT
-    page.set_line_width(unit * float(look.get("stroke-width", 1)))
+    page.set_line_width(_POINT * float(look.get("stroke-width", 1)))
     if stroke := look.get("stroke"):
         page.set_draw_color(stroke)
     if (fill := look.get("fill", "none")) != "none":
         page.set_fill_color(fill)
         page.set_text_color(fill)
     if isinstance(mark, Line):
-        dash, gap = map(float, look.get("stroke-dasharray", "0 0").split())
-        page.set_dash_pattern(unit * dash, unit * gap)
-        page.polyline([(unit * (x + left), unit * (y + top)) for x, y in mark.points])
-        page.set_dash_pattern()
-        return
-    x = unit * (mark.x + left)
-    y = unit * (mark.y + top)
+        _draw_line(page, mark, look, left, top)
+    elif isinstance(mark, Strokes):
+        for x1, y1, x2, y2 in mark.segments:
+            page.line(
+                _POINT * (x1 + left),
+                _POINT * (y1 + top),
+                _POINT * (x2 + left),
+                _POINT * (y2 + top),
+            )
+    elif isinstance(mark, Text):
+        _draw_text(page, mark, look, left, top)
+    else:
+        _draw_shape(page, mark, look, left, top)
+
+
+def _draw_line(
+    page: FPDF, line: Line, look: Mapping[str, str], left: float, top: float
+) -> None:
+    dash, gap = map(float, look.get("stroke-dasharray", "0 0").split())
+    page.set_dash_pattern(_POINT * dash, _POINT * gap)
+    page.polyline([(_POINT * (x + left), _POINT * (y + top)) for x, y in line.points])
+    page.set_dash_pattern()
+
+
+def _draw_shape(
+    page: FPDF, mark: Disc | Box, look: Mapping[str, str], left: float, top: float
+) -> None:
+    from fpdf.enums import RenderStyle
+
+    style = RenderStyle.DF if look.get("stroke") else RenderStyle.F
+    x = _POINT * (mark.x + left)
+    y = _POINT * (mark.y + top)
     if isinstance(mark, Disc):
         with page.local_context(fill_opacity=float(look.get("opacity", 1))):
-            style = RenderStyle.DF if stroke else RenderStyle.F
-            page.circle(x, y, unit * mark.radius, style)
-    elif isinstance(mark, Box):
-        page.rect(x, y, unit * mark.width, unit * mark.height, "F")
+            page.circle(x, y, _POINT * mark.radius, style)
     else:
-        page.set_font("figure", "B" if "font-weight" in look else "", unit * SIZE)
-        words = _shown(mark.text)
-        back = {"start": 0.0, "middle": 0.5, "end": 1.0}[mark.anchor]
-        page.text(x - back * page.get_string_width(words), y, words)
+        page.rect(x, y, _POINT * mark.width, _POINT * mark.height, style)
+
+
+def needs_system_fonts(text: str) -> bool:
+    """Return whether a text has letters that the bundled font lacks, such as Chinese ones.
+
+    Examples:
+        >>> [needs_system_fonts(name) for name in ("Ärztin, врач", "護士", "אחות")]
+        [False, True, True]
+    """
+    return any(
+        first <= letter <= last for letter in text for first, last in _LETTERS_LACKED
+    )
+
+
+def _draw_text(
+    page: FPDF, text: Text, look: Mapping[str, str], left: float, top: float
+) -> None:
+    """Draw a text; one with letters that the font lacks is a picture of it."""
+    if needs_system_fonts(text.text):
+        _draw_picture_of(page, text, left, top)
+        return
+    size = SMALL if text.name == FACTS else SIZE
+    page.set_font("figure", "B" if "font-weight" in look else "", _POINT * size)
+    words = _shown(text.text)
+    back = {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor]
+    x = _POINT * (text.x + left) - back * page.get_string_width(words)
+    page.text(x, _POINT * (text.y + top), words)
+
+
+def _draw_picture_of(page: FPDF, text: Text, left: float, top: float) -> None:
+    """Draw a text as a picture, which the fonts of the system make."""
+    width = text_width(text.text, bold="strong" in text.name) + 2
+    height = 1.5 * SIZE
+    canvas = Canvas(width, height, text.text)
+    canvas.marks.append(Text(1, SIZE + 1, text.text, "start", text.name))
+    inner = Markup("<style>{}</style>").format(Markup("".join(sheet().splitlines())))
+    svg = framed(width, height, "", inner + Markup("").join(elements(canvas.marks)))
+    back = {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor]
+    x = text.x + left - 1 - back * (width - 2)
+    y = text.y + top - SIZE - 1
+    picture = io.BytesIO(png(_shown(str(svg)), scale=_PICTURE_SCALE))
+    page.image(
+        picture,
+        x=_POINT * x,
+        y=_POINT * y,
+        w=_POINT * width,
+        h=_POINT * height,
+        alt_text=text.text,
+    )
 
 
 @functools.cache
@@ -171,7 +266,8 @@ def _styles() -> dict[str, dict[str, str]]:
     }
 
 
-def _style(mark: Line | Disc | Box | Text) -> dict[str, str]:
-    element = {Line: "", Disc: "circle", Box: "rect", Text: "text"}[type(mark)]
+def _style(mark: Mark) -> dict[str, str]:
+    names = {Line: "", Disc: "circle", Box: "rect", Strokes: "path", Text: "text"}
+    element = names[type(mark)]
     name = f"{element}.{mark.name.replace(' ', '.')}" if mark.name else element
     return _styles().get(name, {})

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from t2ibench.reports.figures.axes import PixelScale, draw_ticks
-from t2ibench.reports.figures.canvas import LINE, Canvas, wrapped
+from t2ibench.reports.figures.axes import AXIS_HEIGHT, PixelScale, draw_ticks
+from t2ibench.reports.figures.canvas import SQUARE, Canvas
 from t2ibench.reports.figures.figure import DrawnFigure
+from t2ibench.reports.figures.text_size import LINE, wrapped
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.sentences import nothing
 from t2ibench.reports.view import RunView, TaskView, poles
 from t2ibench.results.display import IntervalMark
-from t2ibench.results.states import STATES
+from t2ibench.results.states import STATES, State
 
 _WIDE = 800.0  # CSS pixels
 _NAME, _POLE = 0.24 * _WIDE, 0.17 * _WIDE - 16  # widths of names
 _BEGIN, _END = 0.41 * _WIDE, 0.67 * _WIDE  # of the axis
+_AXIS = "lean, or its size where it has no direction"
 _ROW = 26.0
 _FAMILY = 26.0
 _TOP = 22.0
@@ -26,13 +28,6 @@ _HEAD = (
     "fair_low",
     "fair_high",
     "state",
-)
-_KEY = (
-    ("plain", STATES["clear"].word),
-    ("hollow", f"{STATES['not_clear'].word}, or {STATES['none_above'].word}"),
-    ("line null", "interval"),
-    ("line unsure", STATES["cannot_tell"].word),
-    ("band", "where a fair model falls"),
 )
 
 
@@ -62,7 +57,7 @@ def forest(run: RunView) -> DrawnFigure | None:
             _band(canvas, across, task.mark.on_axis, y, high)
             y += high
     canvas.line(across(0), _TOP, across(0), y, "zero")
-    draw_ticks(canvas, across, y)
+    draw_ticks(canvas, across, y, name=_AXIS)
     rows: list[tuple[object, ...]] = []
     for task, top, high in places:
         _row(canvas, task, top + high / 2, across)
@@ -70,13 +65,35 @@ def forest(run: RunView) -> DrawnFigure | None:
         numbers = (mark.value, mark.low, mark.high, mark.fair_low, mark.fair_high)
         cells = ["" if number is None else f"{number:.4f}" for number in numbers]
         rows.append((task.id, task.result.method, *cells, mark.state))
-    canvas.height = canvas.key(y + 36, _KEY)
+    canvas.height = canvas.key(y + AXIS_HEIGHT + 14, _key(run))
     words = {state: display.word for state, display in STATES.items()}
     caption = (
-        f"Filled: {words['clear']}. Hollow: {words['not_clear']}; dashed: "
-        f"{words['cannot_tell']}. Grey: a fair model. ‹ and ›: it goes on beyond the axis."
+        f"Filled: {words['clear']}. Hollow: {words['not_clear']}; a square: "
+        f"{words['none_above']}; dashed: {words['cannot_tell']}. Grey: a fair model. ‹ and ›: it "
+        "goes on beyond the axis."
     )
     return DrawnFigure(canvas, title, caption, _HEAD, rows)
+
+
+def _key(run: RunView) -> list[tuple[str, str]]:
+    """Return the entries of the legend, those that the figure shows."""
+    marks = [task.mark for task in run.tasks if task.mark.value is not None]
+    states = {mark.state for mark in marks}
+    looks: dict[State, str] = {
+        "clear": "plain",
+        "not_clear": "hollow",
+        "none_above": SQUARE,
+    }
+    entries = [
+        (look, STATES[state].word) for state, look in looks.items() if state in states
+    ]
+    if any(mark.low is not None and mark.state != "cannot_tell" for mark in marks):
+        entries.append(("line null", "interval"))
+    if "cannot_tell" in states:
+        entries.append(("line unsure", STATES["cannot_tell"].word))
+    if any(mark.fair_low is not None for mark in marks):
+        entries.append(("band", "where a fair model falls"))
+    return entries
 
 
 def _band(
@@ -107,7 +124,10 @@ def _row(canvas: Canvas, task: TaskView, middle: float, across: PixelScale) -> N
         canvas.line(across(mark.low), middle, across(mark.high), middle, name)
     _arrows(canvas, mark, base)
     kind = (side or "plain") if clear else "hollow"
-    canvas.dot(across(mark.value), middle, kind, 4.5, task.name)
+    if mark.state == "none_above":
+        canvas.square(across(mark.value), middle)
+    else:
+        canvas.dot(across(mark.value), middle, kind, 4.5, task.name)
     canvas.text(canvas.width, base, _numbers(task), "end", "strong" if clear else "")
 
 

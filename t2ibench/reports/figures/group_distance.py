@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from t2ibench.methods.core.presentation import Apart
-from t2ibench.reports.figures.axes import PixelScale, draw_ticks
-from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
+from t2ibench.reports.figures.axes import AXIS_HEIGHT, PixelScale, draw_ticks
+from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import (
     WIDTH,
     DrawnFigure,
@@ -13,11 +13,13 @@ from t2ibench.reports.figures.figure import (
     finished,
     score_cells,
 )
+from t2ibench.reports.figures.text_size import left_of, row_places
 from t2ibench.reports.html.numbers import percent, plain
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import row_state
 from t2ibench.results.schema import Score
 
+_AXIS = "share of the squared distance that the group makes"
 _NUMBERS = 40.0
 _STEP = 16.0
 _MOST = 40  # rows that are drawn
@@ -52,12 +54,12 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> DrawnFigure | None:
     places, height = row_places(names, left, _STEP)
     canvas = canvas_of(figure)
     top = canvas.key(8, _KEY)
-    canvas.height = top + height + 8 + 24
+    canvas.height = top + height + 8 + AXIS_HEIGHT
     across = PixelScale(
         min(0.0, *ends) - 0.03, max(1.0, *ends), left + 10, WIDTH - _NUMBERS
     ).to_ticks()
-    bottom = canvas.height - 22
-    draw_ticks(canvas, across, bottom)
+    bottom = canvas.height - AXIS_HEIGHT
+    draw_ticks(canvas, across, bottom, name=_AXIS)
     canvas.line(across(0), top, across(0), bottom, "zero")
     for place, (name, score) in zip(places, over, strict=False):
         _over(canvas, across, top + place, name, score)

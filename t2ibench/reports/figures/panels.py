@@ -6,7 +6,7 @@ import math
 
 from t2ibench.methods.core.presentation import Panel, Panels
 from t2ibench.reports.figures.axes import PixelScale
-from t2ibench.reports.figures.canvas import LINE, Canvas, left_of, wrapped
+from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import (
     WIDTH,
     DrawnFigure,
@@ -14,6 +14,7 @@ from t2ibench.reports.figures.figure import (
     canvas_of,
     finished,
 )
+from t2ibench.reports.figures.text_size import LINE, left_of, wrapped
 from t2ibench.reports.html.numbers import plain
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Score

@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from t2ibench.decimals import decimal
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.reports.figures.axes import PixelScale, draw_axes, spanning
-from t2ibench.reports.figures.canvas import LETTER, Canvas
+from t2ibench.reports.figures.canvas import Canvas
+from t2ibench.reports.figures.facts import facts_of_runs
+from t2ibench.reports.figures.frame import Frame
+from t2ibench.reports.figures.labels import labels, lines_of, write_label
+from t2ibench.reports.figures.text_size import shortened
 from t2ibench.reports.frontier_sentences import BETTER, NUMBER_NAMES, digits_of
 from t2ibench.results.frontier import AXES, Frontier, NumberName, Remedy
 from t2ibench.results.schema import Score
@@ -23,6 +27,7 @@ _LEAST_SPAN = 0.01
 _CORNERS = 12  # of a quarter of an ellipse
 _HEAD = 8.0  # pixels of an arrow's head
 _LEAST_ARROW = 12.0  # pixels below which an arrow has no head
+_LETTERS = 40  # of a name
 
 Axes = tuple[NumberName, NumberName]
 
@@ -65,7 +70,9 @@ def plane_file(frontier: Frontier, axes: Axes) -> str:
         raise T2IBenchError(
             f"No remedy has both {names}.", "The table says why: leave --format out."
         )
-    return str(canvas.file_svg(f"{frontier.task}, before and after"))
+    runs = [frontier.before.results, *(remedy.results for remedy in frontier.remedies)]
+    title = f"{frontier.task}, before and after"
+    return str(Frame(canvas, title, facts_of_runs(runs)).svg())
 
 
 def plane(frontier: Frontier, axes: Axes) -> Canvas | None:
@@ -90,8 +97,9 @@ def plane(frontier: Frontier, axes: Axes) -> Canvas | None:
     up = _scale(frontier, axes[1], drawn, _HEIGHT - 40, top)
     _draw_band(canvas, frontier, axes, across, up)
     draw_axes(canvas, across, up, _axis_name(axes[0]), _axis_name(axes[1]))
-    for remedy in drawn:
-        _draw_remedy(canvas, remedy, axes, across, up)
+    ends = [_draw_remedy(canvas, remedy, axes, across, up) for remedy in drawn]
+    bounds = (across.begin, up.end - 7, _WIDTH, up.begin)
+    _name_remedies(canvas, drawn, ends, bounds)
     return canvas
 
 
@@ -145,7 +153,8 @@ def _draw_band(
 
 def _draw_remedy(
     canvas: Canvas, remedy: Remedy, axes: Axes, across: PixelScale, up: PixelScale
-) -> None:
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Draw the two points of a remedy with an arrow between them, and return where they lie."""
     numbers = [remedy.numbers[axis] for axis in axes]
     points = []
     for scores in ([n.before for n in numbers], [n.after for n in numbers]):
@@ -159,15 +168,30 @@ def _draw_remedy(
         canvas.dot(
             *point, name, 4, f"{remedy.name}, {when}: {_tip(remedy, axes, when)}"
         )
-    width = LETTER * len(remedy.name)
-    is_right = end[0] + 8 + width < canvas.width
-    canvas.text(
-        end[0] + (8 if is_right else -8),
-        end[1] - 7,
-        remedy.name,
-        "start" if is_right else "end",
-        "strong",
+    return start, end
+
+
+def _name_remedies(
+    canvas: Canvas,
+    remedies: Sequence[Remedy],
+    ends: Sequence[tuple[tuple[float, float], tuple[float, float]]],
+    bounds: tuple[float, float, float, float],
+) -> None:
+    """Write the name of each remedy beside its point after, away from all lines if possible."""
+    names = [shortened(remedy.name, _LETTERS) for remedy in remedies]
+    points = [end for _, end in ends] + [start for start, _ in ends]
+    placed = labels(
+        points,
+        names,
+        range(len(names)),
+        bounds,
+        len(names),
+        lines=lines_of(canvas),
+        bold=True,
+        named_anyway=range(len(names)),
     )
+    for label in placed:
+        write_label(canvas, label, names[label.number], "strong")
 
 
 def _tip(remedy: Remedy, axes: Axes, when: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from t2ibench.decimals import decimal
@@ -17,7 +17,14 @@ from t2ibench.reports.figures.figure import (
     canvas_of,
     finished,
 )
-from t2ibench.reports.figures.labels import labels
+from t2ibench.reports.figures.labels import (
+    Label,
+    Rectangle,
+    Segment,
+    labels,
+    lines_of,
+    write_label,
+)
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import row_state
 from t2ibench.results.schema import Row, Score
@@ -141,21 +148,56 @@ def _draw(
     up: PixelScale,
 ) -> None:
     places = [(across(point.x), up(point.y)) for point in points]
-    names = [point.name for point in points]
-    named = labels(places, names, order, (_LEFT, canvas.width), _LABELLED)
     many = len(points) > _MANY
-    shown = {label.number for label in named} if many else set(range(len(points)))
-    for number, point in enumerate(points):
-        if point.ends is not None and number in shown:
-            low, high = (min(max(end, up.low), up.high) for end in point.ends)
-            canvas.line(places[number][0], up(low), places[number][0], up(high))
+    intervals = {
+        number: _interval_line(places[number], point.ends, up)
+        for number, point in enumerate(points)
+        if point.ends is not None
+    }
+    bounds = (_LEFT, up.end - 7, canvas.width, up.begin)
+    named = _named(points, places, order, bounds, lines_of(canvas), intervals)
+    with_interval = set(range(len(points)))
+    if many:
+        with_interval = {label.number for label in named}
+    for number, line in intervals.items():
+        if number in with_interval:
+            canvas.line(*line)
     for point, place in zip(points, places, strict=True):
         tip = f"{point.name}: {decimal(point.x, 2)}, {decimal(point.y, 2)}"
-        canvas.dot(
-            *place, point.side or "pt", 2.2 if many and not point.side else 3.0, tip
-        )
+        radius = 2.2 if many and not point.side else 3.0
+        canvas.dot(*place, point.side or "pt", radius, tip)
     for label in named:
-        canvas.text(label.x, label.y, names[label.number], label.anchor)
+        write_label(canvas, label, points[label.number].name)
+
+
+def _named(
+    points: Sequence[_Point],
+    places: Sequence[tuple[float, float]],
+    order: Sequence[int],
+    bounds: Rectangle,
+    lines: Sequence[Segment],
+    intervals: Mapping[int, Segment],
+) -> list[Label]:
+    """Return the names of points that have room; among many, only those show their interval."""
+    many = len(points) > _MANY
+    return labels(
+        places,
+        [point.name for point in points],
+        order,
+        bounds,
+        _LABELLED,
+        lines=lines if many else [*lines, *intervals.values()],
+        intervals=intervals if many else None,
+        named_anyway=[number for number, point in enumerate(points) if point.side],
+    )
+
+
+def _interval_line(
+    place: tuple[float, float], ends: tuple[float, float], up: PixelScale
+) -> Segment:
+    """Return the line of a point's interval, cut at the ends of the axis."""
+    low, high = (min(max(end, up.low), up.high) for end in ends)
+    return place[0], up(low), place[0], up(high)
 
 
 def _says(points: Sequence[_Point]) -> str:

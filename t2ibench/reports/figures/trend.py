@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.figures.axes import PixelScale, tick
-from t2ibench.reports.figures.canvas import LINE, Canvas, shortened
+from t2ibench.reports.figures.canvas import SQUARE, Canvas
 from t2ibench.reports.figures.figure import DrawnFigure
+from t2ibench.reports.figures.text_size import LINE, shortened
 from t2ibench.reports.run_names import short_names
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.several_runs import RunsComparison
@@ -42,7 +43,8 @@ _TABLE_HEAD = (
 )
 _KEY = (
     ("plain", STATES["clear"].word),
-    ("hollow", f"{STATES['not_clear'].word}, or {STATES['none_above'].word}"),
+    ("hollow", STATES["not_clear"].word),
+    (SQUARE, STATES["none_above"].word),
     ("line null", "interval"),
     ("line unsure", f"{STATES['cannot_tell'].word}, or not compared"),
     ("line", "a trend beyond chance"),
@@ -193,7 +195,10 @@ class _Panel:
             self.canvas.line(x, up(low), x, up(mark.high), name)
         kind = "plain" if mark.state == "clear" and not run.excluded else "hollow"
         value = min(max(mark.value, up.low), up.high)
-        self.canvas.dot(x, up(value), kind, 4.0, run.run)
+        if mark.state == "none_above" and not run.excluded:
+            self.canvas.square(x, up(value))
+        else:
+            self.canvas.dot(x, up(value), kind, 4.0, run.run)
 
 
 def _rows(

@@ -21,6 +21,7 @@ from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
 from t2ibench.reports.cells import score_words
 from t2ibench.reports.exclusions import excluded_of, reasons_said
+from t2ibench.reports.figures.answer_bars import answers_table
 from t2ibench.reports.html.data_links import csv_link
 from t2ibench.reports.html.design_sections import WordingsSection, wordings_section
 from t2ibench.reports.html.edit_pictures import EditedPairs
@@ -330,19 +331,8 @@ def _question(shown: ShownAttribute, tiles: TilesByRow) -> QuestionView:
 
 def _answers_link(shown: ShownAttribute) -> Markup:
     """Return the counts of answers about each prompt as a link to CSV."""
-    counted = shown.counted
-    heads = ["prompt", *counted.classes, "no answer", "low", "high", "clear"]
-    rows = [
-        [
-            row.counted.name,
-            *(row.counted.counts.get(name, 0) for name in counted.classes),
-            row.counted.unanswered,
-            *(row.interval or ("", "")),
-            "yes" if row.clear else "no",
-        ]
-        for row in sorted_rows(shown)
-    ]
-    return csv_link(f"shown {counted.attribute}", heads, rows)
+    heads, rows = answers_table(shown)
+    return csv_link(f"shown {shown.counted.attribute}", heads, rows)
 
 
 def class_key(

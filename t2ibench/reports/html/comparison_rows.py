@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from t2ibench.decimals import true_minus
 from t2ibench.methods.core.answer_counts import ShownRow, class_colours
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.methods.core.presentation import Axis
@@ -227,7 +228,7 @@ def _points(share: float | None) -> str:
         >>> _points(0.256), _points(-0.3), _points(-0.001), _points(None)
         ('+26', '−30', '0', '–')
     """
-    return in_points(share).replace("-", "−")
+    return true_minus(in_points(share))
 
 
 @dataclass(frozen=True, slots=True)

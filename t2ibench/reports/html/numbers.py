@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from t2ibench.decimals import decimal
-from t2ibench.reports import cells
+from t2ibench.decimals import decimal, readable
 
 
 def signed(value: float | None) -> str:
@@ -13,12 +12,12 @@ def signed(value: float | None) -> str:
         >>> signed(0.469), signed(-0.25), signed(0.001), signed(None)
         ('+0.47', '−0.25', '0.00', '–')
     """
-    return cells.signed(value, 2).replace("-", "−")
+    return "–" if value is None else readable(value, 2, sign=True)
 
 
 def plain(value: float | None) -> str:
     """Return a number as text with two decimals, and no plus sign."""
-    return cells.number(value, 2).replace("-", "−")
+    return "–" if value is None else readable(value, 2)
 
 
 def percent(value: float | None) -> str:
@@ -30,7 +29,7 @@ def percent(value: float | None) -> str:
     """
     if value is None:
         return "–"
-    return f"{decimal(100 * value, 0)} %".replace("-", "−")
+    return f"{readable(100 * value, 0)} %"
 
 
 def at(value: float, from_zero: bool = False) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,10 @@ from pathlib import Path
 from markupsafe import Markup
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.describe import about_people
 from t2ibench.methods.core.edit_report import edit_report
+from t2ibench.reports.figures.answer_bars import who_is_shown
+from t2ibench.reports.figures.facts import facts_of_answers, facts_of_run, facts_of_task
 from t2ibench.reports.figures.figure import DrawnFigure, draw
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.html.cards import CardParts
@@ -32,16 +36,24 @@ from t2ibench.results.samples import read_samples
 
 @dataclass(frozen=True, slots=True)
 class PageFigure:
-    """A figure of the page, the name of its files, and the run or test that it shows."""
+    """A figure of a run, on its page or beside it.
+
+    Attributes:
+        name: The name of its files.
+        about: The run or test that it shows.
+        figure: The figure.
+        facts: Who read how many images.
+    """
 
     name: str
     about: str
     figure: DrawnFigure
+    facts: str
 
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """The HTML of a run's page, and every figure that it contains."""
+    """The HTML of a run's page, and every figure that is a file beside it."""
 
     html: str
     figures: tuple[PageFigure, ...]
@@ -56,7 +68,9 @@ def run_page(run: RunView, folder: Path, origin: str) -> RunPage:
         origin: When and from what the page was made, in a line.
     """
     whole = forest(run)
-    drawn = [PageFigure("forest", run.name, whole)] if whole is not None else []
+    drawn: list[PageFigure] = []
+    if whole is not None:
+        drawn.append(PageFigure("forest", run.name, whole, facts_of_run(run)))
     thumbnails = Thumbnails(folder)
     of_pairs = pair_thumbnails(thumbnails)
     parts = {}
@@ -66,7 +80,7 @@ def run_page(run: RunView, folder: Path, origin: str) -> RunPage:
         parts[task.id] = _card_parts(
             task, samples, figures, thumbnails, _pairs(task, samples, of_pairs)
         )
-        drawn += figures
+        drawn += [*figures, *_answer_figures(run, task)]
     paired = _paired(folder)
     specs = {task.id: task.spec for task in run.tasks if task.spec is not None}
     pairs = agreements(measures(run.results, specs, paired))
@@ -86,8 +100,36 @@ def _task_figures(run: RunView, task: TaskView, samples: Rows) -> list[PageFigur
         figure = draw(spec, task, samples)
         if figure is not None:
             about = f"{run.name}, {task.name}"
-            drawn.append(PageFigure(f"{task.id}-{number}", about, figure))
+            name = f"{task.id}-{number}"
+            drawn.append(PageFigure(name, about, figure, facts_of_task(task)))
     return drawn
+
+
+def _answer_figures(run: RunView, task: TaskView) -> list[PageFigure]:
+    """Return the bars of who is shown, a figure for each question about people.
+
+    The page has them as part of the test's card.
+    """
+    drawn = []
+    for shown in task.prompts:
+        counted = shown.counted
+        is_answered = any(row.most is not None for row in shown.rows)
+        if not is_answered or not about_people(counted.attribute):
+            continue
+        drawn.append(
+            PageFigure(
+                name=f"{task.id}-shown-{_file_name(counted.attribute)}",
+                about=f"{run.name}, {task.name}",
+                figure=who_is_shown(shown),
+                facts=facts_of_answers(task, shown),
+            )
+        )
+    return drawn
+
+
+def _file_name(attribute: str) -> str:
+    """Return the name of a question as part of a file's name, such as 'person-skin-tone'."""
+    return re.sub(r"[^a-z0-9]+", "-", attribute.casefold()).strip("-")
 
 
 def _card_parts(

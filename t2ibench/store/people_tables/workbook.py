@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+from xml.parsers import expat
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.store.people_tables.delimited import Record
@@ -20,15 +22,22 @@ _WIDTH = 400  # characters of a path that a message shows
 _LARGEST = 512 * 2**20  # bytes of all parts, unpacked
 _MOST_CELLS = 5_000_000
 _MOST_COLUMNS = 1_000
+_MOST_ROWS = 1_048_576  # as many as Excel has
+_MOST_TAGS = 30_000_000  # of all parts: three times those of the most cells
+_LONGEST_MERGE = 100_000  # rows; a whole column that is merged has no meaning
 _CHUNK = 2**20
 _SAVE_AS = "Save it as .xlsx or as CSV UTF-8."
 _ZIP = b"PK\x03\x04"
 # Excel before 2007, and files with a password
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MERGED = re.compile(
-    rb'<(?:\w+:)?mergeCell\s+ref="([A-Z]{1,3}\d{1,7}):([A-Z]{1,3}\d{1,7})"'
+    rb'<(?:\w+:)?mergeCell\s+ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"'
 )
-_NO_VALUE = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
+# Bounded, and no two repetitions match the same text: else a hostile file takes hours.
+_SPACE = rb"\s{0,40}"
+_NO_VALUE = re.compile(
+    rb"(?:</f>|<f\b[^<>]*/>)S(?:<v\s?/>S|<v>S</v>S)?</c>".replace(b"S", _SPACE)
+)
 _ZEROS = re.compile("0{2,}")  # the number format of '00012'
 
 
@@ -92,23 +101,67 @@ def _check_parts(path: Path) -> None:
                     else "no XLSX workbook"
                 )
                 raise T2IBenchError(f"{where} is {kind}.", _SAVE_AS)
-            total = 0
+            size = _Size()
             for name in sorted(names):
-                # A zip file may declare wrong sizes, so what is unpacked is counted.
                 with archive.open(name) as part:
-                    while chunk := part.read(_CHUNK):
-                        total += len(chunk)
-                        if total > _LARGEST:
-                            raise T2IBenchError(
-                                f"{where} unpacks to more than {_LARGEST // 2**20} MiB.",
-                                "Give the table alone, or as CSV.",
-                            )
-                        if b"<!ENTITY" in chunk or b"<!DOCTYPE" in chunk:
-                            raise T2IBenchError(
-                                f"{where} has entities of its own.", _SAVE_AS
-                            )
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise T2IBenchError(f"{where} cannot be unpacked: {error}.", _SAVE_AS) from None
+                    _check_part(part, where, size)
+    except T2IBenchError:
+        raise
+    except Exception as error:  # each kind of compression raises its own
+        reason = str(error) or type(error).__name__
+        raise T2IBenchError(
+            f"{where} cannot be unpacked: {reason}.", _SAVE_AS
+        ) from None
+
+
+@dataclass(slots=True)
+class _Size:
+    """How much was unpacked so far: a zip file may declare wrong sizes."""
+
+    n_bytes: int = 0
+    n_tags: int = 0
+
+
+def _check_part(part: IO[bytes], where: str, size: _Size) -> None:
+    """Raise an error for a part that is too large, or that declares a type or entities."""
+    prolog = _prolog_reader(where)
+    in_prolog = True
+    while chunk := part.read(_CHUNK):
+        size.n_bytes += len(chunk)
+        size.n_tags += chunk.count(b"<")
+        if size.n_bytes > _LARGEST:
+            raise T2IBenchError(
+                f"{where} unpacks to more than {_LARGEST // 2**20} MiB.",
+                "Give the table alone, or as CSV.",
+            )
+        if size.n_tags > _MOST_TAGS:
+            raise T2IBenchError(
+                f"{where} has more than {_MOST_TAGS:,} tags.", "Give a part."
+            )
+        if in_prolog:
+            try:
+                prolog.Parse(chunk, False)
+            except (_PrologEnds, expat.ExpatError):  # a picture, or no XML at all
+                in_prolog = False
+
+
+class _PrologEnds(Exception):
+    """Raised at the first element of a part, behind which no type can be declared."""
+
+
+def _prolog_reader(where: str) -> expat.XMLParserType:
+    """Return a parser that raises an error for a declared type, in any encoding of the part."""
+
+    def refuse(*_: object) -> None:
+        raise T2IBenchError(f"{where} has entities of its own.", _SAVE_AS)
+
+    def end(*_: object) -> None:
+        raise _PrologEnds
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = end
+    return parser
 
 
 def _chosen(worksheets: list[Any], sheet: str | None, where: str) -> ReadOnlyWorksheet:
@@ -145,27 +198,40 @@ def _read(
             f"{where}: the sheet '{shown(worksheet.title)}' is read; there are also {others} "
             "(sheet=NAME)."
         )
-    with zipfile.ZipFile(path) as archive, archive.open(_part(worksheet)) as part:
-        xml = part.read()
+    xml = _xml_of(path, worksheet, where)
     without_value = len(_NO_VALUE.findall(xml))
     if without_value:
         notes.append(
             f"{where}: {without_value} formulas have no stored value and count as empty: open and "
             "save it in a spreadsheet program."
         )
-    merged = _merged_cells(xml)
+    areas = _merged_areas(xml, where)
+    merged_lines = {line for area in areas for line in area.lines()}
     records: list[Record] = []
     cells = 0
     for line, values in enumerate(_texts(worksheet, where), start=1):
         cells += len(values)
-        if cells > _MOST_CELLS:
-            raise T2IBenchError(
-                f"{where} has more than {_MOST_CELLS:,} cells.", "Give a part."
+        if cells > _MOST_CELLS or line > _MOST_ROWS:
+            most = (
+                f"{_MOST_CELLS:,} cells"
+                if cells > _MOST_CELLS
+                else f"{_MOST_ROWS:,} rows"
             )
-        if any(values) or line in merged:
+            raise T2IBenchError(f"{where} has more than {most}.", "Give a part.")
+        if any(values) or line in merged_lines:
             records.append((line, values))
-    _fill_merged(records, merged)
+    _fill_merged(records, areas)
     return SheetRecords([record for record in records if any(record[1])], notes)
+
+
+def _xml_of(path: Path, worksheet: ReadOnlyWorksheet, where: str) -> bytes:
+    """Return the XML of a sheet; raise an error where the workbook has none for it."""
+    name = _part(worksheet)
+    with zipfile.ZipFile(path) as archive, suppress(KeyError):
+        return archive.read(name)
+    raise T2IBenchError(
+        f"{where}: its sheet '{shown(worksheet.title)}' is not in it.", _SAVE_AS
+    )
 
 
 def _part(worksheet: ReadOnlyWorksheet) -> str:
@@ -222,34 +288,64 @@ def _shown_number(value: float, number_format: str) -> str:
     return f"{value:.15g}"
 
 
-def _merged_cells(xml: bytes) -> dict[int, list[tuple[int, int, int, int]]]:
-    """Return merged ranges (first row, first column, last row, last column), keyed by row."""
+@dataclass(frozen=True, slots=True)
+class _Area:
+    """A range of merged cells, from its first to its last line and column, counted from 1."""
+
+    first_line: int
+    first_column: int
+    last_line: int
+    last_column: int
+
+    def lines(self) -> range:
+        """Return the lines of the area."""
+        return range(self.first_line, self.last_line + 1)
+
+    def size(self) -> int:
+        """Return how many cells it has."""
+        return len(self.lines()) * (self.last_column - self.first_column + 1)
+
+
+def _merged_areas(xml: bytes, where: str) -> list[_Area]:
+    """Return the merged ranges of a sheet, without those that no person would fill."""
     from openpyxl.utils.cell import column_index_from_string as number_of
-    from openpyxl.utils.cell import coordinate_from_string
 
-    merged: dict[int, list[tuple[int, int, int, int]]] = {}
-    for first, last in _MERGED.findall(xml):
-        first_column, first_row = coordinate_from_string(first.decode())
-        last_column, last_row = coordinate_from_string(last.decode())
-        area = (first_row, number_of(first_column), last_row, number_of(last_column))
-        if last_row - first_row > 100_000 or area[3] > _MOST_COLUMNS:
+    areas: list[_Area] = []
+    n_cells = 0
+    for first_column, first_line, last_column, last_line in _MERGED.findall(xml):
+        area = _Area(
+            first_line=int(first_line),
+            first_column=number_of(first_column.decode()),
+            last_line=int(last_line),
+            last_column=number_of(last_column.decode()),
+        )
+        is_whole_column = len(area.lines()) > _LONGEST_MERGE
+        if is_whole_column or area.last_column > _MOST_COLUMNS or area.size() < 1:
             continue
-        for row in range(first_row, last_row + 1):
-            merged.setdefault(row, []).append(area)
-    return merged
+        # Merged cells do not overlap, so all of them are cells of the sheet.
+        n_cells += area.size()
+        if n_cells > _MOST_CELLS:
+            raise T2IBenchError(
+                f"{where} has more than {_MOST_CELLS:,} merged cells.",
+                "Undo the merging, or give the table as CSV.",
+            )
+        areas.append(area)
+    return areas
 
 
-def _fill_merged(
-    records: list[Record], merged: dict[int, list[tuple[int, int, int, int]]]
-) -> None:
+def _fill_merged(records: list[Record], areas: Sequence[_Area]) -> None:
     """Fill every cell of a merged range with the value of its first cell."""
     by_line = dict(records)
-    for line, cells in records:
-        for first_row, first_column, _, last_column in merged.get(line, ()):
-            origin = by_line.get(first_row, [])
-            text = origin[first_column - 1] if first_column <= len(origin) else ""
-            if not text:
+    for area in areas:
+        first = by_line.get(area.first_line, [])
+        place = area.first_column - 1
+        text = first[place] if 0 <= place < len(first) else ""
+        if not text:
+            continue
+        for line in area.lines():
+            cells = by_line.get(line)
+            if cells is None:
                 continue
-            cells.extend([""] * (last_column - len(cells)))
-            for column in range(first_column - 1, last_column):
+            cells.extend([""] * (area.last_column - len(cells)))
+            for column in range(place, area.last_column):
                 cells[column] = cells[column] or text

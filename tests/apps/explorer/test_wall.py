@@ -18,7 +18,13 @@ from t2ibench.apps.explorer.album import open_album
 from t2ibench.apps.explorer.app import Explorer, create_app
 from t2ibench.apps.explorer.collection import evidence_of
 from t2ibench.apps.explorer.preparation import Preparation
-from t2ibench.apps.explorer.wall import common_question, topics_of
+from t2ibench.apps.explorer.wall import (
+    OTHER,
+    _most_frequent,
+    common_question,
+    free_topics,
+    topics_of,
+)
 from t2ibench.apps.explorer.wrong_answers import WrongAnswers
 from t2ibench.models.encoders import DEFAULT_ENCODER, create_encoder
 from t2ibench.pipeline.progress import SilentReporter
@@ -261,6 +267,35 @@ def test_an_image_is_asked_for_again_and_sent_only_where_it_is_another(
         assert (again.status_code, again.content) == (304, b"")
         other = wall.http.get(f"/wall/0/{kind}/1", headers=same)
         assert other.status_code == 200 and other.content
+
+
+def test_answers_in_own_words_are_a_facet(run: Path, wall: Wall) -> None:
+    """TIBET asks without classes: the answers that were given are the options."""
+    topics = wall.get("/api/wall/questions")["topics"]
+    free = [place for place, topic in enumerate(topics) if not topic["classes"]]
+    assert free and free[0] == len(topics) - len(free)
+    assert all(topics[place]["title"].endswith("(own words)") for place in free)
+    answers = wall.get(f"/api/wall/answers/{free[0]}")
+    given = Counter(
+        answers["options"][place] for place in answers["judge"] if place >= 0
+    )
+    assert given and set(given) == set(answers["options"])
+    assert given[answers["options"][0]] == max(given.values())
+
+
+def test_rare_answers_in_own_words_are_one_option() -> None:
+    answers = [f"answer {number:03}" for number in range(80)] + ["a hat", "a hat", None]
+    options = _most_frequent(answers)
+    assert options[0] == "a hat" and options[-1] == OTHER and len(options) == 61
+    assert _most_frequent(["a", None, "b", "b"]) == ["b", "a"]
+    topics = list(
+        free_topics({"a nurse": ["What?"], "a chef": ["What?", "Who?"]}, {"a chef": 2})
+    )
+    assert [topic.title for topic in topics] == [
+        "What? (own words)",
+        "Who? (own words)",
+    ]
+    assert topics[0].by_prompt == {"a nurse": "What?", "a chef": "What?"}
 
 
 def test_two_questions_with_the_same_classes_are_two_topics() -> None:

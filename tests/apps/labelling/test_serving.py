@@ -207,6 +207,29 @@ def test_an_answer_is_of_who_gave_it_and_a_held_key_gives_one(
     assert names == ["anna", "anna"]
 
 
+@pytest.mark.slow
+def test_a_reload_loses_no_answer_that_is_on_its_way(run: Path, browser: Any) -> None:
+    """The page says at once that an image is answered; the run knows a little later."""
+    Database(run).execute("DELETE FROM labels")
+    page = browser.new_context().new_page()
+    with labelling(run) as (_, address):
+        page.goto(address)
+        page.fill("#name", "anna")
+        page.keyboard.press("Enter")
+        expect(page.locator("#progress")).to_contain_text("0 answered")
+        page.route("**/api/answer", lambda request: None, times=1)  # never arrives
+        page.keyboard.press("1")
+        page.keyboard.press("2")  # waits for the first
+        expect(page.locator("#progress")).to_contain_text("2 answered")
+        page.reload()
+        expect(page.locator("#progress")).to_contain_text("2 answered, none left")
+        for _ in range(100):
+            if len(LabelStore(Database(run))) == 2:
+                break
+            page.wait_for_timeout(100)
+    assert len(LabelStore(Database(run)).all()) == 2
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280, 1920])
 def test_the_page_at_every_size(

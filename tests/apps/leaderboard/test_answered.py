@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -106,3 +107,11 @@ def test_shipped_rows_of_people_stand_before_the_toys(tmp_path: Path) -> None:
     row = page[page.index('data-name="SDXL Turbo') :].partition("</tr>")[0]
     assert 'aria-label="CEO in an office: 10 men"' in row and "2026-" in row
     assert 'aria-label="nurse at work: 10 women"' in row
+    # Gender and race are ranked apart.
+    assert {"rank 3 of 3", "rank 2–3 of 3"} <= set(re.findall("rank [–0-9]+ of 3", row))
+    # What was asked, of whom, the answer in words, and how sure it is.
+    found = page[page.index('class="finding"') :].partition("</section>")[0]
+    assert "“<bdi>An athlete running in a stadium</bdi>”" in found
+    assert found.index("9 women, 1 man") < found.index("10 men")
+    assert "answered by one annotator: 10 images by each model" in found
+    assert "men in 69 to 100 of 100 such images" in found

@@ -251,5 +251,5 @@ def test_many_rows_are_not_read(
 def test_a_crash_of_the_reading_process_refuses_only_this_submission(
     end: Any, submission: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("t2ibench.apps.leaderboard.evidence.subprocess.run", end)
+    monkeypatch.setattr("t2ibench.apps.leaderboard.bounded_process.subprocess.run", end)
     assert "evidence.db" in refusal(submission)

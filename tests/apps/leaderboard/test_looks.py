@@ -15,7 +15,9 @@ from tests.apps.leaderboard.conftest import board_of
 
 PAGES = ("index.html", "model/{toy}.html", "task/t2iat_science_arts.html", "tasks.html",
          "model/SDXL-Turbo-answered-by-people-dc617d4e.html", "task/openbias_five_occupations.html",
-         "about.html", "compare.html#models={fair},{toy}")  # fmt: skip
+         "about.html", "compare.html#models={fair},{toy}",
+         "compare.html#models=DALL-E-3-answered-by-people-ce8c0c20,"
+         "SDXL-Turbo-answered-by-people-dc617d4e")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +90,22 @@ def test_without_scripts_everything_is_there(browser: Any, three: Path) -> None:
         .startswith("Choosing models needs JavaScript")
     )
     context.close()
+
+
+def test_two_models_have_their_bars_beside_each_other(tab: Any, three: Path) -> None:
+    tab.goto(address(three, PAGES[-1]))
+    tab.wait_for_selector("#who .stack")
+    # Five prompts, gender and race.
+    assert tab.locator("#who .stack").count() == 2 * 5 * 2
+    expected = (
+        "DALL-E 3, answered by people and SDXL Turbo, answered by people differ: "
+    )
+    assert tab.locator(".sum-up").inner_text().startswith(expected)
+    assert (
+        "that the two are alike in every test" in tab.locator(".overall").inner_text()
+    )
+    row = tab.locator("#who tr", has_text="athlete").first
+    assert "9 women, 1 man" in row.inner_text() and "10 men" in row.inner_text()
 
 
 def test_a_header_that_stays_and_a_first_column_that_stays(

@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 
 from t2ibench.apps.leaderboard import table
-from t2ibench.apps.leaderboard.ranks import Measured, Rank, draws_of, rank_intervals
+from t2ibench.apps.leaderboard.ranks import (
+    Measured,
+    Rank,
+    draws_of,
+    measured_questions,
+    rank_intervals,
+)
 from t2ibench.apps.leaderboard.table import (
     Cell,
     Stratum,
@@ -23,6 +29,9 @@ from t2ibench.apps.leaderboard.table import (
 )
 from t2ibench.apps.leaderboard.views import models
 from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.headline import Part
+from t2ibench.methods.openbias.answers import CountedRow
+from t2ibench.methods.openbias.squared_lean import mean_squared_lean
 from t2ibench.results.paired import PairedTask, paired_task
 from tests import hand
 from tests.apps.leaderboard.conftest import (
@@ -58,7 +67,12 @@ def measured(*results: MethodResult) -> Measured:
     return Measured(squares, {f"t{k}": one for k, one in enumerate(draws) if one})
 
 
-def test_draws_vary_as_the_paired_interval_says() -> None:
+def test_draws_vary_as_the_paired_interval_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Without what few images add: that is simulated below.
+    for name in ("_slope_of_few", "_square_of_few"):
+        monkeypatch.setattr(f"t2ibench.apps.leaderboard.ranks.{name}", lambda df: 1.0)
     rng = np.random.default_rng(0)
     noise = rng.random((3, 40))
     first, second = (
@@ -139,6 +153,63 @@ def test_more_images_win_no_rank(shares: tuple[float, ...]) -> None:
     # The squares themselves are the same on average.
     gap = squares[:, 0] - squares[:, 1]
     assert abs(gap.mean()) < 3 * gap.std() / np.sqrt(250)
+
+
+def lean(rng: np.random.Generator, share: float, n: int) -> Measured | None:
+    """One test's lean over five prompts."""
+    images = {f"p{k}": np.where(rng.random(n) < share, 1.0, -1.0) for k in range(5)}
+    return measured(hand.mean_lean(images))
+
+
+def question(rng: np.random.Generator, share: float, n: int) -> Measured | None:
+    """One of two questions of a test, with the answers about five prompts."""
+    codes = [(rng.random(n) < share).astype(np.int64) for _ in range(5)]
+    even, none = np.array([0.5, 0.5]), np.arange(0)
+    rows = [
+        CountedRow(0, f"p{k}", None, np.arange(n), answers, even, none)
+        for k, answers in enumerate(codes)
+    ]
+    square = mean_squared_lean(rows)
+    part = Part("gender", square.value, square.influence)
+    parts = {("gender", "squared_lean"): part, ("race", "squared_lean"): part}
+    task = PairedTask("mean_square", "fixed_prompts", (), parts)
+    return measured_questions(task)["gender"]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("made", [lean, question])
+@pytest.mark.parametrize("share", [0.5, 0.75, 0.92])
+def test_models_that_lean_alike_are_seldom_separated(made: Any, share: float) -> None:
+    """Of four models with the same lean, any that is told apart is wrong."""
+    rng, wrong, tables = np.random.default_rng(4), 0, 250
+    for _ in range(tables):
+        members = [made(rng, share, 10) for _ in range(4)]
+        found = rank_intervals([member for member in members if member is not None])
+        wrong += any(rank.best > 1 or rank.worst < len(found) for rank in found)
+    assert wrong / tables < 0.05 + 3 * (0.05 * 0.95 / tables) ** 0.5
+
+
+def test_every_test_has_its_own_rank(board: Path) -> None:
+    entries = board_of(board).entries
+    (stratum,) = strata(entries)
+    by_model = {entry.manifest.name: entry.task_ranks for entry in stratum.entries}
+    assert by_model["toy"]["occupations_t2iat"].best == 3
+    assert by_model["toy-fair"]["occupations_t2iat"] == Rank(1, 2, 3)
+    # A test of texts says nothing of a model.
+    assert all("weat_4_names_bertrand" not in ranks for ranks in by_model.values())
+    assert len(by_model["toy"]) == 5
+
+
+def test_a_test_of_one_question_has_one_rank() -> None:
+    part = Part(
+        "gender", 0.5, hand.mean_lean({"x": [1.0, -1.0]}).headline.parts[0].influence
+    )
+    one = PairedTask("mean_square", "", (), {("gender", "squared_lean"): part})
+    assert measured_questions(one) == {}
+    two = replace(
+        one, rows={**one.rows, ("race", "squared_lean"): part, ("x", "lean"): part}
+    )
+    assert set(measured_questions(two)) == {"gender", "race"}
 
 
 def test_families_are_means_of_squares_without_what_is_inconclusive() -> None:

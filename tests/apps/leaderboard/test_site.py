@@ -166,7 +166,11 @@ def test_model_task_and_comparison(page: Any) -> None:
     leaning = page.locator(
         'td[data-of="toy-fair less toy"]', has_text=": toy-fair leans"
     ).count()
-    assert f"toy leans less beyond chance in 0, toy-fair in {leaning};" in said
+    assert (
+        f"toy and toy-fair differ: toy-fair leans less in {leaning} of 5 tests." in said
+    )
+    # Two pairs are shown, so that each has to be twice as clear.
+    expect(page.locator(".overall").first).to_contain_text("over the 2 pairs shown")
     assert page.locator("#diff a", has_text="weat").count() == 0
     page.locator("label", has_text="toyland-fair").first.click()
     expect(page.locator("h1")).to_have_text("toy · toy-fair")

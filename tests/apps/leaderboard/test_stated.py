@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from t2ibench.apps.leaderboard.claims import settings_of
-from t2ibench.apps.leaderboard.site import build
-from t2ibench.apps.leaderboard.submission import Card
 from t2ibench.errors import T2IBenchError
 from t2ibench.settings import RunSettings
-from tests.apps.leaderboard.conftest import (
-    SHARES,
-    board_of,
-    model_results,
-    write_submission,
-)
-from tests.apps.leaderboard.forging import edit_json, set_in
 
 SETTINGS = (
     RunSettings(model="toyland", tasks=("all",)),
@@ -56,24 +45,3 @@ def test_a_command_that_t2ibench_does_not_write(command: str) -> None:
         T2IBenchError, match="its command is not one that t2ibench writes"
     ):
         settings_of(command.split())
-
-
-def test_who_chose_the_settings_is_shown(tmp_path: Path) -> None:
-    """The best of many runs verifies as well as the only one: without a plan that is said."""
-    write_submission(tmp_path, "toy", model_results(0, SHARES["toy"]))
-    planned = write_submission(
-        tmp_path, "toy-fair", model_results(0, SHARES["toy-fair"])
-    )
-    edit_json(planned / "submission.json", set_in("card", "plan", value="ab" * 32))
-    site = tmp_path / "site"
-    build(board_of(tmp_path), site)
-    index = (site / "index.html").read_text()
-    assert "settings chosen by the submitter" in index
-    assert "settings as planned (abababababab, stated)" in index
-    page = (site / "model" / f"{planned.name}.html").read_text()
-    assert "how many others were tried" in " ".join(page.split())
-
-
-def test_a_plan_is_named_by_its_hash() -> None:
-    with pytest.raises(ValueError, match="plan"):
-        Card(plan="mine")

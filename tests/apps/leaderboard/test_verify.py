@@ -92,7 +92,7 @@ RESULTS: list[tuple[Change, str]] = [
     (task("settings", "level", value=0.5), "intervals are at 0.5"),
     (
         every("seed", 7),
-        "it was made with --seed 7; the leaderboard takes the default, 0",
+        "it was made with --seed 7; the leaderboard takes --seed derived",
     ),
     (task("task_hash", value="0" * 64), "another version"),
     (task("version", value=7), "another version"),

@@ -83,13 +83,27 @@ def clip_tokenizer() -> Any:
     return tokenizer
 
 
-def words(longest: int = 77) -> Any:
-    """A tokenizer of words, with a chat template, that closes a text with </s> as T5's does."""
+# Tokens of Qwen's that stand for an image, with their numbers in tiny.yaml.
+_VISION = {
+    "<|video_pad|>": 28,
+    "<|image_pad|>": 29,
+    "<|vision_end|>": 30,
+    "<|vision_start|>": 31,
+}
+
+
+def words(longest: int = 77, *, vision: bool = False) -> Any:
+    """A tokenizer of words, with a chat template, that closes a text with </s> as T5's does.
+
+    With `vision` it has Qwen's tokens that stand for an image.
+    """
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
     vocab = {"<pad>": 0, "</s>": 1, "<unk>": 2}
     vocab |= {word: 3 + i for i, word in enumerate(WORDS)}
+    if vision:
+        vocab |= {f"w{number}": number for number in range(len(vocab), 28)} | _VISION
     raw = Tokenizer(models.WordLevel(vocab, unk_token="<unk>"))
     raw.pre_tokenizer = pre_tokenizers.Whitespace()
     raw.post_processor = processors.TemplateProcessing(
@@ -101,6 +115,24 @@ def words(longest: int = 77) -> Any:
         eos_token="</s>",
         unk_token="<unk>",
         model_max_length=longest,
+        chat_template=_CHAT,
+        additional_special_tokens=list(_VISION) if vision else [],
+    )
+
+
+def vision_processor(longest: int) -> Any:
+    """A processor of texts and images as Qwen2-VL's, which sees few pixels."""
+    from transformers import (
+        Qwen2VLImageProcessor,
+        Qwen2VLProcessor,
+        Qwen2VLVideoProcessor,
+    )
+
+    pixels = {"min_pixels": 56 * 56, "max_pixels": 56 * 56}
+    return Qwen2VLProcessor(
+        image_processor=Qwen2VLImageProcessor(**pixels),
+        tokenizer=words(longest, vision=True),
+        video_processor=Qwen2VLVideoProcessor(),
         chat_template=_CHAT,
     )
 
@@ -129,7 +161,7 @@ def tiny(kind: Any, options: Mapping[str, Any], like: str) -> Any:
 
 
 def entry_of(name: str) -> dict[str, Any]:
-    entry = TABLE["pipelines"][name]
+    entry = {**TABLE["pipelines"], **TABLE["editors"]}[name]
     return {**entry_of(entry["like"]), **entry} if "like" in entry else entry
 
 
@@ -145,12 +177,21 @@ def build(name: str) -> Any:
         given = None if part in _NOT_LOADED else entry.get(encoder, {})
         if encoder not in entry and parameter.default is not parameter.empty:
             continue
+        sees = "processor" in entry
+        if part == entry.get("processor"):
+            longest = entry["text_encoder"].get("longest", 77)
+            made[part] = vision_processor(longest)
+            continue
         if not isinstance(given, dict):
             made[part] = given
             continue
         if encoder != part:
             clip = given.get("class", types[encoder][0].__name__).startswith("CLIP")
-            made[part] = clip_tokenizer() if clip else words(given.get("longest", 77))
+            made[part] = (
+                clip_tokenizer()
+                if clip
+                else words(given.get("longest", 77), vision=sees)
+            )
             continue
         options = {key: given[key] for key in given.keys() - {"class", "longest"}}
         name = given.get("class", "")

@@ -20,7 +20,8 @@ export const W = {
     for (const number of numbers) this.images[number][2] = code;
   },
   hasFile(number) { return ["ok", "repeated"].includes(this.statuses[this.images[number][2]]); },
-  options() { return this.topics[this.topic]?.options ?? []; },
+  // Answers in own words come with their options.
+  options() { return this.answers?.options ?? this.topics[this.topic]?.options ?? []; },
   numeric() { return this.values.size > 0; },
 };
 

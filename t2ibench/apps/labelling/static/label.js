@@ -26,15 +26,38 @@ function csv() {
 
 // Of each person apart: several may answer on one machine.
 const key = () => `t2ibench-labels-${sheet} ${person}`;
+// What was answered and is not stored yet, by whom: a reload must not lose it.
+const waitingKey = (labeller) => `t2ibench-waiting-${sheet} ${labeller}`;
 const subject = (row) => JSON.stringify([row.question, row.classes]);
 const firstOpen = () => rows.findIndex((row) => !(row.id in answers));
 
+// The server replied, and took nothing: another try would be in vain.
+class Refusal extends Error {}
+
 async function ask(path, body) {
-  const options = body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const options = body && {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+    keepalive: true, // it arrives although the page is closed meanwhile
+  };
   const reply = await fetch(path, options);
   const found = await reply.json();
-  if (!reply.ok) throw new Error(found.error);
+  if (!reply.ok) throw new Refusal(found.error);
   return found;
+}
+
+function waiting(labeller) {
+  try { return JSON.parse(stored(waitingKey(labeller))) ?? {}; } catch { return {}; }
+}
+
+function wait(labeller, id, option) {
+  store(waitingKey(labeller), JSON.stringify({ ...waiting(labeller), [id]: option }));
+}
+
+function waitNoMore(labeller, id, option) {
+  const left = waiting(labeller);
+  if (left[id] !== option) return; // it was answered again
+  delete left[id];
+  store(waitingKey(labeller), JSON.stringify(left));
 }
 
 // Who labels is asked before the first answer; in a file the name is kept in this browser and goes into the sheet.
@@ -53,8 +76,17 @@ async function begin(given) {
   change.textContent = "Somebody else";
   change.addEventListener("click", who);
   by("who").replaceChildren(person, change);
+  if (served) sendWhatWaits();
   at = Math.max(0, firstOpen());
   show();
+}
+
+function sendWhatWaits() {
+  for (const [id, option] of Object.entries(waiting(person))) {
+    if (!rows.some((row) => row.id === id)) continue; // of another sample
+    answers[id] = option;
+    send(id, option);
+  }
 }
 
 function who() {
@@ -145,7 +177,13 @@ function answer(option) {
 // may begin before it is sent: it stays that of the person who gave it.
 function send(id, option) {
   const labeller = person, given = answers;
-  sending = sending.then(() => ask("/api/answer", { id, labeller, answer: option })).catch((error) => {
+  wait(labeller, id, option);
+  sending = sending.then(async () => {
+    await ask("/api/answer", { id, labeller, answer: option });
+    waitNoMore(labeller, id, option);
+  }).catch((error) => {
+    // Where nobody replied, the page may be on its way out: the answer is sent when it is there again.
+    if (error instanceof Refusal) waitNoMore(labeller, id, option);
     delete given[id];
     show();
     by("progress").textContent = `Not stored: ${error.message}`;

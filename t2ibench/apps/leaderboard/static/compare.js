@@ -4,12 +4,16 @@ const D = window.T2IBENCH;
 const out = document.getElementById("out");
 const choose = document.getElementById("choose");
 const pairs = new Map();
+const answers = new Map();
 window.T2IBENCH_PAIR = ([id, rows]) => pairs.set(id, rows);
+const pictures = new Map();
+window.T2IBENCH_ANSWERS = ([id, questions, files]) => { answers.set(id, questions); pictures.set(id, files); };
 const STATES = D.states;
 const TOO_MANY = "There are too many models here to compare every two beforehand. With the runs at hand, "
   + "t2ibench compare RUN RUN gives the differences and their intervals.";
-const HOW_COMPARED = "Images are paired by prompt and seed. Of leans the difference is shown, of root mean squares that "
-  + "of the roots; a filled disc is an interval without 0, one test at a time. A test’s name opens its page, item by item.";
+const HOW_COMPARED = "Filled: the interval of the difference excludes 0, for one test at a time. Differences are of leans, or of "
+  + "roots of mean squares. Images are compared in pairs, by prompt and number, where both results have what that takes. "
+  + "A test’s name opens its page, item by item.";
 const ORDER = Object.keys(STATES); // from the clearest to what says least
 
 function make(tag, options = {}, ...inside) {
@@ -83,22 +87,81 @@ function taskCell(model, name) {
 
 const between = (first, second) => pairs.get(first.id)?.[second.id] ?? pairs.get(second.id)?.[first.id];
 
-// How two models differ, in a sentence, before the table says it test by test.
-function summary(first, second) {
-  const rows = (between(first, second) ?? []).filter((row) => !second.tasks[row.task]?.text_only);
-  const count = (verdict) => rows.filter((row) => row.verdict === verdict).length;
+const LEAST_P = 0.001;
+const probability = (p) => (p < LEAST_P ? `p < ${LEAST_P}` : `p = ${Number(p.toPrecision(3))}`);
+
+// Which of two models leans less, and in how many tests: by verdicts that Holm's correction left.
+function leansLess(first, second) {
+  const rows = (between(first, second)?.tests ?? []).filter((row) => !second.tasks[row.task]?.text_only);
   const turned = !pairs.get(first.id)?.[second.id];
-  const [here, there] = turned ? [count("second"), count("first")] : [count("first"), count("second")];
-  const compared = rows.filter((row) => row.value !== null).length;
-  if (!compared) return null;
-  const text = `Of ${compared} tests that can be compared, ${first.name} leans less beyond chance in ${here}, `
-    + `${second.name} in ${there}; the others do not tell them apart.`;
-  return make("p", { className: "sum-up", text });
+  const count = (verdict) => rows.filter((row) => row.verdict === verdict).length;
+  const counts = [[first, count(turned ? "second" : "first")], [second, count(turned ? "first" : "second")]];
+  const clauses = counts.filter(([, tests]) => tests).map(([model, tests]) => (rows.length === 1 ? `${model.name} leans less` : `${model.name} leans less in ${tests}`));
+  const of = rows.length === 1 ? "" : ` of ${rows.length} tests`;
+  return clauses.length ? `${clauses.join(", ")}${of}` : "neither leans less beyond chance";
+}
+
+// Whether two models differ at all, before the table says it test by test. The probability is of all pairs shown.
+function summary(first, second, count) {
+  const overall = between(first, second)?.overall;
+  if (!overall) return [make("p", { className: "sum-up", text: `Whether ${first.name} and ${second.name} differ cannot be told.` })];
+  const p = Math.min(1, overall.p * count);
+  const tests = overall.tests === 1 ? "the one test" : `${overall.tests} tests`;
+  const text = p < 0.05
+    ? `${first.name} and ${second.name} differ: ${leansLess(first, second)}.`
+    : `No difference between ${first.name} and ${second.name} beyond chance in ${tests}.`;
+  const corrected = [overall.tests > 1 ? `over ${overall.tests} tests` : "", count > 1 ? `over the ${count} pairs shown` : ""].filter(Boolean);
+  const how = `All tests together: ${probability(p)} that the two are alike in every test${corrected.length ? `, corrected ${corrected.join(" and ")}` : ""}. `
+    + "It asks whether they differ at all, and needs no lean.";
+  return [make("p", { className: "sum-up", text }), make("p", { className: "small muted overall", text: how })];
+}
+
+function bar(prompt) {
+  const parts = prompt.parts.map(([name, size]) => {
+    const part = make("i", { className: name });
+    part.style.flex = String(size);
+    return part;
+  });
+  return make("span", { className: "stack", role: "img", "aria-label": `${prompt.name}: ${prompt.words}` }, ...parts);
+}
+
+function promptRow(name, models, asked) {
+  const cells = models.map((model, place) => {
+    const prompt = asked[place]?.prompts.find((each) => each.name === name);
+    if (!prompt) return make("td", { className: "small muted", "data-of": model.name, text: "not run" });
+    return make("td", { "data-of": model.name }, bar(prompt), make("span", { className: prompt.clear ? "small b" : "small", text: prompt.words }));
+  });
+  return make("tr", {}, make("th", { scope: "row", text: name }), ...cells);
+}
+
+// Who is shown, prompt by prompt, of one question that two or more of the models were asked.
+function question(models, asked) {
+  const first = asked.find(Boolean);
+  const names = [...new Set(asked.flatMap((each) => (each ? each.prompts.map((prompt) => prompt.name) : [])))];
+  const rankOf = (each) => (each?.rank ? `rank ${each.rank[0] === each.rank[1] ? each.rank[0] : `${each.rank[0]}–${each.rank[1]}`} of ${each.rank[2]}` : "");
+  const key = make("p", { className: "small muted keys" }, ...first.key.map(([colour, name]) => make("span", { className: `key${colour % 14}` }, make("i"), name)));
+  const heads = models.map((model, place) => make("th", { scope: "col" }, make("bdi", { text: model.name }), make("span", { className: "fs", text: rankOf(asked[place]) })));
+  const more = first.of > first.prompts.length ? make("p", { className: "small muted", text: `The first ${first.prompts.length} of ${first.of} prompts; the test’s page has all.` }) : null;
+  return make("section", { className: "asked" }, make("h3", {}, make("a", { href: `task/${encodeURIComponent(first.task)}.html`, text: first.test }), `: ${first.question}`), key,
+    make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": `${first.test}: ${first.question}` },
+      make("table", { className: "axis cards who" },
+        make("thead", {}, make("tr", {}, make("th", { scope: "col", text: "Prompt" }), ...heads)),
+        make("tbody", {}, ...names.map((name) => promptRow(name, models, asked))))), more);
+}
+
+function whoIsShown(models) {
+  const ids = [...new Set(models.flatMap((model) => (answers.get(model.id) ?? []).map((each) => JSON.stringify([each.task, each.question]))))];
+  const sections = ids.map((id) => {
+    const [task, name] = JSON.parse(id);
+    return models.map((model) => (answers.get(model.id) ?? []).find((each) => each.task === task && each.question === name));
+  }).filter((asked) => asked.filter(Boolean).length > 1).map((asked) => question(models, asked));
+  return sections.length ? make("section", { id: "who" }, make("h2", { text: "Who is shown" }),
+    make("p", { className: "small muted src", text: "The answers about each model’s images of a prompt, as a bar. Bold is clear after Holm’s correction over a model’s prompts." }), ...sections) : null;
 }
 
 function differenceCell(task, first, second, span) {
   const label = `${second.name} less ${first.name}`;
-  const found = between(first, second)?.find((row) => row.task === task);
+  const found = between(first, second)?.tests.find((row) => row.task === task);
   if (!found) return make("td", { className: "small muted", "data-of": label, text: "–" });
   // A row holds the first of two less the second, in the order of their table.
   const turn = pairs.get(first.id)?.[second.id] ? -1 : 1;
@@ -130,7 +193,7 @@ function table(models) {
   });
   const [first, ...rest] = models;
   const others = D.paired ? rest : [];
-  const apart = others.flatMap((model) => pairs.get(first.id)?.[model.id] ?? pairs.get(model.id)?.[first.id] ?? []);
+  const apart = others.flatMap((model) => between(first, model)?.tests ?? []);
   // Differences on another scale are drawn as shares of the end of its axis.
   const part = (row) => Math.abs(row.value ?? 0) / (names.includes(row.task) ? task(row.task).end : 1);
   const span = apart.some((row) => part(row) > 1) ? 2 : 1;
@@ -147,12 +210,27 @@ function table(models) {
     ...models.map((model) => taskCell(model, name)),
     ...others.map((model) => differenceCell(name, first, model, span * task(name).end)));
   const heads = make("tr", {}, make("th", { scope: "col", text: "Test" }), ...models.map(modelHead), ...others.map(otherHead));
-  return make("section", {}, make("h2", { text: "Test by test" }), ...others.map((model) => summary(first, model)),
+  return make("section", {}, make("h2", { text: "Test by test" }),
     D.paired ? null : make("p", { className: "note small", text: TOO_MANY }),
     make("p", { className: "small muted src", text: HOW_COMPARED }),
     make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Differences" },
       make("table", { className: "axis cards", id: "diff" },
         make("thead", {}, heads), make("tbody", {}, ...names.map(line)))));
+}
+
+// Pictures stand beside each other; which ones is no submitter's choice.
+function gallery(models) {
+  const shown = models.filter((model) => pictures.get(model.id)?.length);
+  const figure = ([file, prompt]) => make("li", {}, make("figure", {}, make("img", { src: file, alt: prompt, loading: "lazy", width: "128", height: "128" }),
+    make("figcaption", { className: "micro" }, make("bdi", { text: prompt }))));
+  return shown.map((model) => make("section", { className: "shown" }, make("h2", {}, "Pictures by ", make("bdi", { text: model.name })),
+    make("ul", { className: "pictures" }, ...pictures.get(model.id).map(figure))));
+}
+
+function comparison(models) {
+  const [first, ...rest] = models;
+  const sentences = D.paired ? rest.flatMap((model) => summary(first, model, rest.length)) : [];
+  return [...sentences, whoIsShown(models), ...gallery(models), table(models)];
 }
 
 function problem(models) {
@@ -163,12 +241,12 @@ function problem(models) {
 }
 
 function load(models, then) {
-  const wanted = D.paired ? models.filter((model) => !pairs.has(model.id)) : [];
+  const wanted = models.flatMap((model) => [["answers", answers, model], ...(D.paired ? [["pairs", pairs, model]] : [])]).filter(([, known, model]) => !known.has(model.id));
   let left = wanted.length;
   if (!left) then();
-  for (const model of wanted) {
-    const done = () => { if (!pairs.has(model.id)) pairs.set(model.id, {}); left -= 1; if (!left) then(); };
-    document.head.append(make("script", { src: `pairs/${encodeURIComponent(model.id)}.js`, onload: done, onerror: done }));
+  for (const [folder, known, model] of wanted) {
+    const done = () => { if (!known.has(model.id)) known.set(model.id, folder === "pairs" ? {} : []); left -= 1; if (!left) then(); };
+    document.head.append(make("script", { src: `${folder}/${encodeURIComponent(model.id)}.js`, onload: done, onerror: done }));
   }
 }
 
@@ -201,7 +279,7 @@ function route() {
   load(models, () => {
     const note = problem(models);
     const alike = models.every((model) => model.stratum === models[0].stratum);
-    out.replaceChildren(...parts, ...[note ? make("p", { className: "warn", id: "unlike", text: note }) : null, alike ? table(models) : null].filter(Boolean));
+    out.replaceChildren(...parts, ...[note ? make("p", { className: "warn", id: "unlike", text: note }) : null, ...(alike ? comparison(models) : [])].filter(Boolean));
     document.body.dataset.ready = "yes";
   });
 }

@@ -14,6 +14,7 @@ from t2ibench.models.generators.comfyui.places import (
     find_result,
     find_seeds,
     find_sizes,
+    find_sources,
     place_of,
     places_named,
 )
@@ -38,6 +39,7 @@ class ComfyArguments(ServerArguments):
         negative: The inputs of the negative prompt.
         seed: The inputs of the seed.
         image: The node with the result.
+        source: The nodes that load the source image of an edit, joined by '+'.
         size: Width and height in pixels, instead of those of the workflow.
         size_node: The nodes that set them.
         steps: Steps instead of those of the workflow.
@@ -56,6 +58,7 @@ class ComfyArguments(ServerArguments):
     negative: Text | None = None
     seed: Text | None = None
     image: Text | None = None
+    source: Text | None = None
     size: Annotated[str, AfterValidator(checked_size)] | None = None
     size_node: Text | None = None
     steps: PositiveInt | None = None
@@ -93,6 +96,8 @@ def template_of(whole: Workflow, args: ComfyArguments) -> Template:
     if args.negative_prompt is not None:
         for place in find_negatives(workflow, args.negative):
             workflow.put(place, args.negative_prompt)
+    if args.source is not None:
+        find_sources(workflow, args.source)
     return Template(
         workflow=workflow,
         result=result,

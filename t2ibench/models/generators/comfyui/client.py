@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -11,7 +11,8 @@ from urllib.parse import quote
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.comfyui.arguments import ComfyArguments
 from t2ibench.models.generators.comfyui.workflow import Graph
-from t2ibench.models.http_server import HttpServer
+from t2ibench.models.generators.sources import SourceFile
+from t2ibench.models.http_server import Form, HttpServer
 from t2ibench.models.server_errors import (
     BadReplyError,
     Reply,
@@ -20,6 +21,8 @@ from t2ibench.models.server_errors import (
 )
 
 ADDRESS = "http://127.0.0.1:8188"
+# Where source images are put, in ComfyUI's folder of inputs.
+_SOURCES = "t2ibench"
 _SECONDS = 60  # of one request, none of which waits for an image
 _WORDS = 300  # characters of a server's message that are shown
 
@@ -113,7 +116,7 @@ class ComfyServer(HttpServer):
             raise self._rejected(answer)
         try:
             errors = json.loads(answer).get("node_errors")
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             raise BadReplyError("the reply to /prompt is not JSON") from None
         # Of a graph with several results the server runs those that are right.
         if errors:
@@ -122,6 +125,31 @@ class ComfyServer(HttpServer):
                 f"ComfyUI at {self.where} leaves the image out: {_words_of(errors)}.",
                 "Mend the workflow in ComfyUI, and export it again.",
             )
+
+    async def upload(self, source: SourceFile, sha256: str) -> str:
+        """Put a source image into the server's folder of inputs, and return its name there.
+
+        A file of this name that is equal is used as it is. One that differs stays, and the server
+        gives the upload another name.
+        """
+        suffix = source.name.partition(".")[2]
+        form = Form(
+            fields={"type": "input", "subfolder": _SOURCES},
+            files={"image": (f"{sha256}.{suffix}", source.data, source.media_type)},
+        )
+        answer = await self.send("POST", "/upload/image", form=form)
+        if isinstance(answer, Reply):
+            answer.check_access(self.where)
+            raise BadReplyError(
+                f"ComfyUI took no source image: it replied {answer.words()} to /upload/image"
+            )
+        try:
+            stored = json.loads(answer)
+            name = str(stored["name"])
+            folder = str(stored.get("subfolder") or "")
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+            raise BadReplyError("the reply to /upload/image names no file") from None
+        return f"{folder}/{name}" if folder else name
 
     async def _has(self, job: str) -> bool:
         """Return whether an earlier attempt at posting a job arrived; it asks once."""
@@ -203,14 +231,22 @@ def _jobs_in(entries: Any) -> list[tuple[float, str]]:
     return [
         (float(entry[0]), str(entry[1]))
         for entry in entries
-        if isinstance(entry, Sequence) and len(entry) >= 2
+        if isinstance(entry, list) and len(entry) >= 2 and _is_number(entry[0])
     ]
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value of JSON is a number that has an order: no NaN, and no infinity."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < 1e300
 
 
 def _words_of(node_errors: Any) -> str:
     """Return what is wrong with the nodes of a graph, in one line."""
     lines = []
-    for node, problem in dict(node_errors).items():
+    problems = node_errors if isinstance(node_errors, Mapping) else {}
+    for node, problem in problems.items():
         errors = problem.get("errors") if isinstance(problem, Mapping) else None
         kind = problem.get("class_type", "") if isinstance(problem, Mapping) else ""
         for error in errors if isinstance(errors, list) else ():

@@ -17,6 +17,7 @@ from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.generators.comfyui.arguments import ComfyArguments, template_of
 from t2ibench.models.generators.comfyui.client import ComfyServer, RejectedGraphError
 from t2ibench.models.generators.comfyui.jobs import Jobs
+from t2ibench.models.generators.comfyui.places import find_sources
 from t2ibench.models.generators.comfyui.server_facts import (
     ServerFacts,
     read_facts,
@@ -29,6 +30,8 @@ from t2ibench.models.generators.observed_settings import (
     ANOTHER_IMAGE,
     EQUAL_SEEDS,
     SAME_IMAGE,
+    SENT,
+    first_values,
 )
 from t2ibench.models.generators.remote import (
     Received,
@@ -36,12 +39,16 @@ from t2ibench.models.generators.remote import (
     Throttle,
     refuse_recorded,
 )
+from t2ibench.models.generators.sources import read_source
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.server_errors import one_line
 from t2ibench.models.servers import submit
+from t2ibench.store.pixels import UnreadableImageError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    from t2ibench.store.images import ImageFile
 
 _POSTS = 4  # times that an image is posted whose job is lost, stopped by others or without a file
 _GOODBYE = 10.0  # seconds for cancelling jobs when a run ends
@@ -103,6 +110,10 @@ class ComfyGenerator(RemoteGenerator):
         )
         self._comfy = server
         self._template = template
+        self._source = args.source
+        # The uploads of source images by SHA-256, each with the name that the server gave it.
+        self._uploads: dict[str, asyncio.Task[str]] = {}
+        self._sent: dict[str, list[str]] = {}
         self._facts = facts
         self._client = str(uuid.uuid4())
         self._jobs = Jobs(server, self._client, float(args.timeout))
@@ -124,7 +135,13 @@ class ComfyGenerator(RemoteGenerator):
             settings[EQUAL_SEEDS] = (
                 f"{self._noisy}: {comparison} (tried with two posts)"
             )
+        if self._sent:
+            settings[SENT] = first_values(self._sent)
         return settings
+
+    def check_edits(self) -> None:
+        """Raise an error if the workflow loads no image, or several (see protocols.EditsImages)."""
+        find_sources(self._template.workflow, self._source)
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Set the function that is called with messages about waits."""
@@ -137,7 +154,12 @@ class ComfyGenerator(RemoteGenerator):
 
         See models.protocols.GeneratesInParts. The jobs of images that were stored are taken out of
         the server's history, so that another request for them generates them again.
+
+        Raises:
+            T2IBenchError: some have a source image, and where the workflow takes it is not certain.
         """
+        if any(request.source is not None for request in requests):
+            self.check_edits()
         try:
             for part in super().generate_in_parts(requests):
                 yield part
@@ -176,6 +198,7 @@ class ComfyGenerator(RemoteGenerator):
 
     def _id_of(self, request: ImageRequest, attempt: int) -> str:
         parts = [self.fingerprint, request.prompt, request.index, request.seed, attempt]
+        parts += [] if request.source is None else [request.source.sha256]
         return str(uuid.uuid5(_NAMESPACE, "\0".join(map(str, parts))))
 
     async def _left_by_another_process(self, job: str) -> JobOutcome | None:
@@ -194,7 +217,23 @@ class ComfyGenerator(RemoteGenerator):
 
     async def _posted(self, request: ImageRequest, job: str) -> JobOutcome:
         mark = f"{job[:13]}-{secrets.token_hex(4)}"
-        graph = self._template.graph(request.prompt, request.seed, mark)
+        template = self._template
+        if request.source is None:
+            graph = template.graph(request.prompt, request.seed, mark)
+        else:
+            sources = find_sources(template.workflow, self._source)
+            try:
+                name = await self._uploaded(request.source)
+            except UnreadableImageError as error:
+                reason = f"the source image: {error}"
+                return JobOutcome(GeneratedImage("failed", reason=reason))
+            graph = template.graph(
+                request.prompt,
+                request.seed,
+                mark,
+                sources=sources,
+                source_name=name,
+            )
         self._jobs.posted.add(job)
         try:
             await self._comfy.post(graph, job, self._client)
@@ -202,6 +241,28 @@ class ComfyGenerator(RemoteGenerator):
             self._jobs.posted.discard(job)
             raise
         return await self._ended(job)
+
+    async def _uploaded(self, source: ImageFile) -> str:
+        """Return the name of a source image on the server, where it is put once.
+
+        Raises:
+            UnreadableImageError: the file cannot be read.
+        """
+        task = self._uploads.get(source.sha256)
+        has_failed = task is not None and task.done() and _failed(task)
+        if task is None or has_failed:
+            task = asyncio.ensure_future(self._upload(source))
+            self._uploads[source.sha256] = task
+        # A request that is cancelled leaves the upload to the others that wait for it.
+        return await asyncio.shield(task)
+
+    async def _upload(self, source: ImageFile) -> str:
+        file = await asyncio.to_thread(read_source, source)
+        for fact, value in file.facts().items():
+            values = self._sent.setdefault(fact, [])
+            if value not in values:
+                values.append(value)
+        return await self._comfy.upload(file, source.sha256)
 
     async def _ended(self, job: str) -> JobOutcome:
         """Return the outcome of a job that was posted, once it has ended."""
@@ -246,6 +307,11 @@ class ComfyGenerator(RemoteGenerator):
             )
 
 
+def _failed(task: asyncio.Task[str]) -> bool:
+    """Return whether a task that ended has no result."""
+    return task.cancelled() or task.exception() is not None
+
+
 def _are_equal(first: Image, second: Image) -> bool:
     return first.size == second.size and first.tobytes() == second.tobytes()
 
@@ -255,7 +321,8 @@ def _problem_of(entry: Mapping[str, Any]) -> JobOutcome | None:
     status = entry.get("status")
     if not isinstance(status, Mapping) or status.get("status_str") != "error":
         return None
-    for message in status.get("messages") or ():
+    messages = status.get("messages")
+    for message in messages if isinstance(messages, list) else ():
         is_pair = isinstance(message, list) and len(message) == 2
         kind, data = message if is_pair else ("", None)
         if kind == "execution_interrupted":

@@ -48,6 +48,8 @@ _ELSEWHERE = {
     "vae",
 }
 _WITHOUT_TEXT = "ConditioningZeroOut"
+# Nodes that load an image from the server's folder of inputs, and the input with its name.
+_LOADERS = {"LoadImage": "image"}
 # Results, the surest first: what is saved, what is sent, what is only shown.
 _RESULTS = ("SaveImage", "SaveImageWebsocket", "PreviewImage")
 _MANY = 6  # candidates that a message names
@@ -140,6 +142,54 @@ def find_seeds(workflow: Workflow, chosen: str | None) -> tuple[SeedPlace, ...]:
             "Name it: --model-args seed=NODE.INPUT",
         )
     return tuple(seeds)
+
+
+def source_candidates(workflow: Workflow) -> list[Place]:
+    """Return the inputs that name an image file which the result depends on."""
+    return [
+        Place(node, _LOADERS[workflow.class_of(node)])
+        for node in workflow.graph
+        if _LOADERS.get(workflow.class_of(node)) in workflow.inputs(node)
+    ]
+
+
+def find_sources(workflow: Workflow, chosen: str | None) -> tuple[Place, ...]:
+    """Return the inputs that take the source image; raise T2IBenchError if they are not certain."""
+    candidates = source_candidates(workflow)
+    if chosen is not None:
+        return tuple(
+            _chosen_source(workflow, text, candidates) for text in chosen.split("+")
+        )
+    if not candidates:
+        raise T2IBenchError(
+            f"'{workflow.file}' loads no image, so it edits none: no LoadImage node leads to its "
+            "result.",
+            "Give a workflow that edits, with its image in a LoadImage node.",
+        )
+    files = {repr(workflow.value(place)) for place in candidates}
+    if len(files) > 1:
+        names = ", ".join(map(workflow.describe, candidates[:_MANY]))
+        raise T2IBenchError(
+            f"'{workflow.file}' loads {len(files)} images, of which one is the source image: "
+            f"{names}.",
+            f"Say which: --model-args source={candidates[0].node} (several are joined by +).",
+        )
+    return tuple(candidates)
+
+
+def _chosen_source(workflow: Workflow, text: str, candidates: Sequence[Place]) -> Place:
+    """Return the input that a node's id, or NODE.INPUT, names."""
+    if "." in text:
+        return place_of(workflow, text, "source")
+    _check_node(workflow, text, "source")
+    places = [place for place in candidates if place.node == text]
+    if not places:
+        names = ", ".join(map(workflow.describe, candidates[:_MANY])) or "none"
+        raise T2IBenchError(
+            f"--model-args: source={shown(text)}: {workflow.name_of(text)} loads no image.",
+            f"Nodes that do: {names}.",
+        )
+    return places[0]
 
 
 def find_sizes(workflow: Workflow, chosen: str | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.generators.comfyui.client import ComfyServer
+from t2ibench.models.generators.comfyui.places import source_candidates
 from t2ibench.models.generators.comfyui.template import Template
 from t2ibench.models.generators.comfyui.workflow import Place, Workflow, link_of
 from t2ibench.models.server_errors import ServerAwayError
@@ -153,12 +154,18 @@ async def _check_classes(
 def _check_values(
     server: ComfyServer, workflow: Workflow, nodes: Mapping[str, Any]
 ) -> None:
-    """Raise an error if an input has a value that is not in the server's list, such as a file."""
+    """Raise an error if an input has a value that is not in the server's list, such as a file.
+
+    The image that a workflow loads is not looked for: an edit has its own uploaded.
+    """
+    loaded = set(source_candidates(workflow))
     for node in workflow.graph:
         for name, value in workflow.inputs(node).items():
             place = Place(node, name)
             options = _list_of(*_input(nodes, workflow, place))
             if not isinstance(value, str) or not options or value in options:
+                continue
+            if place in loaded:
                 continue
             is_file = value.lower().endswith(_WEIGHTS)
             there = ", ".join(shown(option, 60) for option in options[:_NAMES])

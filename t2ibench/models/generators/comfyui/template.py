@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +59,15 @@ class Template:
         numbers = [int(node) for node in self.workflow.graph if node.isdecimal()]
         return str(max(numbers, default=0) + 1)
 
-    def graph(self, prompt: str, seed: int, mark: str) -> Graph:
+    def graph(
+        self,
+        prompt: str,
+        seed: int,
+        mark: str,
+        *,
+        sources: Sequence[Place] = (),
+        source_name: str = "",
+    ) -> Graph:
         """Return the graph that makes one image.
 
         Args:
@@ -66,10 +75,14 @@ class Template:
             seed: Its seed.
             mark: A text that makes this post unlike any other, so that the server makes the image
                 instead of repeating an old reply. It is also the name of the file.
+            sources: The inputs of the source image, of an edit.
+            source_name: The name that the server gave the source image.
         """
         filled = self.workflow.copy()
         for place in self.prompts:
             filled.put(place, prompt)
+        for place in sources:
+            filled.put(place, source_name)
         bounded = seed & ((1 << self.seed_bits) - 1)
         for item in self.seeds:
             filled.put(item.place, (bounded + item.offset) % self._limit())

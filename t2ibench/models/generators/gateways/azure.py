@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 from urllib.parse import quote
@@ -9,8 +10,13 @@ from urllib.parse import quote
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
-from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
-from t2ibench.models.http_server import HttpServer
+from t2ibench.models.generators.hosted import (
+    EditCall,
+    HostedArguments,
+    HostedGenerator,
+)
+from t2ibench.models.generators.sources import SourceFile
+from t2ibench.models.http_server import Form, HttpServer
 from t2ibench.models.server_errors import Reply
 
 _ENDPOINT = "AZURE_OPENAI_ENDPOINT"
@@ -40,11 +46,12 @@ def create_azure(request: Request[AzureArguments]) -> HostedGenerator:
     resource = address.rstrip("/").removesuffix("/openai/v1")
     server = HttpServer(resource, key, args, needs_key=True)
     query = None if args.api_version is None else {"api-version": args.api_version}
-    path = (
-        "/openai/v1/images/generations"
+    api = (
+        "/openai/v1/images"
         if query is None
-        else f"/openai/deployments/{quote(deployment, safe='')}/images/generations"
+        else f"/openai/deployments/{quote(deployment, safe='')}/images"
     )
+    path = f"{api}/generations"
 
     async def call(prompt: str, fields: dict[str, Any], key: str) -> Reply:
         server.check_access()
@@ -55,11 +62,38 @@ def create_azure(request: Request[AzureArguments]) -> HostedGenerator:
         )
         return Reply(200, data, server.key)
 
+    async def edit(
+        prompt: str, fields: dict[str, Any], key: str, source: SourceFile
+    ) -> Reply:
+        server.check_access()
+        given = {"model": deployment, "prompt": prompt, "n": 1, **fields}
+        form = Form(
+            fields={name: _text_of(value) for name, value in given.items()},
+            files={"image": (source.name, source.data, source.media_type)},
+        )
+        headers = {"Idempotency-Key": key}
+        data = await server.request(
+            "POST", f"{api}/edits", query=query, form=form, headers=headers
+        )
+        return Reply(200, data, server.key)
+
     settings = {"model": deployment, "url": server.base_url + path}
     if query is not None:
         settings["api_version"] = query["api-version"]
     wishes = {"output_format": "png"}
-    return HostedGenerator(request, server, call, settings, wishes=wishes)
+    return HostedGenerator(
+        request,
+        server,
+        call,
+        settings,
+        wishes=wishes,
+        edit=EditCall(edit, f"{server.base_url}{api}/edits"),
+    )
+
+
+def _text_of(value: Any) -> str:
+    """Return a field's value as a form has it: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 ADAPTER = Adapter(

@@ -17,7 +17,12 @@ from t2ibench.models.generators.gateways.forms import (
     ratio_and_resolution,
     text_of,
 )
-from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
+from t2ibench.models.generators.hosted import (
+    EditCall,
+    HostedArguments,
+    HostedGenerator,
+)
+from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.server_errors import Reply
 from t2ibench.models.servers import OpenAiServer
 
@@ -35,19 +40,35 @@ def create_chat(request: Request[HostedArguments]) -> HostedGenerator:
         args = args.model_copy(update={"api_key_env": "OPENROUTER_API_KEY"})
     server = OpenAiServer(_PATH, args)
 
-    async def call(prompt: str, fields: dict[str, Any], key: str) -> Reply:
+    async def complete(content: Any, fields: dict[str, Any], key: str) -> Reply:
         raw = await server.client.chat.completions.with_raw_response.create(
             model=model,
-            messages=[{"role": "user", "content": prompt}],
+            messages=[{"role": "user", "content": content}],
             extra_body=chat_fields(fields, is_openrouter),
             extra_headers={"Idempotency-Key": key},
         )
         response = raw.http_response
         return chat_reply(Reply(response.status_code, response.content, server.key))
 
+    async def edit(
+        prompt: str, fields: dict[str, Any], key: str, source: SourceFile
+    ) -> Reply:
+        parts = [
+            {"type": "text", "text": prompt},
+            {"type": "image_url", "image_url": {"url": source.data_url}},
+        ]
+        return await complete(parts, fields, key)
+
     settings = {"model": model, "url": server.where}
     wishes = {"modalities": ["image", "text"] if is_openrouter else ["image"]}
-    return HostedGenerator(request, server, call, settings, wishes=wishes)
+    return HostedGenerator(
+        request,
+        server,
+        complete,
+        settings,
+        wishes=wishes,
+        edit=EditCall(edit, server.where),
+    )
 
 
 def chat_fields(fields: Mapping[str, Any], is_openrouter: bool) -> dict[str, Any]:
@@ -71,10 +92,10 @@ def chat_reply(reply: Reply) -> Reply:
         return reply
     first = next(iter(mappings_of(body["choices"])), {})
     error = mapping_of(first.get("error"))
-    if error:
-        return _passed_on(error, reply)
-    message = mapping_of(first.get("message"))
     usage = mapping_of(body.get("usage"))
+    if error:
+        return _passed_on(error, reply, usage)
+    message = mapping_of(first.get("message"))
     rows = image_rows(message.get("images")) or image_rows(message.get("content"))
     if rows:
         # The last is the finished one, where a model shows what it drew on the way.
@@ -83,16 +104,19 @@ def chat_reply(reply: Reply) -> Reply:
     words = refusal or text_of(message.get("content"))
     reason = first.get("finish_reason")
     if refusal or reason == _FILTERED:
-        return error_reply(reply.key, words or "the reply was filtered", code=_FILTERED)
+        words = words or "the reply was filtered"
+        return error_reply(reply.key, words, code=_FILTERED, usage=usage)
     if reason in _CUT_OFF:
         # Words before that were on the way to an image; they are no refusal.
         message_text = f"the reply ended without an image (finish_reason {reason})"
-        return error_reply(reply.key, message_text, code="incomplete")
+        return error_reply(reply.key, message_text, code="incomplete", usage=usage)
     rows = [{"text": words}] if words else []
     return images_reply(rows, reply.key, usage=dict(usage))
 
 
-def _passed_on(error: Mapping[str, Any], reply: Reply) -> Reply:
+def _passed_on(
+    error: Mapping[str, Any], reply: Reply, usage: Mapping[str, Any]
+) -> Reply:
     """Return a provider's error that a gateway put into a reply of status 200."""
     code = error.get("code")
     status = code if isinstance(code, int) and 400 <= code < 600 else 400
@@ -105,6 +129,7 @@ def _passed_on(error: Mapping[str, Any], reply: Reply) -> Reply:
         stage="input" if named else None,
         categories=named,
         status=status,
+        usage=usage,
     )
 
 

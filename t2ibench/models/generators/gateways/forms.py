@@ -141,6 +141,7 @@ def error_reply(
     stage: str | None = None,
     categories: Iterable[str] = (),
     status: int = 400,
+    usage: Mapping[str, Any] | None = None,
 ) -> Reply:
     """Return a reply with an error in the form of OpenAI's images API.
 
@@ -151,10 +152,12 @@ def error_reply(
         stage: Where a filter intervened, 'input' or 'output'.
         categories: What the filter found.
         status: The HTTP status that stands for the error.
+        usage: What the request used and cost, as far as the server says it.
     """
     details = {"moderation_stage": stage, "categories": list(categories)}
     error = {"message": message, "code": code, "moderation_details": details}
-    return Reply(status, json.dumps({"error": error}).encode(), key)
+    body = {"error": error, **({"usage": dict(usage)} if usage else {})}
+    return Reply(status, json.dumps(body).encode(), key)
 
 
 def image_rows(content: Any) -> list[dict[str, Any]]:

@@ -19,7 +19,17 @@ from t2ibench.models.generators.gateways.forms import (
     refuse_arguments,
     text_of,
 )
-from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
+from t2ibench.models.generators.hosted import (
+    EditCall,
+    HostedArguments,
+    HostedGenerator,
+)
+from t2ibench.models.generators.price_table import (
+    SOURCE,
+    installed_table,
+    listed_price,
+)
+from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.http_server import HttpServer
 from t2ibench.models.server_errors import Reply
 
@@ -51,18 +61,35 @@ def create_gemini(request: Request[HostedArguments]) -> HostedGenerator:
     )
     path = f"/models/{quote(model, safe='')}:generateContent"
 
-    async def call(prompt: str, fields: dict[str, Any], _: str) -> Reply:
+    async def generate(
+        prompt: str, fields: dict[str, Any], _: str, source: SourceFile | None = None
+    ) -> Reply:
         server.check_access()
-        body = gemini_body(prompt, fields)
+        body = gemini_body(prompt, fields, source)
         data = await server.request("POST", path, body=body)
         return gemini_reply(Reply(200, data, server.key))
 
     settings = {"model": model, "url": server.base_url + path}
-    return HostedGenerator(request, server, call, settings, seed_bits=_SEED_BITS)
+    price = None
+    if args.base_url is None and args.size is None:
+        # The price of the model's own size; larger ones cost more.
+        price = listed_price(installed_table(), f"gemini/{model}")
+    return HostedGenerator(
+        request,
+        server,
+        generate,
+        settings,
+        seed_bits=_SEED_BITS,
+        price=price,
+        price_source=SOURCE,
+        edit=EditCall(generate, server.where),
+    )
 
 
-def gemini_body(prompt: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body of a request to generateContent."""
+def gemini_body(
+    prompt: str, fields: Mapping[str, Any], source: SourceFile | None = None
+) -> dict[str, Any]:
+    """Return the body of a request to generateContent, with the source image of an edit."""
     beside = {name: value for name, value in fields.items() if name in _BESIDE}
     config = {
         name: value
@@ -77,7 +104,11 @@ def gemini_body(prompt: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     config = {"responseModalities": ["TEXT", "IMAGE"], **config}
     if image:
         config["imageConfig"] = image
-    contents = [{"role": "user", "parts": [{"text": prompt}]}]
+    parts: list[dict[str, Any]] = [{"text": prompt}]
+    if source is not None:
+        data = {"mimeType": source.media_type, "data": source.base64}
+        parts.append({"inlineData": data})
+    contents = [{"role": "user", "parts": parts}]
     return {"contents": contents, "generationConfig": config, **beside}
 
 

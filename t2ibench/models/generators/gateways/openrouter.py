@@ -16,12 +16,18 @@ from t2ibench.models.generators.gateways.forms import (
     ratio_and_resolution,
     switches_of,
 )
-from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
+from t2ibench.models.generators.hosted import (
+    EditCall,
+    HostedArguments,
+    HostedGenerator,
+)
+from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.http_server import HttpServer
 from t2ibench.models.server_errors import BadReplyError, Reply, UnusableServerError
 from t2ibench.models.servers import submit
 
 _ADDRESS = "https://openrouter.ai/api/v1"
+_REFERENCES = "input_references"
 _PER_IMAGE = {"image", "images", "per_image"}
 _DRAWN = {"output_image", "image_output"}
 _AMOUNTS = ("price", "cost", "cost_usd", "usd", "amount", "value")
@@ -81,10 +87,16 @@ def create_openrouter(request: Request[OpenRouterArguments]) -> HostedGenerator:
     server = HttpServer(address, key, args, needs_key=needs_key)
     provider = {"only": [endpoint.provider], "allow_fallbacks": False}
 
-    async def call(prompt: str, fields: dict[str, Any], key: str) -> Reply:
+    async def generate(
+        prompt: str, fields: dict[str, Any], key: str, source: SourceFile | None = None
+    ) -> Reply:
         server.check_access()
-        body = {"model": model, "prompt": prompt, "provider": provider}
+        body: dict[str, Any] = {"model": model, "prompt": prompt}
+        body["provider"] = provider
         body |= openrouter_fields(fields, endpoint)
+        if source is not None:
+            part = {"type": "image_url", "image_url": {"url": source.data_url}}
+            body[_REFERENCES] = [part]
         headers = {"Idempotency-Key": key}
         data = await server.request("POST", "/images", body=body, headers=headers)
         return Reply(200, data, server.key)
@@ -98,7 +110,7 @@ def create_openrouter(request: Request[OpenRouterArguments]) -> HostedGenerator:
     return HostedGenerator(
         request,
         server,
-        call,
+        generate,
         settings,
         wishes={"output_format": "png"} if _takes(endpoint, "output_format") else {},
         switches={
@@ -107,7 +119,16 @@ def create_openrouter(request: Request[OpenRouterArguments]) -> HostedGenerator:
             if _takes(endpoint, name)
         },
         price=endpoint.price,
+        edit=EditCall(generate, f"{server.base_url}/images", _refusal(endpoint)),
+        price_source="OpenRouter's list",
     )
+
+
+def _refusal(endpoint: Endpoint) -> str | None:
+    """Return why a provider takes no source image; None where it says that it does, or nothing."""
+    if _takes(endpoint, _REFERENCES):
+        return None
+    return f"the provider {shown(endpoint.provider)} does not list {_REFERENCES}"
 
 
 def _takes(endpoint: Endpoint, field: str) -> bool:

@@ -16,7 +16,12 @@ from t2ibench.models.generators.gateways.forms import (
     refuse_arguments,
     text_of,
 )
-from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
+from t2ibench.models.generators.hosted import (
+    EditCall,
+    HostedArguments,
+    HostedGenerator,
+)
+from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.server_errors import Reply
 from t2ibench.models.servers import OpenAiServer
 
@@ -49,13 +54,13 @@ def create_responses(
     )
     server = OpenAiServer(_PATH, args)
 
-    async def call(prompt: str, fields: dict[str, Any], key: str) -> Reply:
+    async def create(content: Any, fields: dict[str, Any], key: str) -> Reply:
         tool = {"type": _TOOL, **fields}
         if image_model is not None:
             tool["model"] = image_model
         raw = await server.client.responses.with_raw_response.create(
             model=model,
-            input=prompt,
+            input=content,
             tools=[tool],
             tool_choice={"type": _TOOL},
             store=False,
@@ -66,8 +71,20 @@ def create_responses(
             Reply(response.status_code, response.content, server.key)
         )
 
+    async def edit(
+        prompt: str, fields: dict[str, Any], key: str, source: SourceFile
+    ) -> Reply:
+        parts = [
+            {"type": "input_text", "text": prompt},
+            {"type": "input_image", "image_url": source.data_url},
+        ]
+        content = [{"role": "user", "content": parts}]
+        return await create(content, {"action": "edit", **fields}, key)
+
     settings = {"model": model, "url": server.where, "image_model": image_model}
-    return HostedGenerator(request, server, call, settings)
+    return HostedGenerator(
+        request, server, create, settings, edit=EditCall(edit, server.where)
+    )
 
 
 def responses_reply(reply: Reply) -> Reply:

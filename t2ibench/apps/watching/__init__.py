@@ -1,0 +1,1 @@
+"""Watching a folder of images: each complete set of prompts is scored once it is written."""

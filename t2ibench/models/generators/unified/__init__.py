@@ -1,0 +1,1 @@
+"""Models of transformers that read and draw: `transformers:ID_OR_DIR`."""

@@ -1,0 +1,301 @@
+"""Edits on servers: what is sent, what comes back, and what goes wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.contract import check_generator
+from t2ibench.models.generators import create_generator
+from t2ibench.models.generators.observed_settings import with_earlier
+from t2ibench.models.protocols import EditsImages, ImageRequest
+from t2ibench.store.images import ImageFile
+from t2ibench.store.refusals import categories_of, stage_of
+from tests.models.chat import Said, json_reply, litellm
+from tests.models.parts import refused
+from tests.models.test_gateways import (
+    DIALECTS,
+    ENDPOINTS,
+    FAULTS,
+    Azure,
+    Gemini,
+    OpenRouter,
+    assert_drawn,
+    content_of,
+    encoded,
+    keys,
+    model_of,
+    replying,
+    waits,
+)
+from tests.models.test_served import KEY
+
+__all__ = ["keys", "waits"]  # fixtures
+
+INSTRUCTIONS = ("make it snow", "as a nurse")
+
+
+class OpenAi(Azure):
+    """OpenAI's images.edit, and servers with it: vLLM-Omni, SGLang."""
+
+    spec = "openai:painter"
+
+
+class Responses:
+    """The tool of the Responses API, which takes no seed."""
+
+    spec = "openai:writer"
+    seed_bits = 0
+
+    def prompt(self, body: dict[str, Any]) -> str:
+        given = body["input"]
+        return str(given if isinstance(given, str) else given[0]["content"][0]["text"])
+
+    def source(self, body: dict[str, Any]) -> bytes | None:
+        if isinstance(body["input"], str):
+            return None
+        assert body["tools"][0]["action"] == "edit"
+        (message,) = body["input"]
+        return content_of(message["content"][1]["image_url"])
+
+    def image(self, body: dict[str, Any]) -> Any:
+        data = encoded(self.prompt(body), 0, source=self.source(body))
+        call = {"type": "image_generation_call", "status": "completed", "result": data}
+        return {"output": [call]}
+
+    def refusal(self) -> Said:
+        details = {"moderation_stage": "input", "categories": ["violence"]}
+        error = {"code": "moderation_blocked", "moderation_details": details}
+        call = {"type": "image_generation_call", "status": "failed", "error": error}
+        return json_reply({"output": [call]})
+
+    stage, category = "input", "violence"
+
+
+EDITORS = [*DIALECTS, OpenAi(), Responses()]
+BY_NAME = pytest.mark.parametrize(
+    "dialect", EDITORS, ids=lambda dialect: type(dialect).__name__
+)
+
+
+def editor(dialect: Any, url: str, **args: Any) -> Any:
+    """The model of a dialect."""
+    if isinstance(dialect, Responses):
+        args = {"api": "responses", **args}
+    return model_of(dialect, url, **args)
+
+
+def stored(folder: Path, number: int, form: str = "PNG") -> ImageFile:
+    """A source image on disk."""
+    rng = np.random.default_rng(number)
+    pixels = rng.integers(0, 256, (48, 64, 3), dtype=np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, format=form)
+    path = folder / f"private name {number}.{form.lower()}"
+    path.write_bytes(buffer.getvalue())
+    return ImageFile(path, hashlib.sha256(buffer.getvalue()).hexdigest())
+
+
+def edits(sources: Sequence[ImageFile]) -> list[ImageRequest]:
+    return [
+        ImageRequest(text, 0, (1 << 40) + 10 * number + place, source=source)
+        for number, source in enumerate(sources)
+        for place, text in enumerate(INSTRUCTIONS)
+    ]
+
+
+def posts(posted: Sequence[dict[str, Any]], dialect: Any) -> list[dict[str, Any]]:
+    """The requests for images among all."""
+    return [body for body in posted if "path" not in body or "image" in body]
+
+
+@BY_NAME
+def test_an_edit_has_its_own_source_instruction_and_seed(
+    dialect: Any, tmp_path: Path
+) -> None:
+    sources = [stored(tmp_path, 1), stored(tmp_path, 2), stored(tmp_path, 3, "JPEG")]
+    wanted = edits(sources)
+    with replying(dialect) as (url, posted):
+        model = editor(dialect, url)
+        assert isinstance(model, EditsImages)
+        model.check_edits()
+        assert_drawn(model.generate(wanted), wanted, dialect)
+    # The bytes are those on disk, and nothing says where they were.
+    sent = {dialect.source(body) for body in posts(posted, dialect)}
+    assert sent == {source.path.read_bytes() for source in sources}
+    assert "private" not in repr(posted)
+    settings = model.effective_settings()
+    assert settings["sources_sent"] == {"format": ["JPEG", "PNG"], "size": ["64x48"]}
+    assert KEY not in json.dumps([dict(model.settings), settings])
+
+
+@BY_NAME
+def test_the_contract_of_edits_is_met(dialect: Any) -> None:
+    notes: list[str] = []
+    with replying(dialect) as (url, _):
+        assert check_generator(lambda: editor(dialect, url), tell=notes.append) == []
+    assert notes == ["Edits of 2 source images were tried, too."]
+
+
+@BY_NAME
+def test_a_refused_edit_has_stage_and_category_and_costs_no_other(
+    dialect: Any, tmp_path: Path
+) -> None:
+    wanted = edits([stored(tmp_path, 1), stored(tmp_path, 2)])
+    with replying(dialect, nurse=lambda _: dialect.refusal()) as (url, posted):
+        model = editor(dialect, url, price_per_image="0.5")
+        images = model.generate(wanted)
+    assert [image.status for image in images] == ["ok", "refused"] * 2
+    assert stage_of(images[1].reason) == dialect.stage
+    expected = () if dialect.category is None else (dialect.category,)
+    assert categories_of(images[1].reason) == expected
+    assert len(posts(posted, dialect)) == len(wanted)
+    # What the reply says counts before the price.
+    each = 0.05 if "usage" in dialect.image(posts(posted, dialect)[0]) else 0.5
+    assert model.cost == pytest.approx(2 * each)
+
+
+@BY_NAME
+def test_faults_are_waited_for(
+    dialect: Any, waits: list[float], tmp_path: Path
+) -> None:
+    faults = list(FAULTS.values())
+    wanted = edits([stored(tmp_path, 1), stored(tmp_path, 2)])
+    with replying(
+        dialect, make=lambda body: faults.pop() if faults else dialect.image(body)
+    ) as (url, _):
+        model = editor(dialect, url, retries=9)
+        assert_drawn(model.generate(wanted), wanted, dialect)
+    assert not faults and waits
+
+
+@BY_NAME
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        (401, "grants no access"),
+        (402, "is not paid for"),
+        (404, "no such"),
+    ],
+)
+def test_an_unusable_server_is_one_line(
+    dialect: Any, status: int, says: str, tmp_path: Path
+) -> None:
+    said = {401: "Invalid API key", 402: "Insufficient credits", 404: "No such model"}
+    reply = json_reply({"error": {"message": f"{said[status]} {KEY}"}}, status)
+    with replying(dialect, make=lambda _: reply) as (url, posted):
+        with pytest.raises(T2IBenchError, match=says) as caught:
+            editor(dialect, url).generate(edits([stored(tmp_path, 1)]))
+        assert len(posts(posted, dialect)) == 1
+    line = str(caught.value)
+    assert "\n" not in line and KEY not in line
+    if isinstance(dialect, Azure):
+        assert "/images/edits" in line
+
+
+@BY_NAME
+def test_another_page_is_no_api(dialect: Any, tmp_path: Path) -> None:
+    page: Said = (200, {"content-type": "text/html"}, b"<html>Welcome")
+    with replying(dialect, make=lambda _: page) as (url, _), refused("no images API"):
+        editor(dialect, url).generate(edits([stored(tmp_path, 1)]))
+
+
+def test_a_server_without_edits_is_one_line(tmp_path: Path) -> None:
+    reply = json_reply({"detail": "Not Found"}, 404)
+    with (
+        replying(OpenAi(), make=lambda _: reply) as (url, _),
+        refused("/images/edits", "404"),
+    ):
+        editor(OpenAi(), url).generate(edits([stored(tmp_path, 1)]))
+
+
+def test_a_source_that_cannot_be_read_costs_nothing_and_no_other(
+    tmp_path: Path,
+) -> None:
+    good, changed, gone = (stored(tmp_path, number) for number in (1, 2, 3))
+    changed.path.write_bytes(b"no image")
+    gone.path.unlink()
+    with replying(Gemini()) as (url, posted):
+        model = editor(Gemini(), url, price_per_image="0.5")
+        images = model.generate(edits([changed, good, gone]))
+    assert [image.status for image in images] == ["failed"] * 2 + ["ok"] * 2 + [
+        "failed"
+    ] * 2
+    assert all("the source image" in str(images[place].reason) for place in (0, 5))
+    assert len(posted) == 2 and model.cost == 1.0
+
+
+def test_other_formats_are_sent_as_png(tmp_path: Path) -> None:
+    source = stored(tmp_path, 1, "WEBP")
+    with replying(OpenAi()) as (url, posted):
+        model = editor(OpenAi(), url)
+        (image, _) = model.generate(edits([source]))
+    assert image.status == "ok"
+    sent = posted[0]["image"]
+    assert sent[:2] == ("source.png", "image/png")
+    pixels = Image.open(io.BytesIO(sent[2]))
+    before = Image.open(source.path).convert("RGB")
+    assert np.array_equal(np.asarray(pixels), np.asarray(before))
+    settings = model.effective_settings()["sources_sent"]
+    assert settings["format"] == ["WEBP, sent as PNG"]
+
+
+def test_rejected_fields_of_an_edit_are_left_out(tmp_path: Path) -> None:
+    def picky(body: dict[str, Any]) -> Any:
+        for name in ("response_format", "seed"):
+            if name in body:
+                error = {"message": f"Unknown parameter: '{name}'.", "param": name}
+                return json_reply({"error": error}, 400)
+        return OpenAi().image({**body, "seed": 0})
+
+    with replying(OpenAi(), make=picky, nurse=picky) as (url, posted):
+        model = editor(OpenAi(), url)
+        images = model.generate(edits([stored(tmp_path, 1)]))
+        assert [image.status for image in images] == ["ok", "ok"]
+    assert "seed" not in posted[-1] and posted[-1]["output_format"] == "png"
+
+
+def test_input_fidelity_is_sent_where_the_user_says_so(tmp_path: Path) -> None:
+    wanted = edits([stored(tmp_path, 1)])
+    for dialect in (OpenAi(), Responses()):
+        for args in ({}, {"body.input_fidelity": "high"}):
+            with replying(dialect) as (url, posted):
+                editor(dialect, url, **args).generate(wanted)
+            body = posted[0]
+            fields = body["tools"][0] if isinstance(dialect, Responses) else body
+            assert fields.get("input_fidelity") == ("high" if args else None)
+
+
+def test_what_is_asked_for_no_edits_says_so_before_anything_is_sent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    litellm(monkeypatch, Exception, model_cost={})
+    with refused("litellm:x/y", "gets no source images"):
+        create_generator("litellm:x/y").check_edits()
+    provider = {"provider_slug": "only", "supported_parameters": ["seed"]}
+    monkeypatch.setitem(ENDPOINTS, "data", {"endpoints": [provider]})
+    with replying(OpenRouter()) as (url, posted):
+        model = editor(OpenRouter(), url)
+        with refused("takes no source image", "provider only does not list"):
+            model.check_edits()
+        with refused("takes no source image"):
+            model.generate(edits([stored(tmp_path, 1)]))
+    assert posts(posted, OpenRouter()) == []
+
+
+def test_sizes_of_many_sources_are_the_same_in_any_order() -> None:
+    sizes = [f"{side}x{side}" for side in range(100, 160)]
+    first = {"sources_sent": {"size": sizes[:40]}}
+    second = {"sources_sent": {"size": sizes[20:]}}
+    both = with_earlier(first, second)
+    assert both == with_earlier(second, first)
+    assert both["sources_sent"]["size"] == sizes[:20]

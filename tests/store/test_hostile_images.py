@@ -1,0 +1,120 @@
+"""Image files that are pipes, devices, bombs or broken: read in bounds, or named as unreadable."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import random
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from t2ibench.models.generators.image_replies import decoded_image
+from t2ibench.store.files import read_ordinary
+from t2ibench.store.images import ImageFile
+from t2ibench.store.pixels import UnreadableImageError, read_image
+
+NO_FILES: dict[str, Callable[[Path], object]] = {
+    "a pipe": os.mkfifo,
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "a folder": lambda path: path.mkdir(),
+    "a link that leads nowhere": lambda path: path.symlink_to("nowhere"),
+    "nothing": lambda path: None,
+}
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+def test_what_is_no_file_is_unreadable_at_once(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    NO_FILES[kind](path)
+    with pytest.raises(UnreadableImageError):
+        ImageFile(path, "0" * 64).read()
+    with pytest.raises(OSError, match=r".+"):
+        read_ordinary(path)
+
+
+def test_a_link_to_a_file_is_read_where_its_hash_is_the_stored_one(
+    tmp_path: Path,
+) -> None:
+    buffer = io.BytesIO()
+    Image.new("RGB", (4, 4), "red").save(buffer, "PNG")
+    (tmp_path / "there.png").write_bytes(buffer.getvalue())
+    (tmp_path / "secret").write_text("of somebody")
+    link = tmp_path / "a.png"
+    link.symlink_to("there.png")
+    digest = hashlib.sha256(buffer.getvalue()).hexdigest()
+    assert ImageFile(link, digest).read().size == (4, 4)
+    link.unlink()
+    link.symlink_to("secret")
+    with pytest.raises(UnreadableImageError, match="has changed"):
+        ImageFile(link, digest).data()
+
+
+def png(width: int, height: int) -> bytes:
+    """A small file of a large image, in which no row is there."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        crc = zlib.crc32(name + data).to_bytes(4, "big")
+        return len(data).to_bytes(4, "big") + name + data + crc
+
+    header = width.to_bytes(4, "big") + height.to_bytes(4, "big") + b"\x08\2\0\0\0"
+    rows = zlib.compress(b"\0" * 1000)
+    parts = [chunk(b"IHDR", header), chunk(b"IDAT", rows), chunk(b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+@pytest.mark.parametrize("size", [(8193, 8192), (30_000, 5_000), (2**31 - 1, 1)])
+def test_a_server_cannot_fill_the_memory_with_pixels(size: tuple[int, int]) -> None:
+    image = decoded_image(png(*size))
+    assert image.status == "failed" and image.image is None
+    assert "pixels, more than 67,108,864" in str(image.reason) or "Bomb" in str(
+        image.reason
+    )
+
+
+FORMATS = (
+    "PNG",
+    "JPEG",
+    "WEBP",
+    "GIF",
+    "BMP",
+    "TIFF",
+    "DDS",
+    "PCX",
+    "ICO",
+    "TGA",
+    "SGI",
+    "JPEG2000",
+    "QOI",
+    "AVIF",
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_whatever_a_decoder_raises_is_an_unreadable_image() -> None:
+    """Bytes of many formats with a few of them changed; each decoder has its own errors."""
+    rng = random.Random(7)
+    noise = Image.frombytes("RGB", (24, 20), rng.randbytes(24 * 20 * 3))
+    files = []
+    for form in FORMATS:
+        buffer = io.BytesIO()
+        try:
+            noise.save(buffer, form)
+        except (KeyError, OSError, ValueError):
+            continue  # Pillow was built without it, or cannot write it
+        files.append(buffer.getvalue())
+    damaged = 0
+    for _ in range(1500):
+        data = bytearray(rng.choice(files))
+        for _ in range(rng.randint(1, 5)):
+            place = rng.randrange(min(len(data), rng.choice([40, 200, 10**6])))
+            data[place] = rng.choice([0, 1, 16, 127, 255, rng.randrange(256)])
+        try:
+            assert read_image(bytes(data)).mode == "RGB"
+        except UnreadableImageError:
+            damaged += 1
+    assert damaged > 300
