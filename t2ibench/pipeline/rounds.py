@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from t2ibench.methods.core.evidence import Needs
 from t2ibench.pipeline.outcome import Outcome
 from t2ibench.pipeline.plan import images_at
 from t2ibench.pipeline.preparation import prepare_round
@@ -172,13 +173,10 @@ def _reason_to_stop(
     if task.precise:
         return now
     needs = context.plan.needs[task.loaded.id]
-    if needs.edits:
-        return f"{now}; further source images are not made in rounds"
+    no_more_images = _reason_for_no_more_images(needs, scored, context)
+    if no_more_images is not None:
+        return f"{now}; {no_more_images}"
     prompts = {need.prompt for need in needs.prompts}
-    if not prompts or prompts & context.short_of_images.keys():
-        return f"{now}; there are no more images"
-    if prompts & {repeated.prompt for repeated in result.repeated_prompts}:
-        return f"{now}; the generator repeats its images"
     if task.times >= task.most_times:
         return f"{now}, the most that it may have"
     more = _times_needed(scored, prompts, abs(shown.value or 0.0), width)
@@ -186,6 +184,20 @@ def _reason_to_stop(
         return f"{now}; more images alone do not make it narrow enough"
     task.times = min(task.most_times, task.times * max(more, _LEAST_GROWTH))
     task.precise = True
+    return None
+
+
+def _reason_for_no_more_images(
+    needs: Needs, scored: TaskScored, context: RunContext
+) -> str | None:
+    """Return why there are no further images of a task's prompts; None if there are."""
+    if needs.edits:
+        return "further source images are not made in rounds"
+    prompts = {need.prompt for need in needs.prompts}
+    if not prompts or prompts & context.short_of_images.keys():
+        return "there are no more images"
+    if prompts & {repeated.prompt for repeated in scored.result.repeated_prompts}:
+        return "the generator repeats its images"
     return None
 
 

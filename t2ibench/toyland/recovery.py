@@ -159,7 +159,8 @@ def _dressed(pixels: PixelArray, scene: Scene) -> list[Scene]:
     """Return a scene in the clothes that are most like those at the chest, the likest first."""
     colour = _colour_at(pixels, scene, _CHEST)
     clothes = sorted(set(world().clothes.values()))
-    outfits: list[tuple[str, str | None]] = [(noun, None) for noun in nouns_of_people()]
+    outfits: list[tuple[str, str | None]]
+    outfits = [(noun, None) for noun in nouns_of_people()]
     outfits += [("person", worn) for worn in clothes]
     by_distance = sorted(
         outfits,

@@ -164,7 +164,7 @@ def read_pictures(
 
 
 def _check_permission(manifest: Manifest) -> None:
-    """Raise an error if a submission says nothing of who may see its pictures."""
+    """Raise an error if a submission does not say who may see its pictures."""
     if manifest.card.pictures is None:
         raise T2IBenchError(
             "it has pictures and names no licence for them (--pictures LICENCE)"

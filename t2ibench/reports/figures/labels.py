@@ -15,16 +15,16 @@ _UP, _DOWN = 10.0, 3.0  # of a text, above and below its base line
 _DOT = 3.5
 # From a point to the base line of its name, with the side at which the name begins or ends; tried
 # in this order.
-_SIDES: tuple[tuple[float, float, Literal["start", "middle", "end"]], ...] = (
-    (6.0, 4.0, "start"),
-    (-6.0, 4.0, "end"),
+_Side = tuple[float, float, Literal["start", "middle", "end"]]
+_LEVEL: tuple[_Side, ...] = ((6.0, 4.0, "start"), (-6.0, 4.0, "end"))
+_DIAGONAL: tuple[_Side, ...] = (
     (5.0, -5.0, "start"),
     (5.0, 13.0, "start"),
     (-5.0, -5.0, "end"),
     (-5.0, 13.0, "end"),
-    (0.0, -7.0, "middle"),
-    (0.0, 15.0, "middle"),
 )
+_ABOVE_OR_BELOW: tuple[_Side, ...] = ((0.0, -7.0, "middle"), (0.0, 15.0, "middle"))
+_SIDES = (*_LEVEL, *_DIAGONAL, *_ABOVE_OR_BELOW)
 
 Rectangle = tuple[float, float, float, float]  # left, top, right, bottom
 Segment = tuple[float, float, float, float]  # x and y of both ends
