@@ -127,7 +127,7 @@ def bounded_connections() -> type[H11Protocol]:
             super().data_received(data)
             self._watch()
 
-        def connection_lost(self, exc: Exception | None) -> None:  # a name of asyncio
+        def connection_lost(self, exc: Exception | None) -> None:
             """Forget a connection that has ended."""
             connections.pop(self, None)
             self._stop_watching()

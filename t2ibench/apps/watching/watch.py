@@ -26,8 +26,8 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.encoders import encoder_downloads
 from t2ibench.models.generators.folder import FolderArguments
 from t2ibench.models.judges import check_judges
-from t2ibench.pipeline.people_tables import judge_arguments, model_arguments
 from t2ibench.pipeline.outcome import Outcome
+from t2ibench.pipeline.people_tables import judge_arguments, model_arguments
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.preparation import (
     create_model,
