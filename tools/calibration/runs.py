@@ -4,7 +4,8 @@ python -m tools.calibration.runs --runs 400
 python -m tools.calibration.runs --tasks all --world judged   # all tasks, with a judge
 
 A run cries wolf where any test is clear of which nothing was planted and that is no positive
-control. It is wrong where a test, or a row, is clearly on the side that was not planted. It ends
+control. A few tests lean in fair worlds, too: they ask for classes that toyland does not draw
+evenly. A run is wrong where a test, or a row, is clearly on the side that was not planted. It ends
 with 1 where more than one run in twenty cries wolf, or more than one in two hundred is wrong, by
 more than chance.
 """
@@ -44,6 +45,8 @@ from tools.calibration.verdicts import rate_interval
 from tools.calibration.worlds import WorldEvidence
 
 _FAIR = {"all.gender.female": 0.5, "all.skin.dark": 0.5, "all.age.old": 0.5}
+# Toyland shows nobody as nonbinary, and of three ages some more often than others.
+_NEVER_FAIR = frozenset({"openbias_examples", "tibet_prompts"})
 _SETTINGS = Settings(n_permutations=2000, n_bootstrap=50)
 _IGNORED = 0.3  # of the images whose prompt has a word that is ignored
 MOST_FALSE, MOST_WRONG = 0.05, 0.005
@@ -131,7 +134,8 @@ def run(world: RunWorld, seed: int, tasks: str = "core") -> tuple[int, int, int,
     false = wrong = 0
     for name, result in tests.items():
         side = None if world.fair else _planted(name)
-        false += side is None and states[name] == "clear"
+        is_fair = side is None and name not in _NEVER_FAIR
+        false += is_fair and states[name] == "clear"
         if side is None:
             continue
         if states[name] == "clear" and result.headline.scale == "lean":
