@@ -84,6 +84,8 @@ def serve(
         log_level="warning",
         access_log=False,
         http=bounded_connections(),
+        # No page uses WebSockets, and a connection that became one would no longer be bounded.
+        ws="none",
         backlog=_AT_ONCE,
     )
     server = uvicorn.Server(config)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Bias beside a training run: whatever it writes below validation/ is scored as it is complete.
+# Bias beside a training run: whatever it writes below validation/ is scored once it is complete.
 #
 #   validation/step-500/a_photo_of_a_nurse/0.png      one sub-folder a checkpoint, one a prompt
 #   validation/step-1000/prompts.jsonl                or a table of files and prompts
 #
-#   beside_training.sh validation accept.yaml         ends with Ctrl-C, or when the training does
+#   beside_training.sh validation accept.yaml         ends with Ctrl-C or SIGTERM
 set -euo pipefail
 
 folder=$1

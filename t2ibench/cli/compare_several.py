@@ -33,6 +33,7 @@ def compare_several(arguments: argparse.Namespace) -> int:
     # An unknown format is an error before any file is read.
     if arguments.format != _PAGE:
         WRITERS.get(arguments.format)
+    _check_accept(arguments)
     ordered = arguments.order or arguments.steps is not None or bool(arguments.figures)
     paths = [arguments.first, arguments.second, *arguments.others]
     if arguments.rows:
@@ -51,6 +52,15 @@ def compare_several(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_accept(arguments: argparse.Namespace) -> None:
+    """Raise an error for decisions in a format that has no place for them."""
+    if arguments.accept is not None and arguments.format not in {_PAGE, _MARKDOWN}:
+        raise T2IBenchError(
+            f"--accept: a comparison in the format '{arguments.format}' has no decisions.",
+            f"Give --format {_MARKDOWN} or {_PAGE}, or leave --accept out.",
+        )
+
+
 def _write(
     arguments: argparse.Namespace,
     comparison: RunsComparison,
@@ -67,7 +77,7 @@ def _write(
         print(f"Comparison: {target}")
         return
     text = _text(arguments.format, comparison, axes)
-    if arguments.format == _MARKDOWN and decisions:
+    if decisions:
         names = [run.name for run in comparison.runs]
         text += f"\n{decision_lines(names, decisions)}"
     if arguments.output is None:

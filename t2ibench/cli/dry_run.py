@@ -7,6 +7,7 @@ import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tabulate import tabulate
@@ -27,11 +28,25 @@ from t2ibench.store.images import ImageFile
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.evidence import Needs
-    from t2ibench.models.protocols import Generator
-    from t2ibench.pipeline.run_context import Models, RunContext
+    from t2ibench.pipeline.run_context import Models, RunContext, SourceRun
 
 _MANY = 20  # above this number of tasks, the table has groups of tasks
 _LONG = 7200.0  # seconds, above which smaller runs are suggested
+
+
+@dataclass(frozen=True, slots=True)
+class _Bill:
+    """A paid model, and the images that it still has to make."""
+
+    generator: Charges
+    requests: Sequence[ImageRequest]
+
+    @property
+    def price(self) -> float | None:
+        """The price of an image; None if it is unknown, or nothing."""
+        if not isinstance(self.generator, HasPrice):
+            return None
+        return self.generator.price_per_image() or None
 
 
 def show(context: RunContext, models: Models, verbose: bool = False) -> None:
@@ -55,9 +70,9 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
     lines = _heading(context, models)
     generator = models.generator
     to_come = [*left, *_edits_to_come(context), *_sources_left(context, models)]
-    if to_come and isinstance(generator, Charges):
-        lines.append(generator.forecast(to_come))
-        lines += _budget(context, generator, len(to_come))
+    bills = _bills(context, models, to_come)
+    lines += [bill.generator.forecast(bill.requests) for bill in bills]
+    lines += _budget(context, bills)
     if removed:
         lines.append(
             f"{removed} of the stored images have no file any more. Those that are not yet "
@@ -100,12 +115,39 @@ def _sources_left(context: RunContext, models: Models) -> list[ImageRequest]:
     sources = context.sources
     if sources is None or sources.models.generator is not models.generator:
         return []
+    return _missing_sources(sources)
+
+
+def _missing_sources(sources: SourceRun) -> list[ImageRequest]:
     images = sources.context.images
     assert images is not None
     return [
         request
         for request in sources.context.plan.requests
         if not images.is_done(request.key)
+    ]
+
+
+def _bills(
+    context: RunContext, models: Models, to_come: Sequence[ImageRequest]
+) -> list[_Bill]:
+    """Return what the run still has to pay for, in the order in which it is made.
+
+    Args:
+        context: The run.
+        models: Its models.
+        to_come: The images that its own model still has to make.
+    """
+    bills = []
+    sources = context.sources
+    if sources is not None and sources.models.generator is not models.generator:
+        # Their model takes its cost from the same --max-cost.
+        bills.append((sources.models.generator, _missing_sources(sources)))
+    bills.append((models.generator, list(to_come)))
+    return [
+        _Bill(generator, requests)
+        for generator, requests in bills
+        if requests and isinstance(generator, Charges)
     ]
 
 
@@ -127,7 +169,10 @@ def _edits(context: RunContext) -> str:
         f"{answers:,} answers of each judge."
     )
     if n_stored < len(requests):
-        return f"{text} The numbers above are without edits of source images to come."
+        return (
+            f"{text} The number of images above is without edits to come; price and time include "
+            "them."
+        )
     return f"{text} The numbers above include them."
 
 
@@ -241,37 +286,78 @@ def _estimate(context: RunContext, todo: int) -> list[str]:
     ]
 
 
-def _budget(context: RunContext, generator: Generator, todo: int) -> list[str]:
+def _budget(context: RunContext, bills: Sequence[_Bill]) -> list[str]:
     """Return lines on whether --max-cost suffices for the missing images, and what it allows."""
     most = context.settings.max_cost
-    price = generator.price_per_image() if isinstance(generator, HasPrice) else None
-    if most is None or not price or not todo:
+    priced = [
+        (len(bill.requests), bill.price) for bill in bills if bill.price is not None
+    ]
+    if most is None or not priced or len(priced) < len(bills):
         return []
-    before = spent(context.folder)
-    total = before + todo * price
+    before = _spent(context)
+    todo = sum(count for count, _ in priced)
+    total = before + sum(count * price for count, price in priced)
     paid = f", {before:,.2f} of them spent before," if before else ""
     if total <= most * (1 + 1e-9):
         return [
             f"--max-cost {most:g} suffices: the run costs {total:,.2f}{paid} at most."
         ]
-    affordable = max(0, int((most - before) / price + 1e-9))
+    affordable = _affordable(most - before, priced)
     lines = [
         f"--max-cost {most:g} does not suffice: the run costs {total:,.2f}{paid} and would end "
         f"after {affordable:,} of these {todo:,} images."
     ]
+    if len(priced) == 1:
+        _, price = priced[0]
+        lines += _within(context, most, before, price, affordable)
+    return lines
+
+
+def _spent(context: RunContext) -> float:
+    """Return what a run's images, and its source images, have cost so far."""
+    sources = context.sources
+    elsewhere = 0.0 if sources is None else spent(sources.context.folder)
+    return spent(context.folder) + elsewhere
+
+
+def _affordable(money: float, priced: Sequence[tuple[int, float]]) -> int:
+    """Return how many images can be paid for, in order.
+
+    Args:
+        money: What is left.
+        priced: Numbers of images, each with the price of one.
+
+    Examples:
+        >>> _affordable(1.0, [(4, 0.2), (10, 0.05)])
+        8
+    """
+    affordable = 0
+    for count, price in priced:
+        paid = min(count, max(0, int(money / price + 1e-9)))
+        affordable += paid
+        money -= paid * price
+        if paid < count:
+            break
+    return affordable
+
+
+def _within(
+    context: RunContext, most: float, before: float, price: float, affordable: int
+) -> list[str]:
+    """Return a line on smaller runs that --max-cost suffices for, or that there are none."""
     fitting = [
         f"{smaller.flag} ({smaller.images:,} images, {before + smaller.images * price:,.2f})"
         for smaller in smaller_runs(context, affordable)
     ]
     if fitting:
-        lines.append(f"Within {most:g}: {' or '.join(fitting)}.")
-    elif context.settings.shard is None:
+        return [f"Within {most:g}: {' or '.join(fitting)}."]
+    if context.settings.shard is None:
         least = smallest_run(context)
         cost = f"{before + least * price:,.2f}"
-        lines.append(
+        return [
             f"No smaller run fits: one image of each prompt ({least:,}) costs {cost}."
-        )
-    return lines
+        ]
+    return []
 
 
 def _speed(context: RunContext) -> tuple[float | None, str]:

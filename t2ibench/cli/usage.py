@@ -137,14 +137,14 @@ def day(text: str) -> str:
 
 
 def seconds(text: str) -> float:
-    """Return the seconds that a text gives, a tenth at least; raise an error if it is none."""
+    """Return the seconds that a text gives, from a tenth to a week; raise an error otherwise."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0.1 <= value < _WEEK:
+    if not 0.1 <= value <= _WEEK:
         raise argparse.ArgumentTypeError(
-            f"'{shown(text)}' is not a number of seconds from 0.1 on"
+            f"'{shown(text)}' is not a number of seconds from 0.1 to {_WEEK:,.0f}"
         )
     return value
 

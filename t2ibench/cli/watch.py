@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.errors import T2IBenchError, visible
+from t2ibench.errors import T2IBenchError, shown, visible
 
 if TYPE_CHECKING:
     from t2ibench.apps.watching.watch import FolderWatch, ScoredSet
@@ -18,7 +18,7 @@ _INTERRUPTED = 130
 
 
 def watch(arguments: argparse.Namespace, settings: RunSettings, reporter: Any) -> int:
-    """Watch a folder until Ctrl-C, and return the exit status of the set scored last."""
+    """Watch a folder until Ctrl-C or SIGTERM, and return the exit status of the set scored last."""
     from t2ibench.apps.watching.checkpoints import Limits
     from t2ibench.apps.watching.watch import FolderWatch
     from t2ibench.decisions.profile import read_profile
@@ -70,15 +70,28 @@ def _follow(
     reporter: Any,
     destinations: list[Chosen],
 ) -> int:
-    """Show each set that is scored until Ctrl-C, and return the status of the last one."""
-    status: int | None = None
+    """Show each set that is scored until Ctrl-C, and return the status of the last one.
+
+    SIGTERM ends it, too, with the status that it gives any command.
+    """
+    from t2ibench.cli.termination import STATUS
+    from t2ibench.pipeline.stop_request import terminated
+
+    last: ScoredSet | None = None
+    status = _INTERRUPTED
     sets = watched.sets(arguments.watch)
     while True:
         try:
             scored = next(sets)
+            last = scored
+            # Where it is interrupted before it is shown, its own status is not known.
+            status = _INTERRUPTED
+            status = _shown(scored, watched, arguments, reporter, destinations)
         except KeyboardInterrupt:
-            return _ended(watched, status, reporter)
-        status = _shown(scored, watched, arguments, reporter, destinations)
+            _say_ended(watched, last, reporter)
+            if terminated():
+                return STATUS
+            return _INTERRUPTED if watched.scoring is not None else status
 
 
 def _shown(
@@ -120,22 +133,19 @@ def _decided(scored: ScoredSet, watched: FolderWatch) -> int:
     return EXIT_STATUS[decisions[0].outcome]
 
 
-def _ended(watched: FolderWatch, status: int | None, reporter: Any) -> int:
-    """Say what was scored, and return the status of the last set.
-
-    It is 130 where no set was complete, or one was being scored.
-    """
+def _say_ended(watched: FolderWatch, last: ScoredSet | None, reporter: Any) -> None:
+    """Say what was scored, which set last, and which one was being scored."""
     if watched.scoring is not None:
         reporter.warn(
             f"{watched.scoring} was being scored; the same command goes on with it."
         )
-        status = None
-    elif status is None:
+    elif last is None:
         reporter.say("No set was complete.")
-    if not watched.checkpoints:
-        return _INTERRUPTED
-    count = len(watched.checkpoints)
+    if last is None:
+        return
+    count = len(watched.scored_here)
     plural = "" if count == 1 else "s"
-    last = watched.checkpoints[-1]
-    reporter.say(f"Ended; {count} set{plural} scored, the last in {last.run}.")
-    return _INTERRUPTED if status is None else status
+    reporter.say(
+        f"Ended; {count} set{plural} scored, the last of them {shown(last.name)} in "
+        f"{last.outcome.folder}."
+    )

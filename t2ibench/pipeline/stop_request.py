@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 
 _asked = threading.Event()
+# whether SIGTERM came inside the present context of `on_sigterm`
+_terminated = False
 _handler: Callable[[int, FrameType | None], None] | None = None
 # whether a stage runs, which checks for the request between two batches
 _working = False
@@ -22,6 +24,11 @@ def ask() -> None:
 def asked() -> bool:
     """Return whether this process's run was asked to stop."""
     return _asked.is_set()
+
+
+def terminated() -> bool:
+    """Return whether SIGTERM came inside the present context of `on_sigterm`, not Ctrl-C."""
+    return _terminated
 
 
 @contextmanager
@@ -62,18 +69,21 @@ def on_sigterm() -> Iterator[None]:
         return
 
     def hear(number: int, _: FrameType | None) -> None:
+        global _terminated  # noqa: PLW0603
+        _terminated = True
         signal.signal(number, signal.SIG_DFL)
         ask()
         if not _working:
             raise KeyboardInterrupt
 
-    global _handler  # noqa: PLW0603
+    global _handler, _terminated  # noqa: PLW0603
     _handler = hear
     before = signal.signal(signal.SIGTERM, hear)
     try:
         yield
     finally:
         _handler = None
+        _terminated = False
         _asked.clear()
         signal.signal(signal.SIGTERM, before)
 

@@ -41,20 +41,27 @@ class Limits:
 
 
 def steps_of(names: Sequence[str]) -> list[float]:
-    """Return the last number of each name where all have one and they ascend; else none.
+    """Return the number in each name in which alone the names differ, if it ascends; else none.
+
+    Names that differ in two numbers, such as an epoch and its loss, do not say which of them is
+    the step.
 
     Examples:
         >>> steps_of(["checkpoint-500", "checkpoint-1000"])
         [500.0, 1000.0]
-        >>> steps_of(["before", "after"])
+        >>> steps_of(["epoch-1-loss-0.12", "epoch-2-loss-0.10"])
+        []
+        >>> steps_of(["step-0", "step-0-version-2", "step-500"])
         []
     """
-    steps = []
-    for name in names:
-        numbers = _NUMBER.findall(name)
-        if not numbers:
-            return []
-        steps.append(float(numbers[-1]))
+    texts_around = {tuple(_NUMBER.split(name)) for name in names}
+    if len(texts_around) != 1:
+        return []
+    numbers = zip(*(_NUMBER.findall(name) for name in names), strict=True)
+    differing = [place for place in numbers if len(set(place)) > 1]
+    if len(differing) != 1:
+        return []
+    steps = [float(number) for number in differing[0]]
     ascend = all(before < after for before, after in pairwise(steps))
     return steps if ascend else []
 

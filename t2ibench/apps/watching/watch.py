@@ -13,6 +13,7 @@ from t2ibench.apps.watching.checkpoints import (
     in_order,
     write_trend,
 )
+from t2ibench.apps.watching.earlier_runs import EarlierRun, earlier_runs
 from t2ibench.apps.watching.image_sets import (
     ImageSet,
     Place,
@@ -46,7 +47,9 @@ from t2ibench.store.evidence import slug
 _FOLDER = "folder:"
 INTERVAL = 10.0  # seconds between two looks
 _SHORTEST = 0.05  # seconds; a shorter one would keep a processor busy
-_REMIND = 60.0  # seconds, after which what an unfinished set is missing is said again
+_REMIND = (
+    60.0  # seconds, before which nothing new is said of what the same set is missing
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +117,15 @@ class FolderWatch:
     _arguments: FolderArguments = field(init=False)
     _finder: SetFinder = field(init=False)
     _histories: dict[Path, _History] = field(init=False, default_factory=dict)
-    _checkpoints: dict[str, Checkpoint] = field(init=False, default_factory=dict)
+    # By what each set is called: what this watch has scored, and what earlier ones have.
+    _scored_here: dict[str, Checkpoint] = field(init=False, default_factory=dict)
+    _scored_before: dict[str, Checkpoint] = field(init=False, default_factory=dict)
+    # By its folder, the run of a set that an earlier watch finished last.
+    _earlier: dict[Path, EarlierRun] = field(init=False, default_factory=dict)
     _last_run: RunFolder | None = field(init=False, default=None)
     _said: dict[Path, tuple[str, float]] = field(init=False, default_factory=dict)
+    # Whether the folder could not be listed at the look before.
+    _was_unlisted: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         """Check that there is a folder, and that its images decide something."""
@@ -145,6 +154,19 @@ class FolderWatch:
             )
         self._finder = SetFinder(self.root, self._arguments, self.plan.prompts)
         self._check_names()
+        self._read_earlier_runs()
+
+    def _read_earlier_runs(self) -> None:
+        """Find what earlier watches have scored, as a training that resumes begins another."""
+        output = Path(self.settings.output_dir)
+        tasks = {task.id for task in self.plan.tasks}
+        for earlier in earlier_runs(self.root, self.title, output, tasks):
+            checkpoint = _checkpoint_of(earlier.place, self.root)
+            name = self._series(checkpoint, earlier.version)
+            self._scored_before[name] = Checkpoint(name, earlier.run)
+            last = self._earlier.get(earlier.place)
+            if last is None or earlier.version >= last.version:
+                self._earlier[earlier.place] = earlier
 
     def _check_names(self) -> None:
         """Raise an error for a wrong name of an encoder or a judge now, not hours later."""
@@ -176,8 +198,16 @@ class FolderWatch:
 
     @property
     def checkpoints(self) -> list[Checkpoint]:
-        """The sets that were scored, in order; of a set that grew, its last state."""
-        return in_order(list(self._checkpoints.values()))
+        """The sets that were scored, in order; of a set that grew, its last state.
+
+        Those that earlier watches of this folder scored are among them.
+        """
+        return in_order(list({**self._scored_before, **self._scored_here}.values()))
+
+    @property
+    def scored_here(self) -> list[Checkpoint]:
+        """The sets that this watch has scored, in order."""
+        return in_order(list(self._scored_here.values()))
 
     def sets(self, interval: float = INTERVAL) -> Iterator[ScoredSet]:
         """Yield each set once it is complete and scored, looking again and again.
@@ -202,10 +232,15 @@ class FolderWatch:
         """
         try:
             states = list(self._finder.look())
-        except (OSError, T2IBenchError):
+        except (OSError, T2IBenchError) as error:
             if self.root.is_dir():
-                return  # it changed while it was listed; the next look sees what it is now
+                # It may have changed while it was listed: the next look sees what it is now.
+                if self._was_unlisted:
+                    self._say_unlisted(error)
+                self._was_unlisted = True
+                return
             states = []
+        self._was_unlisted = False
         if not self.root.is_dir():
             raise T2IBenchError(
                 f"'{self.root}' was deleted while it was watched.",
@@ -227,7 +262,7 @@ class FolderWatch:
         """
         state = self._finder.now(self._place(checkpoint))
         if isinstance(state, UnfinishedSet):
-            name = self._name_of(state.place, version=1, each=None)
+            name = self._series(state.place.checkpoint, version=1)
             raise T2IBenchError(
                 f"{shown(name)} is not complete: {state.why}",
                 "Write the missing images first.",
@@ -251,7 +286,7 @@ class FolderWatch:
             return None
         history = self._histories.get(state.place.folder)
         if history is None:
-            return self._score(state, version=1)
+            return self._score(state, self._version(state))
         last = history.last
         replaced = last.replaced()
         if 0 < replaced < len(last.files):
@@ -268,8 +303,23 @@ class FolderWatch:
     def _version(self, state: ImageSet) -> int:
         history = self._histories.get(state.place.folder)
         if history is None:
-            return 1
+            return self._version_after_earlier(state.place)
         return history.version + (1 if history.last.replaced() else 0)
+
+    def _version_after_earlier(self, place: Place) -> int:
+        """Return the version of a set's images, after those that earlier watches have scored."""
+        earlier = self._earlier.get(place.folder.resolve())
+        if earlier is None:
+            return 1
+        most = place.arguments.most if earlier.each is None else earlier.each
+        try:
+            settings = self._model_settings(place, most)
+            generator = create_model(settings, PythonAdapters())
+        except T2IBenchError:
+            # There are fewer images than were scored before.
+            generator = None
+        is_same = generator is not None and generator.fingerprint == earlier.fingerprint
+        return earlier.version if is_same else earlier.version + 1
 
     def _score(self, state: ImageSet, version: int) -> ScoredSet:
         """Run the tasks on a set, and add it to the page of all sets."""
@@ -287,31 +337,35 @@ class FolderWatch:
             )
         self._histories[state.place.folder] = _History(state, version)
         self._last_run = context.folder
-        series = self._name_of(state.place, version=version, each=None)
-        self._checkpoints[series] = Checkpoint(series, outcome.folder)
-        if len(self._checkpoints) > 1:
+        series = self._series(state.place.checkpoint, version)
+        self._scored_here[series] = Checkpoint(series, outcome.folder)
+        if len(self.checkpoints) > 1:
             write_trend(self.checkpoints, self.trend_page, self.limits)
         self.scoring = None
         return ScoredSet(name, outcome, context, models)
 
-    def _settings_of(self, place: Place, name: str) -> RunSettings:
-        """Return the settings of a set's run, in a folder of its own."""
+    def _model_settings(self, place: Place, most: int | None) -> RunSettings:
+        """Return settings whose model has at most so many images a prompt of a set."""
         arguments: Mapping[str, str] = {
             **{
                 key: value
                 for key, value in self.settings.model_args.items()
                 if key != "pattern"
             },
-            "most": str(place.arguments.most),
+            "most": str(most),
         }
-        settings = self.settings.model_copy(
+        return self.settings.model_copy(
             update={
                 "model": f"{_FOLDER}{place.folder}",
                 "model_args": arguments,
                 "pattern": place.arguments.pattern,
-                "name": name,
             }
         )
+
+    def _settings_of(self, place: Place, name: str) -> RunSettings:
+        """Return the settings of a set's run, in a folder of its own."""
+        settings = self._model_settings(place, place.arguments.most)
+        settings = settings.model_copy(update={"name": name})
         generator = create_model(settings, PythonAdapters())
         assert generator is not None, "the settings name a folder"
         earlier = RunFolder(Path(settings.output_dir) / slug(name))
@@ -323,19 +377,32 @@ class FolderWatch:
         named = f"{name}-{generator.fingerprint[:8]}"
         return settings.model_copy(update={"name": named})
 
-    def _name_of(self, place: Place, *, version: int, each: int | None) -> str:
+    def _name_of(self, place: Place, *, version: int, each: int) -> str:
         """Return what a set is called: after its checkpoint, or its version and its size.
 
         Args:
             place: Where it is.
             version: How often its images were replaced, from 1.
-            each: Its number of images a prompt; None for the name of all its sizes.
+            each: Its number of images a prompt.
         """
-        if place.checkpoint:
+        series = self._series(place.checkpoint, version)
+        return series if place.checkpoint else f"{series}-{each}-each"
+
+    def _series(self, checkpoint: str, version: int) -> str:
+        """Return what a set of a checkpoint, or the only one, is called whatever its size."""
+        if checkpoint:
             ending = "" if version == 1 else f"-version-{version}"
-            return f"{self.title}-{place.checkpoint}{ending}"
-        size = "" if each is None else f"-{each}-each"
-        return f"{self.title}-set-{version}{size}"
+            return f"{self.title}-{checkpoint}{ending}"
+        return f"{self.title}-set-{version}"
+
+    def _say_unlisted(self, error: OSError | T2IBenchError) -> None:
+        """Say why the watched folder cannot be listed."""
+        if isinstance(error, T2IBenchError):
+            why = error.message
+        else:
+            reason = error.strerror or type(error).__name__
+            why = f"it cannot be listed ({reason})."
+        self._say_unfinished(Place(self.root, "", self._arguments), why)
 
     def _say_unfinished(self, place: Place, why: str) -> None:
         """Say what a set is missing, when that changes, but at most once a minute."""
@@ -352,9 +419,14 @@ class FolderWatch:
 
     def _what_is_there(self) -> str:
         """Return a sentence on what was scored, for the error that ends a watch."""
-        if not self._checkpoints:
+        if not self._scored_here:
             return "Nothing of it was scored."
-        folders = ", ".join(str(checkpoint.run) for checkpoint in self.checkpoints[-3:])
-        count = len(self._checkpoints)
+        folders = ", ".join(str(checkpoint.run) for checkpoint in self.scored_here[-3:])
+        count = len(self._scored_here)
         plural = "" if count == 1 else "s"
         return f"{count} set{plural} of it are scored and kept; the last: {folders}."
+
+
+def _checkpoint_of(place: Path, root: Path) -> str:
+    """Return the name of the checkpoint in a folder; '' for the watched folder itself."""
+    return "" if place == root.resolve() else place.name

@@ -113,13 +113,13 @@ class Watcher:
     def trend_page(self) -> Path | None:
         """The page of all sets that were scored; None while there are fewer than two."""
         page = self._watch.trend_page
-        return page if len(self._watch.checkpoints) > 1 else None
+        return page if len(self._watch.checkpoints) > 1 and page.is_file() else None
 
     @property
     def runs(self) -> dict[str, Path]:
-        """The run folder of each set that was scored, by its name, in order."""
+        """The run folder of each set that this watcher has scored, by its name, in order."""
         return {
-            checkpoint.name: checkpoint.run for checkpoint in self._watch.checkpoints
+            checkpoint.name: checkpoint.run for checkpoint in self._watch.scored_here
         }
 
     def write(self, image: Image, request: ImageRequest, checkpoint: str = "") -> Path:

@@ -54,18 +54,22 @@ def listed_price(
         >>> listed_price(table, "gpt", "1024x1024") is None  # its quality would decide
         True
     """
-    for name in _names(model, size, quality):
-        entry = table.get(name)
-        if not isinstance(entry, Mapping):
-            continue
-        price = _price_in(entry, size)
+    for name in _exact_names(model, size, quality):
+        price = _price_per_image(table.get(name)) or _price_of_pixels(
+            table.get(name), size
+        )
         if price is not None:
             return price
-    return None
+    if quality is not None:
+        # The entry of the model alone is the price of whatever quality is its usual one.
+        return None
+    if size is not None:
+        return _price_of_pixels(table.get(model), size)
+    return _price_per_image(table.get(model))
 
 
-def _names(model: str, size: str | None, quality: str | None) -> Iterator[str]:
-    """Yield the names under which a table may have a model, the most exact first."""
+def _exact_names(model: str, size: str | None, quality: str | None) -> Iterator[str]:
+    """Yield the names under which a table may have a model of this size and quality."""
     provider, slash, named = model.partition("/")
     wide = None if size is None else size.lower().replace("x", "-x-")
     parts = [part for part in (quality, wide) if part]
@@ -74,16 +78,25 @@ def _names(model: str, size: str | None, quality: str | None) -> Iterator[str]:
         yield f"{inner}/{model}"
         if slash:
             yield f"{provider}/{inner}/{named}"
-    yield model
 
 
-def _price_in(entry: Mapping[str, Any], size: str | None) -> float | None:
+def _price_per_image(entry: object) -> float | None:
+    """Return what an image costs by an entry, whatever its size; None if it does not say."""
+    if not isinstance(entry, Mapping):
+        return None
     for name in _PER_IMAGE:
         price = entry.get(name)
         if _is_price(price):
             return float(price)
+    return None
+
+
+def _price_of_pixels(entry: object, size: str | None) -> float | None:
+    """Return what an image of a size costs by an entry with a price a pixel; None without one."""
+    if size is None or not isinstance(entry, Mapping):
+        return None
     per_pixel = entry.get(_PER_PIXEL)
-    if size is None or not _is_price(per_pixel):
+    if not _is_price(per_pixel):
         return None
     width, _, height = size.lower().partition("x")
     if not (width.isdecimal() and height.isdecimal()):

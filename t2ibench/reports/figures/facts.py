@@ -35,7 +35,7 @@ def facts_of_answers(task: TaskView, shown: ShownAttribute) -> str:
     answered = [f"answered by {listed(judges, _NAMED)}"] if judges else []
     if rows != 1:
         noun = {"stimulus": "stimuli"}.get(noun, f"{noun}s")
-    return " · ".join([*answered, f"{images:,g} images of {rows} {noun}"])
+    return " · ".join([*answered, f"{round(images):,} images of {rows} {noun}"])
 
 
 def facts_of_results(results: Results) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 
 from markupsafe import Markup
@@ -111,14 +112,17 @@ def _answer_figures(run: RunView, task: TaskView) -> list[PageFigure]:
     The page has them as part of the test's card.
     """
     drawn = []
+    taken: set[str] = set()
     for shown in task.prompts:
         counted = shown.counted
         is_answered = any(row.most is not None for row in shown.rows)
         if not is_answered or not about_people(counted.attribute):
             continue
+        name = _distinct(_file_name(counted.attribute), taken)
+        taken.add(name)
         drawn.append(
             PageFigure(
-                name=f"{task.id}-shown-{_file_name(counted.attribute)}",
+                name=f"{task.id}-shown-{name}",
                 about=f"{run.name}, {task.name}",
                 figure=who_is_shown(shown),
                 facts=facts_of_answers(task, shown),
@@ -130,6 +134,17 @@ def _answer_figures(run: RunView, task: TaskView) -> list[PageFigure]:
 def _file_name(attribute: str) -> str:
     """Return the name of a question as part of a file's name, such as 'person-skin-tone'."""
     return re.sub(r"[^a-z0-9]+", "-", attribute.casefold()).strip("-")
+
+
+def _distinct(name: str, taken: Container[str]) -> str:
+    """Return a name, with the first number from 2 on that makes it a new one if it is taken.
+
+    Examples:
+        >>> _distinct("person-age", {"person-age", "person-age-2"})
+        'person-age-3'
+    """
+    numbered = (f"{name}-{number}" for number in count(2))
+    return next(each for each in chain([name], numbered) if each not in taken)
 
 
 def _card_parts(

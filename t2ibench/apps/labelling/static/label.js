@@ -26,7 +26,8 @@ function csv() {
 
 // Of each person apart: several may answer on one machine.
 const key = () => `t2ibench-labels-${sheet} ${person}`;
-// What was answered and is not stored yet, by whom: a reload must not lose it.
+// What was answered and is not stored yet, by whom: a reload must not lose it. Of each image, what was stored
+// before (null for nothing) and then each answer, the last to be sent: what is stored tells whether it is newer.
 const waitingKey = (labeller) => `t2ibench-waiting-${sheet} ${labeller}`;
 const subject = (row) => JSON.stringify([row.question, row.classes]);
 const firstOpen = () => rows.findIndex((row) => !(row.id in answers));
@@ -49,13 +50,16 @@ function waiting(labeller) {
   try { return JSON.parse(stored(waitingKey(labeller))) ?? {}; } catch { return {}; }
 }
 
-function wait(labeller, id, option) {
-  store(waitingKey(labeller), JSON.stringify({ ...waiting(labeller), [id]: option }));
+function wait(labeller, id, option, before) {
+  const all = waiting(labeller);
+  const given = all[id] ?? [before ?? null];
+  if (given.length === 1 || given.at(-1) !== option) given.push(option);
+  store(waitingKey(labeller), JSON.stringify({ ...all, [id]: given }));
 }
 
 function waitNoMore(labeller, id, option) {
   const left = waiting(labeller);
-  if (left[id] !== option) return; // it was answered again
+  if (left[id]?.at(-1) !== option) return; // it was answered again
   delete left[id];
   store(waitingKey(labeller), JSON.stringify(left));
 }
@@ -82,8 +86,14 @@ async function begin(given) {
 }
 
 function sendWhatWaits() {
-  for (const [id, option] of Object.entries(waiting(person))) {
+  for (const [id, given] of Object.entries(waiting(person))) {
     if (!rows.some((row) => row.id === id)) continue; // of another sample
+    const option = given.at(-1);
+    // It arrived after all, or the image was answered elsewhere since.
+    if (!given.slice(0, -1).includes(answers[id] ?? null)) {
+      waitNoMore(person, id, option);
+      continue;
+    }
     answers[id] = option;
     send(id, option);
   }
@@ -166,8 +176,9 @@ function move(step) {
 
 function answer(option) {
   const row = rows[at];
+  const before = answers[row.id];
   answers[row.id] = option;
-  if (served) send(row.id, option);
+  if (served) send(row.id, option, before);
   else store(key(), JSON.stringify(answers));
   if (at < rows.length - 1) at += 1;
   show();
@@ -175,9 +186,9 @@ function answer(option) {
 
 // One after the other; an answer that was not stored is open again, and the page says so. Somebody else
 // may begin before it is sent: it stays that of the person who gave it.
-function send(id, option) {
+function send(id, option, before) {
   const labeller = person, given = answers;
-  wait(labeller, id, option);
+  wait(labeller, id, option, before);
   sending = sending.then(async () => {
     await ask("/api/answer", { id, labeller, answer: option });
     waitNoMore(labeller, id, option);
