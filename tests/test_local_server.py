@@ -156,3 +156,12 @@ def test_a_request_in_pieces_is_answered(port: int) -> None:
     time.sleep(0.3)
     client.sendall(body[5:])
     assert all_of(client).endswith(b'{"said":"later"}')
+
+
+def test_no_connection_becomes_one_of_websockets(port: int) -> None:
+    """One that did would be counted no more, and its deadline would end another."""
+    lines = ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13")
+    key = "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="
+    client = begun(port, head(port, *lines, key, "\r\n"))
+    assert client.recv(65536).startswith(b"HTTP/1.1 200")
+    client.close()

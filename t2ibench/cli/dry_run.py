@@ -43,10 +43,10 @@ class _Bill:
 
     @property
     def price(self) -> float | None:
-        """The price of an image; None if it is unknown, or nothing."""
+        """The price of an image; None if it is unknown."""
         if not isinstance(self.generator, HasPrice):
             return None
-        return self.generator.price_per_image() or None
+        return self.generator.price_per_image()
 
 
 def show(context: RunContext, models: Models, verbose: bool = False) -> None:
@@ -68,7 +68,6 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
     _table(plan, left, by_task=verbose or len(plan.tasks) <= _MANY)
     todo, texts = len(left), len(plan.texts_for(True))
     lines = _heading(context, models)
-    generator = models.generator
     to_come = [*left, *_edits_to_come(context), *_sources_left(context, models)]
     bills = _bills(context, models, to_come)
     lines += [bill.generator.forecast(bill.requests) for bill in bills]
@@ -289,10 +288,10 @@ def _estimate(context: RunContext, todo: int) -> list[str]:
 def _budget(context: RunContext, bills: Sequence[_Bill]) -> list[str]:
     """Return lines on whether --max-cost suffices for the missing images, and what it allows."""
     most = context.settings.max_cost
-    priced = [
-        (len(bill.requests), bill.price) for bill in bills if bill.price is not None
-    ]
-    if most is None or not priced or len(priced) < len(bills):
+    if most is None or any(bill.price is None for bill in bills):
+        return []
+    priced = [(len(bill.requests), bill.price) for bill in bills if bill.price]
+    if not priced:
         return []
     before = _spent(context)
     todo = sum(count for count, _ in priced)

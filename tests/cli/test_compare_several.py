@@ -243,3 +243,14 @@ def test_names_are_cut_where_they_stay_distinct() -> None:
     alike = ["a" * 20 + "x" + "a" * 20, "a" * 20 + "y" + "a" * 20]
     assert short_names(alike, 10) == ["run 1", "run 2"]
     assert without_middles(alike, 10) == alike
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "latex", "card"])
+def test_a_format_without_decisions_is_refused_with_limits(
+    form: str, three: list[Path], cli: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "accept.yaml").write_text(ACCEPT)
+    limits = tmp_path / "accept.yaml"
+    status, out, err = cli("compare", *three, "--accept", limits, "--format", form)
+    assert (status, out) == (1, "")
+    assert f"a comparison in the format '{form}' has no decisions" in err

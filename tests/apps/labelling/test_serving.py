@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -228,6 +229,66 @@ def test_a_reload_loses_no_answer_that_is_on_its_way(run: Path, browser: Any) ->
                 break
             page.wait_for_timeout(100)
     assert len(LabelStore(Database(run)).all()) == 2
+
+
+@pytest.mark.slow
+def test_an_answer_that_waits_replaces_none_that_is_newer(
+    run: Path, browser: Any
+) -> None:
+    """A correction is sent again after a reload, but nothing that was corrected since."""
+    Database(run).execute("DELETE FROM labels")
+
+    def opened(context: Any, address: str, progress: str) -> Any:
+        page = context.new_page()
+        page.goto(address)
+        if page.locator("#name").is_visible():
+            page.fill("#name", "anna")
+            page.keyboard.press("Enter")
+        expect(page.locator("#progress")).to_contain_text(progress)
+        return page
+
+    with labelling(run) as (_, address):
+        first = opened(browser.new_context(), address, "0 answered")
+        first.keyboard.press("1")
+        expect(first.locator("#progress")).to_contain_text("1 answered, 1 left")
+        settled(run, 1)
+        before = stored_answers(run)
+        first.route("**/api/answer", lambda route: route.abort())
+        first.keyboard.press("ArrowLeft")
+        first.keyboard.press("2")  # a correction, which is not stored
+        first.keyboard.press("u")
+        first.keyboard.press("1")
+        expect(first.locator("#progress")).to_contain_text("Not stored")
+        second = opened(browser.new_context(), address, "1 answered, 1 left")
+        second.keyboard.press("2")  # the other image, elsewhere
+        settled(run, 2)
+        elsewhere = stored_answers(run)
+        first.unroute("**/api/answer")
+        first.reload()
+        expect(first.locator("#progress")).to_contain_text("2 answered, none left")
+        for _ in range(100):
+            if stored_answers(run) != elsewhere:
+                break
+            first.wait_for_timeout(100)
+        first.wait_for_timeout(500)
+    ((image, answer),) = before.items()
+    after = stored_answers(run)
+    assert after[image] != answer
+    assert {**after, image: answer} == elsewhere
+
+
+def stored_answers(run: Path) -> dict[str, str]:
+    """The answers in a run, by image."""
+    return {label.image: label.answer for label in LabelStore(Database(run)).all()}
+
+
+def settled(run: Path, count: int) -> None:
+    """Wait until so many answers are stored."""
+    for _ in range(100):
+        if len(LabelStore(Database(run))) == count:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{count} answers were awaited")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

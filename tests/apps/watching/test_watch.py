@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 import t2ibench
+from t2ibench.apps.watching.checkpoints import steps_of
 from t2ibench.apps.watching.image_sets import (
     ImageSet,
     SetFinder,
@@ -228,12 +229,17 @@ def test_a_set_whose_images_are_replaced_waits_until_all_are(
     assert first.outcome.folder != second.outcome.folder
     page = watch.trend_page.read_text(encoding="utf-8")
     assert "samples-set-1" in page and "samples-set-2" in page
-    # Another watch of the same folder knows nothing of the first set.
+    # Another watch of the same folder goes on after the sets of this one.
     again = watched(folder, tmp_path / "runs")
     (third,) = looks(again)
-    assert third.name == "samples-set-1-2-each"
-    name = third.outcome.folder.name
-    assert name.startswith("samples-set-1-2-each-") and name != third.name
+    assert third.name == "samples-set-2-2-each"
+    assert third.outcome.folder == second.outcome.folder
+    write(folder, drawn, [0, 1])
+    other = watched(folder, tmp_path / "runs")
+    (fourth,) = looks(other)
+    assert fourth.name == "samples-set-3-2-each"
+    names = [checkpoint.name for checkpoint in other.checkpoints]
+    assert names == ["samples-set-1", "samples-set-2", "samples-set-3"]
 
 
 @pytest.mark.slow
@@ -262,6 +268,89 @@ def test_checkpoints_have_runs_of_their_own_and_a_page(
         looks(watch)
     assert "was deleted while it was watched" in caught.value.message
     assert "3 sets of it are scored" in (caught.value.hint or "")
+
+
+@pytest.mark.slow
+def test_a_training_that_resumes_goes_on_with_its_page(
+    tmp_path: Path, drawn: Any
+) -> None:
+    folder = tmp_path / "val"
+    write(folder / "step-500", drawn, [0, 1])
+    write(folder / "step-1000", drawn, [0, 1], shift=1)
+    assert len(looks(watched(folder, tmp_path / "runs"))) == 2
+    # The training keeps its latest checkpoints alone.
+    shutil.rmtree(folder / "step-500")
+    # A run of another folder under a name like these, and one that was not finished.
+    shutil.copytree(tmp_path / "runs/val-step-500", tmp_path / "runs/val-step-700")
+    (tmp_path / "runs/val-step-800").mkdir()
+    write(folder / "step-1000", drawn, [0, 1], shift=3)
+    write(folder / "step-1500", drawn, [0, 1], shift=2)
+    resumed = watched(folder, tmp_path / "runs")
+    assert [scored.name for scored in looks(resumed)] == [
+        "val-step-1000-version-2",
+        "val-step-1500",
+    ]
+    assert [checkpoint.name for checkpoint in resumed.checkpoints] == [
+        "val-step-500",
+        "val-step-1000",
+        "val-step-1000-version-2",
+        "val-step-1500",
+    ]
+    assert len(resumed.scored_here) == 2
+    page = resumed.trend_page.read_text(encoding="utf-8")
+    assert "val-step-500" in page and "val-step-1500" in page
+
+
+class Lines(SilentReporter):
+    """Collects what is said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+def test_a_folder_that_stays_unreadable_is_named_once_a_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {"model": f"folder:{tmp_path}", "tasks": TASK, "encoder": "toyland"}
+    reporter = Lines()
+    watch = FolderWatch(read_settings({**values, **SMALL}), reporter)
+
+    def refused(finder: SetFinder) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    looks(watch)
+    before = list(reporter.lines)
+    with monkeypatch.context() as patch:
+        patch.setattr(SetFinder, "look", refused)
+        looks(watch, 1)  # it may have changed while it was listed
+        assert reporter.lines == before
+        watch.clock = lambda: 1e9
+        looks(watch, 3)
+        (line,) = reporter.lines[len(before) :]
+    assert line.endswith(": it cannot be listed (Permission denied).")
+    looks(watch, 1)
+
+
+@pytest.mark.parametrize(
+    ("names", "steps"),
+    [
+        (["step-500", "step-1000"], [500.0, 1000.0]),
+        (["v2-step-1.5", "v2-step-2"], [1.5, 2.0]),
+        (["epoch-1-loss-0.10", "epoch-2-loss-0.12"], []),
+        (["epoch-1-loss-0.10", "epoch-1-loss-0.12"], [0.1, 0.12]),
+        (["step-0", "step-0-version-2", "step-500"], []),
+        (["step-5", "epoch-6"], []),
+        (["step-5", "step-05"], []),
+        (["before", "after"], []),
+    ],
+)
+def test_the_step_is_the_one_number_that_differs(
+    names: list[str], steps: list[float]
+) -> None:
+    assert steps_of(names) == steps
 
 
 @pytest.mark.slow
@@ -349,7 +438,7 @@ def test_command_scores_what_is_written_beside_it_until_interrupted(
     assert process.wait() == 0, errors.read_text()
     said = errors.read_text()
     assert said.count("images are complete") == 1
-    assert "1 set scored" in said
+    assert "Ended; 1 set scored, the last of them val-step-1 in " in said
     assert read_results(run).tasks[TASK].headline is not None
 
 
@@ -377,8 +466,11 @@ def wait_until(holds: Callable[[], bool], process: Process) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
 def test_command_waits_without_work_and_says_that_nothing_was_complete(
-    tmp_path: Path,
+    number: signal.Signals, status: int, tmp_path: Path
 ) -> None:
     folder = tmp_path / "val"
     folder.mkdir()
@@ -389,8 +481,8 @@ def test_command_waits_without_work_and_says_that_nothing_was_complete(
     before = processor_seconds(process.pid)
     time.sleep(2.0)
     assert processor_seconds(process.pid) - before < 0.5
-    process.send_signal(signal.SIGINT)
-    assert process.wait() == 130
+    process.send_signal(number)
+    assert process.wait() == status
     assert "No set was complete." in errors.read_text()
 
 
@@ -420,6 +512,7 @@ def test_command_ends_in_one_line_where_the_folder_is_deleted(tmp_path: Path) ->
     ("more", "text"),
     [
         (["--watch", "0"], "is not a number of seconds"),
+        (["--watch", "700000"], "is not a number of seconds from 0.1 to 604,800"),
         (["--until-precise", ".3"], "Leave --until-precise out"),
     ],
 )
@@ -437,7 +530,8 @@ def test_limits_that_compare_two_runs_are_refused_before_anything_is_awaited(
     limits = tmp_path / "accept.yaml"
     limits.write_text(
         "title: no worse\nowner: nobody\nscenarios:\n  - name: lean\n    at_risk: people\n"
-        "    hazard: images of one kind\n    accept: 0.1\n    reason: a test\n"
+        "    hazard: images of one kind\n    accept: 0.1\n"
+        "    reason: a test needs some limit, and this is one\n"
         f"    measurement: {{task: {TASK}, statistic: comparison}}\n"
     )
     assert main(command(tmp_path, "--accept", str(limits))) == 1
