@@ -294,6 +294,36 @@ def test_dry_runs_and_listings_count_edits(tmp_path: Path, cli: Cli) -> None:
     assert status == 1 and "source images of the run in" in err
 
 
+def test_a_dry_run_budgets_both_paid_models(tmp_path: Path, cli: Cli) -> None:
+    """Source images and edits are paid for from the same --max-cost."""
+    tasks = write_task(tmp_path / "tasks")
+    flags = (
+        *("run", "--model", "openai:editor", "--model-args", "price_per_image=0.1"),
+        *("--sources", "openai:painter", "--sources-args", "price_per_image=0.5"),
+        *("--tasks", "edited", "--include-path", str(tasks), "--encoder", "toyland"),
+        *("--output-dir", str(tmp_path / "runs"), "--judge", "toyland", "--dry-run"),
+    )
+
+    def planned(*more: str) -> str:
+        status, out, err = cli(*flags, *more)
+        assert status == 0, err
+        return " ".join(out.split())
+
+    text = planned("--max-cost", "4.2")
+    assert "6 requests to" in text and "3.00 at 0.5 an image." in text
+    assert "12 requests to" in text and "1.20 at 0.1 an image." in text
+    assert "--max-cost 4.2 suffices: the run costs 4.20 at most." in text
+    assert "without edits to come; price and time include them." in text
+    # All source images, and then two edits.
+    short = (
+        "does not suffice: the run costs 4.20 and would end after 8 of these 18 images."
+    )
+    assert f"--max-cost 3.2 {short}" in planned("--max-cost", "3.2")
+    assert "would end after 3 of these 18" in planned("--max-cost", "1.9")
+    # Of a price that is unknown nothing is promised.
+    assert "suffice" not in planned("--max-cost", "9", "--model-args", "steps=4")
+
+
 def test_workers_change_nothing(tmp_path: Path) -> None:
     write_task(tmp_path / "tasks", edits={"doctor": "as a doctor"})
     alone = edited(tmp_path).tasks["edited"]

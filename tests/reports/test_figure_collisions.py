@@ -7,7 +7,10 @@ import io
 import itertools
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib.resources import as_file, files
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from PIL import Image, ImageFont
@@ -34,6 +37,7 @@ from t2ibench.methods.core.presentation import (
 )
 from t2ibench.reports.figures.answer_bars import who_is_shown
 from t2ibench.reports.figures.canvas import Canvas
+from t2ibench.reports.figures.facts import facts_of_answers
 from t2ibench.reports.figures.figure import DrawnFigure, draw
 from t2ibench.reports.figures.files import SCALE, pdf, png
 from t2ibench.reports.figures.forest import forest
@@ -42,6 +46,7 @@ from t2ibench.reports.figures.labels import Rectangle, Segment, meet, strikes
 from t2ibench.reports.figures.marks import Box, Line, Mark, Strokes, Text
 from t2ibench.reports.figures.patterns import pattern_of
 from t2ibench.reports.figures.text_size import SIZE, SMALL, text_width, wrapped
+from t2ibench.reports.html import run_page
 from t2ibench.reports.view import TaskView, run_view
 from t2ibench.results.schema import Row, Score
 from tests import hand
@@ -341,3 +346,26 @@ def test_a_forest_with_long_names_has_no_collisions() -> None:
     drawn = forest(run_view(hand.results(**estimates)))
     assert drawn is not None
     assert list(collisions(drawn.canvas)) == []
+
+
+def test_questions_of_names_alike_have_files_of_their_own() -> None:
+    shown = shown_attribute(["nurse", "chef"])
+    alike = [
+        replace(shown, counted=replace(shown.counted, attribute=name))
+        for name in ("person age", "Person age", "person AGE")
+    ]
+    task = replace(task_with_scores(["nurse", "chef"]), prompts=tuple(alike))
+    run: Any = SimpleNamespace(name="a run")
+    drawn = run_page._answer_figures(run, task)
+    names = [figure.name.partition("-shown-")[2] for figure in drawn]
+    assert names == ["person-age", "person-age-2", "person-age-3"]
+
+
+def test_a_million_images_are_written_out() -> None:
+    counted = CountedPrompt("nurse", {"male": 1_234_567.0, "female": 1.0})
+    row = ShownRow(counted, "nurse", "male", (0.9, 1.0), True, "person gender")
+    attribute = CountedAttribute("person gender", CLASSES, (counted,))
+    facts = facts_of_answers(
+        task_with_scores(["nurse"]), ShownAttribute(attribute, (row,))
+    )
+    assert facts.endswith("1,234,568 images of 1 prompt")
