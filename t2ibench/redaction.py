@@ -29,6 +29,8 @@ _KEY_FORMS = re.compile(
 _SENT = re.compile(r"(?i)\b(?:bearer|basic)\s+(?=\S*\d)\S{8,}|://[^/@\s:]+:[^/@\s]+@")
 # What stands before the host of an address: 'user:password', or a key alone.
 _CREDENTIALS = re.compile(r"://([^/?#\s]+)@|^([^/?#\s:]+:[^/?#\s]+)@")
+# What stands for a password in an example of an address: hiding it would garble sentences.
+_PLACEHOLDERS = frozenset({"password", "username"})
 # Characters of the shortest secret that is hidden; shorter values ('EMPTY', 'true') may be words.
 _SHORTEST = 6
 # Secrets of at least this length are hidden whatever their case.
@@ -203,7 +205,8 @@ def _environment() -> list[str]:
         for in_address in _CREDENTIALS.finditer(value):
             credentials = in_address[1] or in_address[2]
             password = credentials.partition(":")[2] or credentials
-            secrets += [password, unquote(password)]
+            if password not in _PLACEHOLDERS:
+                secrets += [password, unquote(password)]
     long_enough = [value for value in secrets if len(value) >= _IN_ENVIRONMENT]
     return list(dict.fromkeys(long_enough))
 

@@ -109,7 +109,7 @@ def test_comparing_runs_reports_worse_alignment_beside_less_bias(
     assert main(["compare", *map(str, runs)]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert (
-        "the images of off-topic agree less with their prompts than those of toyland (-"
+        "the images of off-topic agree less with their prompts than those of toyland (−"
         in said
     )
     results, paired = (

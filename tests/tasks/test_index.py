@@ -40,7 +40,7 @@ def ids(tasks: list[LoadedTask]) -> list[str]:
         ("mcas_sports, weat_7_math_arts", "mcas_sports weat_7_math_arts"),
         (
             "tag:age",
-            "core_occupations_age objects_age occupations_intersections openbias_coco "
+            "core_occupations_age edits_people objects_age occupations_intersections openbias_coco "
             "openbias_flickr30k openbias_intersections openbias_examples tibet_prompts "
             "weat_10_young_old_names",
         ),

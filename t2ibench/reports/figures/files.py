@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timezone
 from importlib.resources import as_file, files
 from importlib.util import find_spec
@@ -221,12 +222,12 @@ def _draw_text(
     page: FPDF, text: Text, look: Mapping[str, str], left: float, top: float
 ) -> None:
     """Draw a text; one with letters that the font lacks is a picture of it."""
-    if needs_system_fonts(text.text):
-        _draw_picture_of(page, text, left, top)
+    words = _shown(text.text)
+    if needs_system_fonts(words):
+        _draw_picture_of(page, replace(text, text=words), left, top)
         return
     size = SMALL if text.name == FACTS else SIZE
     page.set_font("figure", "B" if "font-weight" in look else "", _POINT * size)
-    words = _shown(text.text)
     back = {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor]
     x = _POINT * (text.x + left) - back * page.get_string_width(words)
     page.text(x, _POINT * (text.y + top), words)
