@@ -58,7 +58,7 @@ def earlier_runs(
     return [run for run in runs if run is not None]
 
 
-def _name_key(folder: Path) -> object:
+def _name_key(folder: Path) -> tuple[tuple[int, int | str], ...]:
     return natural_key(folder.name)
 
 
