@@ -144,7 +144,7 @@ def _bills(
         # Their model takes its cost from the same --max-cost.
         images.append((sources.models.generator, _missing_sources(sources)))
     images.append((models.generator, to_come))
-    bills = []
+    bills: list[_Bill] = []
     for generator, requests in images:
         if requests and isinstance(generator, Charges):
             bills.append(_Bill(generator, requests))
