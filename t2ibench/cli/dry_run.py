@@ -133,7 +133,9 @@ def _edits(context: RunContext) -> str:
         f"{edits:,} images are made from them, with {of_sources.n_questions:,} and "
         f"{answers:,} answers of each judge."
     )
-    return f"{text} The numbers of images above include the edits, not the source images."
+    return (
+        f"{text} The numbers of images above include the edits, not the source images."
+    )
 
 
 def _answers(context: RunContext) -> str:
@@ -158,9 +160,7 @@ def _prompts(context: RunContext, left: Sequence[ImageRequest]) -> None:
     print()
 
 
-def _table(
-    context: RunContext, left: Sequence[ImageRequest], *, by_task: bool
-) -> None:
+def _table(context: RunContext, left: Sequence[ImageRequest], *, by_task: bool) -> None:
     """Print a row for each task, or for each group of tasks if there are many."""
     plan = context.plan
     tasks: dict[str, list[Needs]] = {}

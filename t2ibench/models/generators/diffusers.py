@@ -243,7 +243,7 @@ class DiffusersGenerator:
             check_edits(kind, self._source)
 
     def check_prompts(self) -> None:
-        """Raise an error if the pipeline needs a source image (see models.protocols.ChecksPrompts)."""
+        """Raise an error if the pipeline needs a source image (models.protocols.ChecksPrompts)."""
         kind = self._class()
         if kind is not None:
             check_prompts(kind, self._source, self._args)
