@@ -20,7 +20,11 @@ from t2ibench.models.generators.aliases import PUBLISHED
 from t2ibench.models.protocols import Charges, HasPrice, ImageRequest
 from t2ibench.pipeline.downloads import needed_models
 from t2ibench.pipeline.generator_record import spent
-from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.planned_edits import (
+    expected_answers,
+    expected_images,
+    planned_edits,
+)
 from t2ibench.pipeline.progress import duration
 from t2ibench.pipeline.rewriting import to_rewrite
 from t2ibench.pipeline.source_images import SourceImages
@@ -66,10 +70,12 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
     if verbose:
         _prompts(context, left)
     width = max(shutil.get_terminal_size((100, 50)).columns, 60)
-    _table(plan, left, by_task=verbose or len(plan.tasks) <= _MANY)
-    todo, texts = len(left), len(plan.texts_for(True))
+    _table(context, left, by_task=verbose or len(plan.tasks) <= _MANY)
+    edits_to_come = _edits_to_come(context)
+    todo, texts = len(left) + len(edits_to_come), len(plan.texts_for(True))
+    n_images = len(plan.requests) + len(edits_to_come)
     lines = _heading(context, models)
-    to_come = [*left, *_edits_to_come(context), *_sources_left(context, models)]
+    to_come = [*left, *edits_to_come, *_sources_left(context, models)]
     bills = _bills(context, models, to_come)
     lines += [bill.generator.forecast(bill.requests) for bill in bills]
     lines += _budget(context, bills)
@@ -80,7 +86,7 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
         )
     lines.append(
         f"All tasks together, each image once: {len(plan.prompts):,} prompts, "
-        f"{len(plan.requests):,} images, of which {len(plan.requests) - todo:,} are stored and "
+        f"{n_images:,} images, of which {n_images - todo:,} are stored and "
         f"{todo:,} have to be generated; {texts:,} texts, {_answers(context)}."
     )
     if plan.has_edits:
@@ -101,7 +107,8 @@ def _edits_to_come(context: RunContext) -> list[ImageRequest]:
     requests: dict[tuple[str, object, int], ImageRequest] = {}
     for needs in context.plan.needs.values():
         for edit in needs.edits:
-            if there.attempt(edit.source) is not None:
+            attempt = there.attempt(edit.source)
+            if attempt is not None and attempt.status != "failed":
                 continue
             for index in range(edit.images):
                 requests[edit.instruction, edit.source, index] = ImageRequest(
@@ -168,12 +175,10 @@ def _edits(context: RunContext) -> str:
         f"{edits:,} images are made from them, with {of_sources.n_questions:,} and "
         f"{answers:,} answers of each judge."
     )
-    if n_stored < len(requests):
-        return (
-            f"{text} The number of images above is without edits to come; price and time include "
-            "them."
-        )
-    return f"{text} The numbers above include them."
+    return (
+        f"{text} The numbers of images above include the edits, not the source images; price and "
+        "time include both."
+    )
 
 
 def _answers(context: RunContext) -> str:
@@ -198,8 +203,9 @@ def _prompts(context: RunContext, left: Sequence[ImageRequest]) -> None:
     print()
 
 
-def _table(plan: Plan, left: Sequence[ImageRequest], *, by_task: bool) -> None:
+def _table(context: RunContext, left: Sequence[ImageRequest], *, by_task: bool) -> None:
     """Print a row for each task, or for each group of tasks if there are many."""
+    plan = context.plan
     tasks: dict[str, list[Needs]] = {}
     for task in plan.tasks:
         name = task.id if by_task or not task.group else task.group
@@ -219,10 +225,29 @@ def _table(plan: Plan, left: Sequence[ImageRequest], *, by_task: bool) -> None:
             for task_needs in needed
             for need in (*task_needs.questions, *task_needs.checks)
         )
-        rows.append([name, len(needed), len(counts), counts.total(), todo, answers])
+        n_edits = expected_images(needed)
+        row = [
+            name,
+            len(needed),
+            len(counts),
+            counts.total() + n_edits,
+            todo + n_edits - _edits_made(context, needed),
+            answers + expected_answers(needed),
+        ]
+        rows.append(row)
     headers = ["", "Tasks", "Prompts", "Images", "To make", "Answers"]
     print(tabulate(rows, headers=headers, tablefmt="simple", intfmt=","))
     print()
+
+
+def _edits_made(context: RunContext, needed: Sequence[Needs]) -> int:
+    """Return how many edits that tasks need exist."""
+    sources, images = context.sources, context.images
+    if sources is None or sources.context.images is None or images is None:
+        return 0
+    of_sources = SourceImages(sources.context.images)
+    edits = planned_edits(needed, context.plan.settings.seed, of_sources)
+    return sum(images.is_done(request.key) for request in edits.requests)
 
 
 def _heading(context: RunContext, models: Models) -> list[str]:

@@ -153,18 +153,26 @@ def run_serve(arguments: argparse.Namespace) -> int:
     serve(local_app(server.routes(), port), listener, server.finished)
     print(f"{server.added} answers stored in {folder.path}.")
     if not server.finished.is_set():
-        print(f"  t2ibench score {arguments.run}")
+        print(f"  t2ibench score {scored_run(folder)}")
         return 0
-    return _score(arguments, allow_missing=folder.record.settings.allow_missing)
+    return _score(folder, arguments)
 
 
-def _score(arguments: argparse.Namespace, *, allow_missing: bool) -> int:
+def scored_run(folder: RunFolder) -> Path:
+    """Return the run that labels of a run's images are scored with.
+
+    Labels of source images are scored with the run that edits these.
+    """
+    return folder.path.parent if folder.record.makes_sources else folder.path
+
+
+def _score(folder: RunFolder, arguments: argparse.Namespace) -> int:
     """Score the run with its labels, as `t2ibench score` does; return the exit status."""
     from t2ibench.cli import score
 
     asked = argparse.Namespace(
-        run=arguments.run,
-        allow_missing=allow_missing,
+        run=str(scored_run(folder)),
+        allow_missing=folder.record.settings.allow_missing,
         verbose=False,
         argv=arguments.argv,
     )
@@ -273,7 +281,7 @@ def run_import(arguments: argparse.Namespace) -> int:
     print(
         "They correct the judge, and stand alone where no judge has named a class. Now:"
     )
-    print(f"  t2ibench score {arguments.run}")
+    print(f"  t2ibench score {scored_run(folder)}")
     return 0
 
 

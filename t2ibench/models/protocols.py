@@ -140,6 +140,19 @@ class EditsImages(Protocol):
 
 
 @runtime_checkable
+class ChecksPrompts(Protocol):
+    """A generator that may make no images of prompts alone, such as an editor (optional)."""
+
+    def check_prompts(self) -> None:
+        """Raise an error, before anything is generated, if the model needs a source image.
+
+        Raises:
+            T2IBenchError: this model makes no image of a prompt alone, as far as is known without
+                loading weights.
+        """
+
+
+@runtime_checkable
 class GeneratesInParts(Protocol):
     """A generator that yields each image as soon as it is ready (optional).
 

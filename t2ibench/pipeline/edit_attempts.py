@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from t2ibench.methods.core.edit_evidence import EditNeed
 from t2ibench.methods.core.evidence import SOURCE, Needs
 from t2ibench.pipeline.exclusion_reasons import most_frequent, reason_line
+from t2ibench.pipeline.source_images import status_without_source
 from t2ibench.store.distinct import REPEATED, DistinctImages
 from t2ibench.store.images import Attempt
 
@@ -26,12 +27,16 @@ class _Edit:
 
     @property
     def outcomes(self) -> list[str]:
-        """What became of each image: its status, 'missing', or 'source' without a source image."""
-        if self.source is not None and self.source.status == REPEATED:
-            return [REPEATED] * self.need.images
-        if self.source is None or self.source.status != "ok":
-            return [SOURCE] * self.need.images
+        """What became of each image: its status, or why there is no source image to edit."""
+        if self.status_of_source != "ok":
+            status = status_without_source(self.status_of_source)
+            return [status] * self.need.images
         return ["missing" if each is None else each.status for each in self.images]
+
+    @property
+    def status_of_source(self) -> str:
+        """The status of the source image."""
+        return "missing" if self.source is None else self.source.status
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ class EditAttempts:
             source = need.source
             attempt = None
             if sources is not None:
-                attempt = sources.first(source.prompt, source.index + 1)[source.index]
+                attempt = sources.nth(source.prompt, source.index)
             if attempt is None or attempt.status != "ok":
                 edits.append(_Edit(need, attempt))
                 continue
@@ -76,13 +81,17 @@ class EditAttempts:
         return {group: dict(sorted(counts.items())) for group, counts in groups.items()}
 
     def without_source(self) -> dict[str, dict[str, int]]:
-        """Return why images have no source image, under the status 'source', with their numbers."""
-        reasons: Counter[str] = Counter()
+        """Return why images have no source image, with their numbers, by status."""
+        reasons: dict[str, Counter[str]] = {}
         for edit in self.edits:
-            source = edit.source
-            if source is None:
-                reasons["missing: it was not made yet"] += edit.need.images
-            elif source.status not in {"ok", REPEATED}:
-                reason = f"{source.status}: {reason_line(source)}"
-                reasons[reason] += edit.need.images
-        return {SOURCE: most_frequent(reasons)} if reasons else {}
+            source, status = edit.source, edit.status_of_source
+            if status in {"ok", REPEATED}:
+                continue
+            reason = "it was not made yet" if source is None else reason_line(source)
+            if status_without_source(status) == SOURCE:
+                line = f"{status}: {reason}"
+            else:
+                line = f"source image: {reason}"
+            counts = reasons.setdefault(status_without_source(status), Counter())
+            counts[line] += edit.need.images
+        return {status: most_frequent(counts) for status, counts in reasons.items()}

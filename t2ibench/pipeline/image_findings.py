@@ -89,7 +89,9 @@ def observe_images(
         [*attempts, *(edits.attempts if edits else ())]
     )
     if edits is not None:
-        excluded_because |= edits.without_source()
+        # An edit can fail by itself, too.
+        for status, reasons in edits.without_source().items():
+            excluded_because[status] = {**excluded_because.get(status, {}), **reasons}
     if not needs.is_judged:
         excluded_because |= _unknown_to_encoders(scored)
     findings: ImageFindings = {

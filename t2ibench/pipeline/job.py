@@ -214,6 +214,16 @@ class Job:
             images.is_done(request.key) for request in self.context.plan.requests
         )
 
+    def lacks_images(self) -> bool:
+        """Return whether any image of the plan failed or was never attempted."""
+        images = self.images
+        if images is None:
+            return False
+        attempts = (images.get(request.key) for request in self.context.plan.requests)
+        return any(
+            attempt is None or attempt.status == "failed" for attempt in attempts
+        )
+
     def has_images(self) -> bool:
         """Return whether any image of the plan exists, or the plan needs none."""
         requests = self.context.plan.requests

@@ -10,6 +10,8 @@ from pathlib import Path
 from t2ibench.pipeline.score_cache import TaskScored
 from t2ibench.results.schema import Results
 
+_OF_SOURCES = "source images: "  # before what is about them
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -43,4 +45,11 @@ class Outcome:
         """Add what was observed of source images, and the problems with them."""
         self.observed += sources.observed
         self.damaged += sources.damaged
-        self.problems += [f"source images: {line}" for line in sources.problems]
+        self.problems += [f"{_OF_SOURCES}{line}" for line in sources.problems]
+        for (status, reason), count in sources.not_generated.items():
+            self.not_generated[status, f"{_OF_SOURCES}{reason}"] += count
+        stopped = {
+            f"{_OF_SOURCES}{reader}": reason
+            for reader, reason in sources.stopped.items()
+        }
+        self.stopped = {**stopped, **self.stopped}

@@ -232,13 +232,17 @@ def requests_by_part(plan: Plan, count: int) -> dict[int, list[ImageRequest]]:
 def every_prompt_first(plan: Plan) -> Plan:
     """Return a plan ordered so that every prompt gets one image before any gets two.
 
-    For images that cost money: a run that has to stop then has something of every prompt. Models on
-    this machine keep the order by prompts, because their batches hold one prompt each.
+    For images that cost money: a run that has to stop then has something of every prompt. Edits
+    come last, with all edits of a source image before any of the next, because changes are compared
+    between source images. Models on this machine keep the order by prompts, because their batches
+    hold one prompt each.
     """
-    requests = sorted(
-        plan.requests, key=lambda request: (request.index, request.prompt)
-    )
-    return replace(plan, requests=tuple(requests))
+    return replace(plan, requests=tuple(sorted(plan.requests, key=_something_of_each)))
+
+
+def _something_of_each(request: ImageRequest) -> tuple[bool, int, str, str]:
+    source = "" if request.source is None else request.source.sha256
+    return request.source is not None, request.index, source, request.prompt
 
 
 def with_edits(plan: Plan, sources: SourceImages | None) -> Plan:

@@ -45,6 +45,7 @@ from t2ibench.pipeline.source_run import (
     SourcePlan,
     source_settings,
     why_no_edits,
+    why_no_sources,
     with_known_edits,
     with_recorded_sources,
 )
@@ -97,9 +98,11 @@ def prepare(
     )
     raise_refused(loaded)
     folder, folder_warnings = _folder(settings, generator)
-    settings = with_recorded_sources(settings, folder)
     tasks, without_captions = with_captions(loaded, settings, folder.path)
     needs_of, defects = _needs(tasks, measurement)
+    has_edits = any(needed.edits for needed in needs_of.values())
+    unused_sources = _check_sources(settings, folder, has_edits=has_edits)
+    settings = with_recorded_sources(settings, folder)
     sources = _source_plan(tasks, needs_of, settings, models, folder, measurement)
     refused = sources if isinstance(sources, dict) else sources.skipped
     defects |= refused
@@ -135,6 +138,7 @@ def prepare(
         warnings=[
             *left_out,
             *without_captions,
+            *unused_sources,
             *folder_warnings,
             *results_warnings,
         ],
@@ -143,7 +147,7 @@ def prepare(
     )
     if isinstance(sources, SourcePlan):
         context.sources = sources.source_run(settings, folder, plan, call)
-        with_known_edits(context)
+        with_known_edits(context, generator)
     check_rewriter(models.rewriter, plan)
     return context, models
 
@@ -232,31 +236,67 @@ def _source_plan(
     if reason is not None:
         return {task.id: reason for task in editing}
     source_models = models
+    stored: StoredImages | None = None
     if settings.sources is not None:
         adapters = replace(models.adapters, generator=None)
-        source_models = Models(_source_model(settings, folder), adapters=adapters)
-    return SourcePlan.of(
+        try:
+            source_models = Models(_source_model(settings, folder), adapters=adapters)
+        except T2IBenchError:
+            # The model is gone. Where it has made all source images, it is not needed.
+            stored = _stored_sources(settings, folder)
+            if stored is None:
+                raise
+            source_models = Models(stored, adapters=adapters)
+    reason = why_no_sources(source_models.generator)
+    if reason is not None:
+        return {task.id: reason for task in editing}
+    source_plan = SourcePlan.of(
         editing,
         needs_of,
         source_models,
         measurement,
         allow_missing=settings.allow_missing,
     )
+    if stored is not None and stored.lacks(source_plan.plan.requests):
+        _source_model(settings, folder)  # says why there are no others
+    return source_plan
 
 
 def _source_model(settings: RunSettings, folder: RunFolder) -> Generator | None:
-    """Return the model of --sources; where it is gone, the source images that it made."""
-    try:
-        return create_model(source_settings(settings, folder), PythonAdapters())
-    except T2IBenchError:
-        of_sources = source_folder(folder.path)
-        record = None if of_sources is None else of_sources.record.generator
-        # Another model than that of the stored source images is an error.
-        if record is None or record.model != settings.sources:
-            raise
-        assert of_sources is not None
-        images = ImageStore(of_sources.database, record.fingerprint)
-        return StoredImages(record, images)
+    """Return the model of --sources, created without loading its weights."""
+    return create_model(source_settings(settings, folder), PythonAdapters())
+
+
+def _stored_sources(settings: RunSettings, folder: RunFolder) -> StoredImages | None:
+    """Return the stored source images of the model of --sources; None if they are of another."""
+    of_sources = source_folder(folder.path)
+    record = None if of_sources is None else of_sources.record.generator
+    if of_sources is None or record is None or record.model != settings.sources:
+        return None
+    # Arguments that are given now may be what is wrong.
+    if settings.sources_args != folder.record.settings.sources_args:
+        return None
+    return StoredImages(record, ImageStore(of_sources.database, record.fingerprint))
+
+
+def _check_sources(
+    settings: RunSettings, folder: RunFolder, *, has_edits: bool
+) -> list[str]:
+    """Return warnings about a --sources that nothing is made with.
+
+    Raises:
+        T2IBenchError: there is no such model, or arguments without a model.
+    """
+    if settings.sources is None:
+        if settings.sources_args:
+            raise T2IBenchError("--sources-args needs --sources to go to.")
+        return []
+    if has_edits:
+        return []
+    _source_model(settings, folder)
+    return [
+        "--sources makes images that are edited, and none of these tasks edits any: it is not used."
+    ]
 
 
 def _sources_alone_cost(

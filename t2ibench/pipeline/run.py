@@ -178,19 +178,24 @@ def _how_to_score(context: RunContext) -> str:
     """Return a sentence with the number of existing images and the command that scores them."""
     images, plan = context.images, context.plan
     assert images is not None
-    done = [
-        request
-        for request in plan.requests
-        if request.source is None and images.is_done(request.key)
-    ]
-    n_without = len(plan.prompts) - len({request.prompt for request in done})
+    done = [request for request in plan.requests if images.is_done(request.key)]
+    of_prompts = [request for request in done if request.source is None]
     command = f"t2ibench score {shlex.quote(str(context.folder.path))}"
-    count = f"{len(done)} of {len(plan.requests)} images are there"
-    if not n_without:
-        return f"{count}, at least one of every prompt; this embeds and scores them: {command}"
-    prompts = f"{n_without} of {len(plan.prompts)} prompts have none"
-    effect = "this embeds and scores the others, and results say so"
-    return f"{count}; {prompts}; {effect}: {command} --allow-missing"
+    counts = []
+    if plan.prompts or not plan.has_edits:
+        count = f"{len(of_prompts)} of {sum(plan.prompts.values())} images are there"
+        counts.append(count)
+    if plan.has_edits:
+        n_edits = len(done) - len(of_prompts)
+        counts.append(f"{n_edits} of {plan.n_expected_edits} edits are there")
+    n_without = len(plan.prompts) - len({request.prompt for request in of_prompts})
+    if n_without:
+        prompts = f"{n_without} of {len(plan.prompts)} prompts have none"
+        effect = "this embeds and scores the others, and results say so"
+        return f"{'; '.join([*counts, prompts, effect])}: {command} --allow-missing"
+    if plan.prompts:
+        counts[0] += ", at least one of every prompt"
+    return f"{'; '.join(counts)}; this embeds and scores them: {command}"
 
 
 def _observe(job: Job, executor: Executor, reporter: Reporter) -> None:
@@ -242,7 +247,8 @@ def _is_observed(job: Job) -> bool:
     """Return whether a run has nothing left to generate, embed or ask, and nothing failed."""
     stages: tuple[Stage, ...] = ("generate", "embed", "ask")
     left = sum(job.missing.pending(stage) for stage in stages)
-    return not (left or job.stopped or job.damaged)
+    lacks_images = job.lacks_images() and not job.context.settings.allow_missing
+    return not (left or lacks_images or job.stopped or job.damaged)
 
 
 def _check_only_generated(job: Job, outcome: Outcome) -> None:

@@ -36,7 +36,7 @@ def generate_sources(
     sources = context.sources
     if sources is None:
         return None
-    check_files(context)
+    check_files(context, reporter)
     limit_cost_of_sources(sources)
     of_sources = sources.context
     update = {"generate_only": context.settings.generate_only}
@@ -58,7 +58,7 @@ def generate_sources(
             damaged=[],
             problems=[],
         )
-    with_known_edits(context)
+    with_known_edits(context, models.generator)
     limit_cost_of_edits(context, models)
     if outcome.attempts:
         tried = sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")

@@ -6,12 +6,30 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from t2ibench.methods.core.edit_evidence import SourceImage
+from t2ibench.methods.core.evidence import SOURCE
 from t2ibench.results.run import RunFolder, is_run, open_run
-from t2ibench.store.distinct import DistinctImages
+from t2ibench.store.distinct import REPEATED, DistinctImages
 from t2ibench.store.images import Attempt, ImageFile, ImageStore
 
 # The folder, inside a run's folder, of the run that made its source images.
 FOLDER = "sources"
+
+
+# A source image with one of these statuses may be there after the next run; and the edits of one
+# that repeats another are no further evidence.
+_PASSED_ON = frozenset({"failed", "missing", REPEATED})
+
+
+def status_without_source(status: str) -> str:
+    """Return the status of the edits of a source image that cannot be edited.
+
+    It is 'source' for good where the source image was refused or filtered. Where it failed or is
+    missing, so are its edits: the same command again makes them.
+
+    Args:
+        status: That of the source image; 'missing' if it was never attempted.
+    """
+    return status if status in _PASSED_ON else SOURCE
 
 
 class SourceImages:
@@ -27,7 +45,7 @@ class SourceImages:
 
     def attempt(self, source: SourceImage) -> Attempt | None:
         """Return the record of a source image; None if it was never attempted."""
-        return self._distinct.first(source.prompt, source.index + 1)[source.index]
+        return self._distinct.nth(source.prompt, source.index)
 
     def file(self, source: SourceImage) -> ImageFile | None:
         """Return the file of a source image; None if there is none, or if it is repeated."""

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.identity import ImageKey
 from t2ibench.methods.core.evidence import Needs
-from t2ibench.models.protocols import Charges, EditsImages, FixesBatchSize, Generator
+from t2ibench.models.protocols import (
+    Charges,
+    ChecksPrompts,
+    EditsImages,
+    FixesBatchSize,
+    Generator,
+)
 from t2ibench.models.rewritten_generator import Rewritten
 from t2ibench.pipeline.feasibility import Feasibility, feasible, feasible_plan
 from t2ibench.pipeline.generator_record import check_batch_size, limit_cost, spent
 from t2ibench.pipeline.plan import Plan, every_prompt_first, make_plan, with_edits
 from t2ibench.pipeline.planned_edits import needs_of_sources
+from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run_context import Models, RunContext, SourceRun
 from t2ibench.pipeline.source_images import FOLDER, SourceImages
+from t2ibench.pipeline.stored_images import StoredImages
 from t2ibench.results.run import RunFolder, open_or_new
 from t2ibench.settings import RunSettings, Settings
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import ImageStore, StoredImage
 from t2ibench.store.pixels import UnreadableImageError
 from t2ibench.tasks.loader import LoadedTask
 
@@ -46,6 +54,17 @@ def why_no_edits(settings: RunSettings, generator: Generator | None) -> str | No
         generator.check_edits()
     except T2IBenchError as error:
         return f"it edits images, and {generator.name} cannot: {error}"
+    return None
+
+
+def why_no_sources(generator: Generator | None) -> str | None:
+    """Return why a model can make no source images, with what to do; None if it can."""
+    if not isinstance(generator, ChecksPrompts):
+        return None
+    try:
+        generator.check_prompts()
+    except T2IBenchError as error:
+        return f"its source images: {error}"
     return None
 
 
@@ -182,13 +201,33 @@ def _check_same_model(
     )
 
 
-def with_known_edits(context: RunContext) -> None:
-    """Plan the edits of the source images that exist now."""
+def with_known_edits(context: RunContext, generator: Generator | None) -> None:
+    """Plan the edits of the source images that exist now; none that no call is to make.
+
+    Args:
+        context: The run that edits.
+        generator: What edits.
+    """
     sources = context.sources
     if sources is None or sources.context.images is None:
         return
     images = SourceImages(sources.context.images)
     context.plan = with_edits(context.plan, images)
+    if isinstance(generator, Charges):
+        context.plan = every_prompt_first(context.plan)
+    if context.stored_images_only and context.images is not None:
+        context.plan = _of_stored_edits(context.plan, context.images)
+
+
+def _of_stored_edits(plan: Plan, images: ImageStore) -> Plan:
+    """Return a plan without the edits that were never made."""
+    requests = tuple(
+        request
+        for request in plan.requests
+        if request.source is None or images.get(request.key) is not None
+    )
+    edits = tuple(request for request in requests if request.source is not None)
+    return replace(plan, requests=requests, edits=replace(plan.edits, requests=edits))
 
 
 def limit_cost_of_sources(sources: SourceRun) -> None:
@@ -210,8 +249,8 @@ def limit_cost_of_edits(context: RunContext, models: Models) -> None:
         limit_cost(most, models.generator, context.folder, context.spent_elsewhere)
 
 
-def check_files(context: RunContext) -> None:
-    """Remove the files of source images that have changed, where edits are still to be made.
+def check_files(context: RunContext, reporter: Reporter) -> None:
+    """Remove changed files of source images that edits are still to be made from.
 
     The run that makes them, next, makes them again, and those whose files are missing. Where stored
     images alone are scored nothing is made.
@@ -220,10 +259,25 @@ def check_files(context: RunContext) -> None:
     assert sources is not None
     if context.stored_images_only:
         return
-    images = sources.context.images
-    assert images is not None
     needed = _needed_sources(context)
     sources.context.needed_files = needed
+    if not needed:
+        return
+    # Another command may be reading or writing these files.
+    with sources.context.exclusive(reporter):
+        changed = _changed_files(sources, needed)
+        if changed and _makes_the_same_again(sources.models.generator):
+            for image in changed:
+                image.path.unlink(missing_ok=True)
+        elif changed:
+            reporter.warn(_cannot_be_made_again(context, changed))
+
+
+def _changed_files(sources: SourceRun, needed: Iterable[ImageKey]) -> list[StoredImage]:
+    """Return the source images whose files are no longer what was stored."""
+    images = sources.context.images
+    assert images is not None
+    changed = []
     for key in needed:
         attempt = images.get(key)
         if attempt is None or attempt.sha256 is None or not images.has_file(attempt):
@@ -232,8 +286,34 @@ def check_files(context: RunContext) -> None:
         try:
             image.data()
         except UnreadableImageError:
-            image.path.unlink(missing_ok=True)
-    images.refresh()
+            changed.append(image)
+    return changed
+
+
+def _makes_the_same_again(generator: Generator | None) -> bool:
+    """Return whether a model can make a lost source image again, at no cost.
+
+    Services are paid, and few of them take a seed: another image would have other edits.
+    """
+    return not isinstance(generator, Charges | StoredImages | None)
+
+
+def _cannot_be_made_again(context: RunContext, changed: Sequence[StoredImage]) -> str:
+    """Return a warning about changed source images that are left as they are."""
+    edited = context.images
+    hashes = {image.sha256 for image in changed}
+    n_edits = 0
+    if edited is not None:
+        attempts = edited.all_attempts()
+        n_edits = sum(
+            attempt.source in hashes and attempt.status == "ok" for attempt in attempts
+        )
+    plural = "" if len(changed) == 1 else "s"
+    return (
+        f"{len(changed)} source image{plural} changed since they were stored, such as "
+        f"{changed[0].path}: no more edits are made from them. Put the files back; or delete them, "
+        f"and other source images are made, and edited in place of {n_edits} edits that exist."
+    )
 
 
 def _needed_sources(context: RunContext) -> set[ImageKey]:

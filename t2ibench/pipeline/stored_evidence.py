@@ -10,17 +10,13 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence
-from t2ibench.methods.core.edit_evidence import EditNeed
-from t2ibench.methods.core.evidence import (
-    SOURCE,
-    UNKNOWN,
-    AnswerEvidence,
-    ImageEvidence,
-)
+from t2ibench.methods.core.edit_evidence import EditNeed, SourceImage
+from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.judges import unreachable_classes
+from t2ibench.pipeline.source_images import status_without_source
 from t2ibench.store.answers import AnswerStore, is_file_of_answers
-from t2ibench.store.distinct import REPEATED, DistinctImages
+from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt
 from t2ibench.store.labels import LabelStore
@@ -124,27 +120,36 @@ class StoredEvidence:
         if self._images:
             attempts = self._images.first(prompt, n, source)
         for index, attempt in enumerate(attempts):
-            if attempt is None or attempt.status == "failed":
-                self.gaps.incomplete = self.gaps.lacks_embeddings = True
-            if attempt is None:
-                yield _Record(index, "", "missing")
-            else:
-                yield _Record(index, attempt.sha256 or "", attempt.status)
+            yield self._record(index, attempt)
+
+    def _record(self, index: int, attempt: Attempt | None) -> _Record:
+        """Return the record of an image, and note whether a later run may add the image."""
+        if attempt is None or attempt.status == "failed":
+            self.gaps.incomplete = self.gaps.lacks_embeddings = True
+        if attempt is None:
+            return _Record(index, "", "missing")
+        return _Record(index, attempt.sha256 or "", attempt.status)
+
+    def _record_of_source(self, source: SourceImage) -> _Record:
+        """Return the record of a source image, of which this is the evidence."""
+        attempt = None
+        if self._images:
+            attempt = self._images.nth(source.prompt, source.index)
+        return self._record(source.index, attempt)
 
     def _records_of_edit(self, edit: EditNeed) -> Iterator[_Record]:
         """Yield a record of each image of an edit.
 
-        Without a source image the status is 'source', or 'repeated' where the source image repeats
-        another, so that its edits are no further evidence.
+        Where the source image cannot be edited the status is that of
+        `source_images.status_without_source`.
         """
-        source = edit.source
-        *_, of_source = self.sources._image_records(source.prompt, source.index + 1)
+        of_source = self.sources._record_of_source(edit.source)
         if of_source.status == "ok":
             yield from self._image_records(
                 edit.instruction, edit.images, of_source.sha256
             )
             return
-        status = REPEATED if of_source.status == REPEATED else SOURCE
+        status = status_without_source(of_source.status)
         for index in range(edit.images):
             yield _Record(index, "", status)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
@@ -20,6 +20,7 @@ class StoredImages:
         self.revision = record.revision
         self.settings: Mapping[str, Any] = record.settings
         self.fingerprint = record.fingerprint
+        self._images = images
         self._counts: dict[str, int] = {}
         for attempt in images.all_attempts():
             if attempt.status != "failed" and attempt.source is None:
@@ -30,6 +31,13 @@ class StoredImages:
         """Return failures, because missing images are not generated."""
         reason = "images of a stored run are not regenerated"
         return [GeneratedImage("failed", reason=reason) for _ in requests]
+
+    def lacks(self, requests: Iterable[ImageRequest]) -> bool:
+        """Return whether any of these images failed or was never attempted."""
+        attempts = (self._images.get(request.key) for request in requests)
+        return any(
+            attempt is None or attempt.status == "failed" for attempt in attempts
+        )
 
     def available(self, prompt: str) -> int | None:
         """Return how many images of a prompt exist."""

@@ -16,7 +16,7 @@ from t2ibench.pipeline.preparation import with_default_observers, with_judge_for
 from t2ibench.pipeline.rescoring import check_not_sources, stored_plan
 from t2ibench.pipeline.run_context import Models, RunContext, SourceRun
 from t2ibench.pipeline.source_images import source_folder
-from t2ibench.pipeline.source_run import source_settings
+from t2ibench.pipeline.source_run import source_settings, with_known_edits
 from t2ibench.pipeline.stored_images import StoredImages
 from t2ibench.results.record import RunRecord
 from t2ibench.results.run import RunFolder, open_run
@@ -136,6 +136,7 @@ def prepare_stored(
         stored_images_only=True,
         sources=sources,
     )
+    with_known_edits(context, generator)
     return context, Models(generator)
 
 

@@ -152,20 +152,21 @@ def _people_are_the_judge(needs: Needs, stores: Stores) -> bool:
         return False
     judges = stores.readers.values()
     if needs.pair_questions:
-        return not _classified_sources(needs, stores, judges)
+        return not _classified_sources(needs, stores)
     return not _classified(needs.questions, stores.images, judges)
 
 
-def _classified_sources(needs: Needs, stores: Stores, judges: Iterable[Judge]) -> bool:
+def _classified_sources(needs: Needs, stores: Stores) -> bool:
     """Return whether any judge gave a class as the answer about any source image.
 
-    Judges of a run answer about source images and edits alike, and the former come first.
+    Judges of a run answer about source images and edits alike, and the former come first. Their
+    answers about source images are stored with these.
     """
     sources = stores.sources
     if sources is None:
         return True
     questions = needs_of_sources(needs).questions
-    return _classified(questions, sources.images, judges)
+    return _classified(questions, sources.images, sources.readers.values())
 
 
 def _by_judge(
@@ -202,13 +203,23 @@ def _judged_sources(
     if sources is None:
         return None
     embeddings = None if encoder is None else sources.encoders.get(encoder.name)
-    readers = {**sources.readers, **sources.people}
     return StoredEvidence(
         sources.images,
         embeddings,
-        readers.get(judge.name),
+        _same_judge(stores, sources, judge),
         check=stores.check_of(judge),
     )
+
+
+def _same_judge(stores: Stores, sources: Stores, judge: Judge) -> Judge | None:
+    """Return a judge's answers about source images; None if it gave none.
+
+    Labels are named after the people who gave them. Those who labelled source images need not be
+    those who labelled edits, and both are what people answered.
+    """
+    if judge.name in stores.people:
+        return next(iter(sources.people.values()), None)
+    return sources.readers.get(judge.name)
 
 
 def _fingerprints(judges: Iterable[Judge], stores: Stores) -> dict[str, str]:

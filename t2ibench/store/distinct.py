@@ -54,6 +54,10 @@ class DistinctImages:
         """
         return self._known(ImageKey.of(prompt, 0, source), n)[:n]
 
+    def nth(self, prompt: str, index: int) -> Attempt | None:
+        """Return the record of one image of a prompt, marked if it repeats an earlier one."""
+        return self.get(ImageKey.of(prompt, index))
+
     def _known(self, key: ImageKey, n: int) -> list[Attempt | None]:
         """Return the records of at least n images of a key's prompt, with repeated ones marked."""
         observed = self._prompts.setdefault(key.content, _Prompt())

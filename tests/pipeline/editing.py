@@ -76,6 +76,25 @@ class NoEditor(Editor):
         raise T2IBenchError("These weights take no source image.", "Take others.")
 
 
+class PromptsAlone:
+    """Toyland's people, by a model that takes no source image."""
+
+    revision = None
+    batch_size = 4
+
+    def __init__(self, **given: Any) -> None:
+        self._people = ToylandGenerator({})
+        self.name = "prompts-alone"
+        self.fingerprint = self._people.fingerprint
+        self.settings = self._people.settings
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        return self._people.generate(requests)
+
+    def available(self, prompt: str) -> int | None:
+        return None
+
+
 class EditsTask(BaseTask):
     """Edits of people of several groups."""
 

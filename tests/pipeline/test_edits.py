@@ -155,11 +155,10 @@ def test_models_that_cannot_edit_say_so_before_anything_is_made(
     with pytest.raises(T2IBenchError, match=r"source image\..*Take others"):
         edited(tmp_path, NoEditor())
     flags = ("--include-path", str(tmp_path / "tasks"), "--output-dir", str(tmp_path))
-    status, _, err = cli("run", "--model", "toyland", "--tasks", "edited", *flags)
+    model = "tests.pipeline.editing:PromptsAlone"
+    status, _, err = cli("run", "--model", model, "--tasks", "edited", *flags)
     assert status == 1 and not list(tmp_path.rglob("images"))
-    line = (
-        "edited cannot be run: it edits images, and toyland makes images from prompts"
-    )
+    line = "edited cannot be run: it edits images, and prompts-alone makes images from"
     assert line in " ".join(err.split())
 
 
@@ -261,6 +260,13 @@ def test_source_images_of_a_folder(tmp_path: Path) -> None:
     # what they were read from is gone: those of the run are there
     pictures.rename(tmp_path / "moved")
     assert edited(tmp_path).tasks["edited"].n_images == 4
+    # but no more of them, and none with other arguments
+    with pytest.raises(T2IBenchError, match="pictures"):
+        edited(tmp_path, sources=sources, sources_args={"pattern": "{prompt}/*"})
+    write_task(tmp_path / "tasks", sources=3)
+    with pytest.raises(T2IBenchError, match="pictures"):
+        edited(tmp_path)
+    write_task(tmp_path / "tasks", sources=2, edits={"suit": "in a suit"})
     (tmp_path / "moved").rename(pictures)
     men = editing.GROUPS["men"]
     shutil.copytree(pictures / men, tmp_path / "few" / men)
@@ -279,13 +285,15 @@ def test_dry_runs_and_listings_count_edits(tmp_path: Path, cli: Cli) -> None:
     status, out, _ = cli(*flags, "--dry-run")
     text = " ".join(out.split())
     assert status == 0 and not (tmp_path / "runs").exists()
+    assert "edited 1 0 12 12 18" in text and "0 prompts, 12 images" in text
     assert "6 source images" in text and "of which 0 are stored" in text
     assert "12 images are made from them, with 6 and 18 answers of each judge" in text
     status, out, _ = cli("ls", "edited", *include)
     assert "12 edits of 6 source images" in out and "as a doctor" in out
     assert cli(*flags)[0] == 0
     status, out, _ = cli(*flags, "--dry-run")
-    assert "of which 6 are stored" in " ".join(out.split())
+    text = " ".join(out.split())
+    assert "of which 6 are stored" in text and "edited 1 0 12 0 18" in text
     assert "Nothing has to be generated" in out
     run = next((tmp_path / "runs").glob("editor*"))
     assert cli("score", str(run))[0] == 0

@@ -39,6 +39,7 @@ from t2ibench.models.generators.batches import (
 from t2ibench.models.generators.editing_pipelines import (
     SourceImages,
     check_edits,
+    check_prompts,
     check_sources,
     edit_call,
     editor_of,
@@ -240,6 +241,12 @@ class DiffusersGenerator:
         kind = self._class()
         if kind is not None:
             check_edits(kind, self._source)
+
+    def check_prompts(self) -> None:
+        """Raise an error if the pipeline needs a source image (models.protocols.ChecksPrompts)."""
+        kind = self._class()
+        if kind is not None:
+            check_prompts(kind, self._source, self._args)
 
     def _class(self) -> type[Any] | None:
         """Return the pipeline's class; None if it is not known before it is loaded."""

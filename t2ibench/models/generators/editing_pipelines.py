@@ -133,12 +133,18 @@ def check_sources(
     requests: Sequence[ImageRequest],
 ) -> None:
     """Raise an error if a class of diffusers cannot do what some of the requests ask for."""
-    editor = editor_of(kind)
     has_edits = any(request.source is not None for request in requests)
     has_prompts = any(request.source is None for request in requests)
     if has_edits:
         check_edits(kind, source)
-    if has_prompts and editor is not None and editor.edits_only:
+    if has_prompts:
+        check_prompts(kind, source, args)
+
+
+def check_prompts(kind: type[Any], source: str, args: DiffusersArguments) -> None:
+    """Raise an error if a class of diffusers makes no image of a prompt alone."""
+    editor = editor_of(kind)
+    if editor is not None and editor.edits_only:
         raise _prompt_alone(kind, source, args)
 
 
