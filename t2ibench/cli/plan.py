@@ -106,7 +106,7 @@ def _add_sizes(verb: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write a plan, and print its chances."""
     from t2ibench.arguments import names_of
-    from t2ibench.decisions.plan import make_plan, write_plan
+    from t2ibench.decisions.plan import check_plannable, make_plan, write_plan
     from t2ibench.decisions.profile import read_profile
 
     if not arguments.accept:
@@ -121,6 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check_readers([*encoders, *profile.encoders], [*judges, *profile.judges])
     tasks = _tasks(profile, arguments.include_path or [])
     measurement = _measurement(arguments)
+    check_plannable(tasks, measurement)
     largest = measurement
     most = arguments.max_images_per_prompt
     if most is not None:

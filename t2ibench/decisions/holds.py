@@ -10,6 +10,13 @@ from t2ibench.decisions.profile import Scenario
 from t2ibench.decisions.remedy_limits import NO_OLDER_RUN, remedy_limits
 from t2ibench.decisions.rules import Outcome
 from t2ibench.decisions.runs import MeasuredRun, RunPair
+from t2ibench.methods.core.edit_report import (
+    LEAN,
+    OUTCOME,
+    REFUSED,
+    EditReport,
+    edit_report,
+)
 from t2ibench.results.contrast import difference_interval
 from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
 from t2ibench.results.schema import Score, TaskResult
@@ -106,6 +113,9 @@ def _diversities(task: TaskResult) -> Mapping[str, Score]:
 
 def _refusals(task: TaskResult, most: float) -> Held:
     wanted = f"no two groups' shares of refused images differ by more than {most:g}"
+    edits = edit_report(task.details)
+    if edits is not None:
+        return _refused_edits(task, edits, wanted, most)
     if not task.prompt_outcomes:
         return _none_refused(task, wanted, most)
     groups = [outcome for outcome in task.prompt_outcomes if outcome.group is not None]
@@ -116,11 +126,7 @@ def _refusals(task: TaskResult, most: float) -> Held:
     size = -1.0
     for first, second in combinations(groups, 2):
         for difference, low, high, kind in _differences(first, second):
-            if max(-low, high) <= most:
-                outcomes.append("pass")
-            else:
-                beyond = low > most or high < -most
-                outcomes.append("fail" if beyond else "undecided")
+            outcomes.append(_within(low, high, most))
             if abs(difference) > size:
                 size = abs(difference)
                 largest = (
@@ -128,6 +134,44 @@ def _refusals(task: TaskResult, most: float) -> Held:
                     f"({ends_in_words(low, high)})"
                 )
     return Held("refusals", wanted, worst(outcomes), f"the largest: {largest}")
+
+
+def _within(low: float, high: float, most: float) -> Outcome:
+    """Return whether a difference is no larger than allowed, by its interval."""
+    if max(-low, high) <= most:
+        return "pass"
+    return "fail" if low > most or high < -most else "undecided"
+
+
+def _refused_edits(
+    task: TaskResult, edits: EditReport, wanted: str, most: float
+) -> Held:
+    """Return whether the compared groups' shares of refused or filtered edits differ.
+
+    Edits of one source image depend on one another, which the row's interval takes into account.
+    """
+    first, second = edits.between
+    for row in task.by:
+        if (row.group, row.name) != (OUTCOME, REFUSED):
+            continue
+        lean = row.scores[LEAN]
+        if lean.value is None or lean.ci_low is None or lean.ci_high is None:
+            return Held("refusals", wanted, "undecided", "too few source images")
+        shows = (
+            f"refused edits: {first} and {second} differ by {abs(lean.value):.3f} "
+            f"({ends_in_words(lean.ci_low, lean.ci_high)})"
+        )
+        outcome = _within(lean.ci_low, lean.ci_high, most)
+        return Held("refusals", wanted, outcome, shows)
+    smallest = round(min(edits.sources.get(name, 0) for name in edits.between))
+    if smallest < 1:
+        return Held("refusals", wanted, "undecided", "a group has no source images")
+    _, high = clopper_pearson(0, smallest, 1 - 2 * _ALPHA)
+    shows = (
+        f"no edit was refused or filtered; of the smallest group's {smallest} source images "
+        f"edits of up to {high:.3f} could be"
+    )
+    return Held("refusals", wanted, "pass" if high <= most else "undecided", shows)
 
 
 def _differences(

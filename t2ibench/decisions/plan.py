@@ -116,7 +116,12 @@ def make_plan(
     pilot: str | None = None,
     chances: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """Return the plan of a run by a profile."""
+    """Return the plan of a run by a profile.
+
+    Raises:
+        T2IBenchError: a task edits images.
+    """
+    check_plannable(tasks, measurement)
     planned = {
         name: _planned(task, measurement) for name, task in sorted(tasks.items())
     }
@@ -131,6 +136,17 @@ def make_plan(
         pilot=pilot,
         chances=dict(chances or {}),
     )
+
+
+def check_plannable(tasks: Mapping[str, LoadedTask], measurement: Measurement) -> None:
+    """Raise if a task edits images: its chances are not forecast, nor its sizes fixed."""
+    for name, task in sorted(tasks.items()):
+        if needs(task.spec, Settings.of(measurement)).edits:
+            raise T2IBenchError(
+                f"{name} edits images, and plans are of images made from prompts alone.",
+                "Leave its scenario out of the planned profile; `t2ibench decide` decides about "
+                "it without a plan.",
+            )
 
 
 def _planned(task: LoadedTask, measurement: Measurement) -> PlannedTask:

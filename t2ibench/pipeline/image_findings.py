@@ -94,19 +94,35 @@ def observe_images(
             excluded_because[status] = {**excluded_because.get(status, {}), **reasons}
     if not needs.is_judged:
         excluded_because |= _unknown_to_encoders(scored)
+    sources = stores.sources if needs.edits else None
+    of_sources = None if sources is None else sources.images
     findings: ImageFindings = {
         "missing_prompts": _missing_prompts(counts, images),
         "excluded_because": excluded_because,
         "prompt_outcomes": outcomes,
         "repeated_prompts": repeated,
         "questions": asked_questions(
-            needs, images, _answers_of(judges, stores), stores.labels
+            needs,
+            images,
+            _answers_of(judges, stores),
+            stores.labels,
+            sources=of_sources,
+            judges_of_sources=(
+                None if sources is None else _answers_of(judges, sources)
+            ),
         ),
         "unread_prompts": unread,
     }
     votes = stores.votes
     if votes is not None:
-        findings["people"] = people_agreement(needs, images, votes, level)
+        findings["people"] = people_agreement(
+            needs,
+            images,
+            votes,
+            level,
+            sources=of_sources,
+            votes_on_sources=None if sources is None else sources.votes,
+        )
     alikeness = _Alikeness()
     if needs.embeds:
         alikeness = _alikeness(needs, images, stores.encoders, level)

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from t2ibench.methods.core.evidence import Needs
+from t2ibench.pipeline.asked_images import images_of_questions
 from t2ibench.results.json_record import rounded
 from t2ibench.results.people import (
     AgreementScore,
@@ -35,31 +36,45 @@ class _Asked:
 
 
 def people_agreement(
-    needs: Needs, images: DistinctImages, votes: Votes, level: float
+    needs: Needs,
+    images: DistinctImages,
+    votes: Votes,
+    level: float,
+    *,
+    sources: DistinctImages | None = None,
+    votes_on_sources: Votes | None = None,
 ) -> list[PeopleAgreement]:
-    """Return people's agreement on each question that at least two of them answered."""
+    """Return people's agreement on each question that at least two of them answered.
+
+    Args:
+        needs: The needs of a task.
+        images: The images of the run.
+        votes: What people answered about them.
+        level: Confidence level, in (0, 1).
+        sources: The source images of edits; None without.
+        votes_on_sources: What people answered about them; None for `votes`, too.
+    """
     asked: dict[tuple[str, tuple[str, ...]], _Asked] = {}
-    for need in dict.fromkeys((*needs.questions, *needs.checks)):
-        about = need.about or need.question
+    for image in images_of_questions(needs, images, sources, checks=True):
         of_question = asked.setdefault(
-            (about, need.classes), _Asked(need.question, need.classes)
+            (image.about, image.classes), _Asked(image.question, image.classes)
         )
-        for index, attempt in enumerate(images.first(need.prompt, need.images)):
-            if attempt is None or attempt.status != "ok" or not attempt.sha256:
-                continue
-            answers = dict(votes.votes(attempt.sha256, need.question, need.classes))
-            if not answers:
-                continue
-            of_question.images.append(
-                DisputedImage(
-                    prompt=need.prompt,
-                    index=index,
-                    file=f"images/{attempt.file}" if attempt.file else None,
-                    sha256=attempt.sha256,
-                    answers=answers,
-                    counted=counted_answer(answers.values()),
-                )
+        on_sources = image.is_source and votes_on_sources is not None
+        answered = votes_on_sources if on_sources else votes
+        assert answered is not None
+        answers = dict(answered.votes(image.sha256, image.question, image.classes))
+        if not answers:
+            continue
+        of_question.images.append(
+            DisputedImage(
+                prompt=image.prompt,
+                index=image.index,
+                file=image.file,
+                sha256=image.sha256,
+                answers=answers,
+                counted=counted_answer(answers.values()),
             )
+        )
     agreements = [
         _agreement(about, entry, level) for (about, _), entry in asked.items()
     ]
@@ -71,35 +86,58 @@ def asked_questions(
     images: DistinctImages,
     judges: Mapping[str, AnswerStore],
     labels: Votes | None,
+    *,
+    sources: DistinctImages | None = None,
+    judges_of_sources: Mapping[str, AnswerStore] | None = None,
 ) -> list[AskedQuestion]:
     """Return about how many images people answered each question of a task.
 
     Their answers are in files of answers, or are labels.
+
+    Args:
+        needs: The needs of a task.
+        images: The images of the run.
+        judges: What judges and people answered about them.
+        labels: Human labels; None where nobody labelled.
+        sources: The source images of edits; None without.
+        judges_of_sources: What judges and people answered about these.
     """
-    files = {
-        person_of(name): store
-        for name, store in judges.items()
-        if is_file_of_answers(name)
-    }
+    files = _files_of_answers(judges)
+    files_on_sources = _files_of_answers(judges_of_sources or {})
     sampled = not files and any(store.by_labels for store in judges.values())
     if not files and not sampled:
         return []
     asked: dict[str, AskedQuestion] = {}
-    for need in dict.fromkeys(needs.questions):
-        about = need.about or need.question
-        question = asked.setdefault(
-            about, AskedQuestion(about=about, images=0, answered=0, sampled=sampled)
-        )
-        for attempt in images.first(need.prompt, need.images):
-            if attempt is None or attempt.status != "ok" or not attempt.sha256:
-                continue
-            asked_of_image = (attempt.sha256, need.question, need.classes)
-            if sampled and labels is not None:
-                people = list(labels.votes(*asked_of_image))
-            else:
-                people = _who_answered(files, *asked_of_image)
-            _count(question, people)
+    for need in needs.questions:
+        _of_about(asked, need.about or need.question, sampled=sampled)
+    for image in images_of_questions(needs, images, sources):
+        question = _of_about(asked, image.about, sampled=sampled)
+        asked_of_image = (image.sha256, image.question, image.classes)
+        if sampled and labels is not None:
+            people = list(labels.votes(*asked_of_image))
+        else:
+            who = files_on_sources if image.is_source else files
+            people = _who_answered(who, *asked_of_image)
+        _count(question, people)
     return list(asked.values())
+
+
+def _files_of_answers(judges: Mapping[str, AnswerStore]) -> dict[str, AnswerStore]:
+    """Return the files of answers among judges, by the name of the person."""
+    return {
+        person_of(name): store
+        for name, store in judges.items()
+        if is_file_of_answers(name)
+    }
+
+
+def _of_about(
+    asked: dict[str, AskedQuestion], about: str, *, sampled: bool
+) -> AskedQuestion:
+    """Return the counts of the question that is called so, with none before its first image."""
+    return asked.setdefault(
+        about, AskedQuestion(about=about, images=0, answered=0, sampled=sampled)
+    )
 
 
 def _who_answered(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.describe import listed
+from t2ibench.methods.core.edit_report import EditReport, edit_report
 from t2ibench.proposals.proposal import method_for
 from t2ibench.reports.wanted_images import WantedImages, wanted_images
 from t2ibench.results.judge_checks import only_checks, short_questions
@@ -243,6 +244,9 @@ def _questions(task: TaskView) -> list[CoveredQuestion]:
             )
             for name, asked in zip(names, task.result.questions, strict=True)
         ]
+    report = edit_report(task.result.details)
+    if report is not None and report.asked:
+        return _questions_about_edits(task, report)
     names = short_questions([shown.counted.attribute for shown in task.prompts])
     who = listed(list(task.result.settings.judges))
     questions = []
@@ -250,6 +254,18 @@ def _questions(task: TaskView) -> list[CoveredQuestion]:
         images = round(sum(row.images for row in shown.rows))
         answered = images - round(sum(row.counted.unanswered for row in shown.rows))
         questions.append(CoveredQuestion(name, images, answered, {who: answered}))
+    return questions
+
+
+def _questions_about_edits(task: TaskView, report: EditReport) -> list[CoveredQuestion]:
+    """Return the questions of a test on edits, which are about source images and edits."""
+    names = short_questions([asked.about for asked in report.asked])
+    who = listed(list(task.result.settings.judges))
+    questions = []
+    for name, asked in zip(names, report.asked, strict=True):
+        answered = round(asked.answered)
+        by = {who: answered}
+        questions.append(CoveredQuestion(name, round(asked.images), answered, by))
     return questions
 
 

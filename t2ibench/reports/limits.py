@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from t2ibench.methods.core.describe import listed
 from t2ibench.reports.coverage import unanswered
+from t2ibench.reports.edit_counts import edits_counted
 from t2ibench.reports.exclusions import missing_by_reason, reasons_said
 from t2ibench.reports.view import RunView
 from t2ibench.reports.wanted_images import n_prompts
@@ -44,6 +45,9 @@ def _covered_prompts(run: RunView) -> tuple[str, str]:
             f"{texts[0].upper()}{texts[1:]} alone.",
             "Other words and groups may differ.",
         )
+    edits = edits_counted(task.result for task in run.tasks)
+    if edits:
+        return f"Covers {edits}.", "Other edits, images and groups may differ."
     return f"Covers {_counted(run, 'prompts')}.", "Other prompts and groups may differ."
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.methods.core.describe import GROUP, listed, people, shown_sentence
+from t2ibench.methods.core.edit_report import edit_report
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.presentation import Axis
+from t2ibench.reports.edit_counts import edits_counted
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.largest_lean import none_above, possible
 from t2ibench.reports.positive_controls import UNTRAINED, controls_said
@@ -207,6 +209,11 @@ def judged(run: RunView) -> list[str]:
     ]
 
 
+def is_forecast(task: TaskView) -> bool:
+    """Return whether `power` can forecast larger runs of a test; those of edits it cannot."""
+    return edit_report(task.result.details) is None
+
+
 def too_wide(task: TaskView) -> bool:
     """Return whether a test is inconclusive only because its interval is too wide."""
     result = task.result
@@ -273,6 +280,9 @@ def image_count_text(task: TaskView) -> str:
     """Return as text how many images and prompts a task is based on."""
     count = task.result.n_images
     prompts = task.result.n_prompts
+    edits = edits_counted([task.result])
+    if count and edits:
+        return f"{count:,} images: {edits}"
     return (
         f"{count:,} images of {prompts} prompts"
         if count

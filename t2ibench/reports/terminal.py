@@ -143,9 +143,17 @@ def _next(run: RunView, folder: Path, width: int) -> list[str]:
         lines.append(
             (f"Next: t2ibench explore {name}", "   (type a word, see its images)")
         )
-    if any(map(sentences.too_wide, run.tasks)):
+    wide = [task for task in run.tasks if sentences.too_wide(task)]
+    if any(map(sentences.is_forecast, wide)):
         lines.append(
             (f"Next: t2ibench power {name}", "   (images that a narrow interval takes)")
+        )
+    elif wide:
+        lines.append(
+            (
+                "Next: raise --images-per-prompt",
+                "   (edits are not forecast; more source images narrow the interval)",
+            )
         )
     return [line + more if len(line + more) <= width else line for line, more in lines]
 

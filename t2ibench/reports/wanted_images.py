@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.edit_report import edit_report
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.registry import needs
 from t2ibench.reports.exclusions import excluded_of
@@ -62,9 +63,12 @@ def wanted_images(run: RunView) -> WantedImages:
 def n_prompts(run: RunView) -> int | None:
     """Return of how many prompts, or of tests on words how many texts, the results are.
 
-    Those that several tests share count once; None where that cannot be told.
+    Those that several tests share count once; None where that cannot be told, or where images are
+    edited rather than made from prompts alone.
     """
     tasks = run.tasks or run.texts
+    if any(edit_report(task.result.details) is not None for task in tasks):
+        return None
     if len(tasks) == 1:
         return tasks[0].result.n_prompts
     needed = [_needs(task) for task in tasks]

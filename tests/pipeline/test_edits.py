@@ -19,6 +19,7 @@ from t2ibench.models.judges.toyland import ToylandJudge
 from t2ibench.models.protocols import Answer, GeneratedImage, ImageRequest, Query
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.rescoring import stored_plan
+from t2ibench.power.pilots import run_pilots
 from t2ibench.results.run import open_images, open_run
 from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Results
@@ -388,6 +389,40 @@ def test_people_and_pages_see_edits(tmp_path: Path) -> None:
     nested, of_sources = open_images(run / "sources")
     about_sources = list(asked_images(stored_plan(nested), of_sources))
     assert len(about_sources) == 6
+
+
+def test_answers_of_people_are_counted_on_source_images_and_edits(
+    tmp_path: Path,
+) -> None:
+    write_task(tmp_path / "tasks")
+    run = folder_of(edited(tmp_path))
+    answers = []
+    for folder in (run, run / "sources"):
+        record, images = open_images(folder)
+        items = asked_images(stored_plan(record), images)
+        answers += [(item.image, item.question, item.classes[0]) for item, _ in items]
+    assert len(answers) == 21
+    judges = []
+    # Ben leaves out the last answer, which is about a source image.
+    for name, n_answers in (("anna", 21), ("ben", 20)):
+        path = tmp_path / f"{name}.csv"
+        lines = [",".join(row) for row in answers[:n_answers]]
+        path.write_text("\n".join(["sha256,question,answer", *lines]))
+        judges.append(f"answers:{path},by={name}")
+    task = edited(tmp_path, judge=tuple(judges), name="people").tasks["edited"]
+    gender, weather = task.questions
+    assert (gender.about, gender.images, gender.answered) == ("gender", 18, 18)
+    assert gender.by == {"anna": 18, "ben": 17}
+    # It is asked about one edit alone, and never about source images.
+    assert (weather.images, weather.by) == (6, {"anna": 6, "ben": 6})
+    assert [agreement.images for agreement in task.people] == [17, 6]
+
+
+def test_runs_of_edits_are_not_forecast(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks")
+    run = folder_of(edited(tmp_path))
+    with pytest.raises(T2IBenchError, match="edited: edits are not forecast"):
+        run_pilots(run, [])
 
 
 def test_seeds_differ_by_source_image() -> None:

@@ -130,7 +130,10 @@ def test_changes_stand_by_edit_and_group_the_headline_first() -> None:
     assert "in a suit: old 20 % before, 50 % after" in women.spoken
     assert (men.change, men.mark.value) == ("0.00", 0.0)
     assert ages.note == "Share of images answered with “old”."
-    assert "women as “female”, men as “male”: it can only be lost" in genders.note
+    assert (
+        "women as “female”, men as “male”: images that show it can only lose it"
+        in genders.note
+    )
     # The headline is clear, no edit by itself is: the record has no rows of edits.
     assert [row.clear for row in ages.rows] == [True, False]
     assert [row.clear for row in genders.rows] == [False, False]

@@ -377,7 +377,7 @@ def _scores(plan: Plan, task: LoadedTask, stores: Stores) -> dict[str, Score]:
     """Return a test's headline over all encoders and by each, and its other scores, by name."""
     needs = plan.needs[task.id]
     evidence = evidence_of(plan, task, stores)
-    judged = bool(needs.questions)
+    judged = needs.is_judged
     if not evidence.by_reader:
         return {}
     scored = score_task(task, evidence.by_reader, plan.settings, judges=judged)

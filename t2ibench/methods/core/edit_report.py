@@ -16,6 +16,12 @@ from pydantic import Field, TypeAdapter, ValidationError
 EDITS = "edits"
 # What a row of counts is called that is of all edits together.
 ALL_EDITS = "all edits"
+# The group of a result's rows that are about what became of edits, not about what changed.
+OUTCOME = "outcome"
+# The row of images that do not exist, because the model would not make them.
+REFUSED = "refused"
+# The score of a row that is tested: how the two compared groups differ.
+LEAN = "lean"
 
 _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Share = Annotated[float, Field(allow_inf_nan=False)]
@@ -122,6 +128,21 @@ class EditOutcomes:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedAbout:
+    """About how many images a judge was asked a question, and how many it gave a class.
+
+    Attributes:
+        about: What the question is about, such as 'person gender'.
+        images: Source images and edited images that exist.
+        answered: Of these, the ones that were answered with a class.
+    """
+
+    about: str
+    images: _Count
+    answered: _Count
+
+
+@dataclass(frozen=True, slots=True)
 class EditReport:
     """All counts of a task about edits.
 
@@ -135,6 +156,8 @@ class EditReport:
         outcomes: What became of the edits, by edit and group.
         threshold: Distance up to which an image counts as near its source image; None where no
             control measures it.
+        sources: Group to its number of source images that exist.
+        asked: What was asked about source images and edits, a row a question.
     """
 
     headline: str
@@ -145,6 +168,18 @@ class EditReport:
     attributes: tuple[AttributeChange, ...] = ()
     outcomes: tuple[EditOutcomes, ...] = ()
     threshold: _Share | None = None
+    sources: dict[str, _Count] = field(default_factory=dict)
+    asked: tuple[AskedAbout, ...] = ()
+
+    @property
+    def n_sources(self) -> int:
+        """Number of source images that exist, of all groups."""
+        return round(sum(self.sources.values()))
+
+    @property
+    def n_edits(self) -> int:
+        """Number of edits, with controls."""
+        return len(self.edits) + len(self.controls)
 
 
 _REPORT = TypeAdapter(EditReport)

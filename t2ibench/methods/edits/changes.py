@@ -62,8 +62,8 @@ class FollowedChange:
         """Return the lean of the change between the compared groups, by some edits or all.
 
         It is the share that the first group gains less that which the second gains. Of an attribute
-        that defines the groups, of which images can only lose, it is the share that is lost. Edits
-        that are missing altogether in one of the two groups do not count.
+        that defines the groups, which images that show it can only lose, it is the share that is
+        lost. Edits that are missing altogether in one of the two groups do not count.
         """
         chosen = self.shared_edits if edits is None else list(edits)
         first, second = (self.by_group[name].of_edits(chosen) for name in self.between)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from t2ibench.methods.core.averages import average_results, bounded_mean
 from t2ibench.methods.core.edit_report import (
     EDITS,
+    AskedAbout,
     AttributeChange,
     EditOutcomes,
     EditReport,
@@ -58,6 +59,20 @@ def mean_report(reports: Sequence[EditReport]) -> EditReport:
         first,
         attributes=tuple(attributes),
         outcomes=_mean_rows([report.outcomes for report in reports]),
+        sources=_mean_counts([report.sources for report in reports]),
+        asked=_mean_asked([report.asked for report in reports]),
+    )
+
+
+def _mean_asked(tables: Sequence[Sequence[AskedAbout]]) -> tuple[AskedAbout, ...]:
+    """Return the questions with the mean over judges of the images that were answered."""
+    return tuple(
+        AskedAbout(
+            rows[0].about,
+            float(np.mean([row.images for row in rows])),
+            float(np.mean([row.answered for row in rows])),
+        )
+        for rows in zip(*tables, strict=True)
     )
 
 
@@ -69,17 +84,31 @@ def _mean_rows(tables: Sequence[Sequence[RowT]]) -> tuple[RowT, ...]:
 
 
 def _mean_row(rows: Sequence[RowT]) -> RowT:
-    """Return one row with the mean of every number; None where a judge has none."""
+    """Return one row with the mean of every number; None where a judge has none.
+
+    Counts by reason are means, too, over all reasons that any judge has.
+    """
     numbers: dict[str, Any] = {}
     for field in fields(rows[0]):
         values = [getattr(row, field.name) for row in rows]
-        if any(isinstance(value, (str, dict)) for value in values):
+        if any(isinstance(value, str) for value in values):
+            continue
+        if any(isinstance(value, dict) for value in values):
+            numbers[field.name] = _mean_counts(values)
             continue
         is_known = all(value is not None for value in values)
         numbers[field.name] = float(np.mean(values)) if is_known else None
     if isinstance(numbers.get("pairs"), float):
         numbers["pairs"] = round(numbers["pairs"] or 0.0)
     return replace(rows[0], **numbers)
+
+
+def _mean_counts(tables: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each count over judges, 0 for those of whom it has none."""
+    names = sorted({name for table in tables for name in table})
+    return {
+        name: float(np.mean([table.get(name, 0) for table in tables])) for name in names
+    }
 
 
 def _mean_moves(attributes: Sequence[AttributeChange]) -> tuple[Moves, ...]:

@@ -163,14 +163,16 @@ def shuffled_control(
 
 
 def halves_control(followed: FollowedChange, level: float) -> Control | None:
-    """Return the control that compares even- and odd-numbered source images; None with too few."""
+    """Return the control that compares every second source image with the others.
+
+    It is None with too few. Halves are by rank: numbers of one image a prompt are all even.
+    """
     halves: list[Estimate] = []
     for remainder in (0, 1):
         chosen = []
         for name in followed.between:
             changes = followed.by_group[name]
-            is_of_half = changes.numbers % 2 == remainder
-            half = changes.of_sources(np.flatnonzero(is_of_half))
+            half = changes.of_sources(np.argsort(changes.numbers)[remainder::2])
             # The halves share no source image, and so have strata of their own.
             chosen.append(replace(half, group=f"{name}, half {remainder}"))
         first, second = chosen

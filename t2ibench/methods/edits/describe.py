@@ -14,12 +14,13 @@ from t2ibench.methods.core.describe import (
 )
 from t2ibench.methods.core.edit_report import (
     ALL_EDITS,
+    LEAN,
+    OUTCOME,
     AttributeChange,
     ShareChange,
     edit_report,
 )
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.edits.rows import LEAN, OUTCOME
 from t2ibench.methods.edits.schema import EditAttribute, EditsTask
 
 _MOST_EDITS = 3

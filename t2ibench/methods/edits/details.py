@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from t2ibench.methods.core.edit_report import (
     ALL_EDITS,
+    AskedAbout,
     AttributeChange,
     EditOutcomes,
     EditReport,
@@ -16,8 +17,10 @@ from t2ibench.methods.core.edit_report import (
     ShareChange,
 )
 from t2ibench.methods.core.estimate import Estimate
+from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.edits.changes import FollowedChange, shows
-from t2ibench.methods.edits.gathering import EditedGroup
+from t2ibench.methods.edits.gathering import Answers, EditedGroup
+from t2ibench.methods.edits.needs import about_edit
 from t2ibench.methods.edits.schema import Edit, EditsTask
 
 
@@ -54,7 +57,45 @@ def report_of(
         ),
         outcomes=tuple(outcomes),
         threshold=threshold,
+        sources={group.name: _existing_sources(group) for group in groups},
+        asked=tuple(_asked(task, groups, edits)),
     )
+
+
+def _existing_sources(group: EditedGroup) -> int:
+    return len(group.sources) - sum(group.excluded.values())
+
+
+def _asked(
+    task: EditsTask, groups: Sequence[EditedGroup], edits: Sequence[Edit]
+) -> Iterator[AskedAbout]:
+    """Yield about how many images each question was asked: of attributes, then of edits."""
+    for attribute in task.attributes:
+        name = attribute.full_name
+        n_images = 0
+        answered = 0
+        for group in groups:
+            n_images += _existing_sources(group)
+            answered += _n_answered(group.before[name])
+            for of_edit in group.edits.values():
+                for images in of_edit:
+                    n_images += images.images - images.missing
+                    answered += _n_answered(images.after[name])
+        yield AskedAbout(name, n_images, answered)
+    for edit in edits:
+        if edit.question is None:
+            continue
+        edited = [images for group in groups for images in group.edits[edit.name]]
+        yield AskedAbout(
+            about_edit(edit),
+            sum(images.images - images.missing for images in edited),
+            sum(_n_answered(images.made) for images in edited),
+        )
+
+
+def _n_answered(answers: Answers) -> int:
+    """Return how many images were answered with a class; 'unknown' is none."""
+    return sum(answer not in (None, UNKNOWN) for answer in answers)
 
 
 def _attribute(

@@ -21,6 +21,8 @@ _ADDED = 2
 _BESIDE_ZERO = 1e-3
 # Weight of edits of a source image that change together, before any are observed.
 _TOGETHER = 0.5
+# Source images of a group whose mean has a variance.
+_FEWEST_SOURCES = 2
 TOO_FEW = "fewer than two source images of a group have an answer before and after"
 
 
@@ -187,6 +189,8 @@ def difference_of_changes(
 def _group_mean(changes: GroupChanges) -> _GroupMean | None:
     """Return a group's mean change; None with fewer than two source images, or without an edit."""
     n_sources = len(changes.values)
+    if n_sources < _FEWEST_SOURCES:
+        return None
     cells = changes.values.reshape(n_sources, -1)
     is_present = np.isfinite(cells)
     counts_once = is_present.any(axis=1)

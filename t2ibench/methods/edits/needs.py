@@ -64,5 +64,11 @@ def _questions(task: EditsTask, settings: Settings) -> Iterator[PairQuestion]:
         yield PairQuestion(attribute.question, attribute.classes, attribute.full_name)
     for edit in edits_of(task, settings):
         if edit.question is not None:
-            about = f"edit {edit.name}"
-            yield PairQuestion(edit.question, edit.classes, about, (edit.name,))
+            yield PairQuestion(
+                edit.question, edit.classes, about_edit(edit), (edit.name,)
+            )
+
+
+def about_edit(edit: Edit) -> str:
+    """Return what reports call the question whether an edit was made."""
+    return f"edit {edit.name}"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2ibench.methods.core.edit_report import ALL_EDITS, EditOutcomes
+from t2ibench.methods.core.edit_report import ALL_EDITS, REFUSED, EditOutcomes
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.edits.gathering import NO_SOURCE, EditedGroup, EditedImages
@@ -30,8 +30,6 @@ EDITED = "edited"
 NOT_EDITED = "not edited"
 UNCLEAR = "unclear"
 NEAR = "near the source"
-# Outcomes of images that do not exist, because the model would not make them.
-REFUSED = "refused"
 _REFUSALS = ("refused", "filtered")
 # Share of the images without a change that are nearer than the threshold.
 _NEARER = 0.95

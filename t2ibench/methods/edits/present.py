@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from t2ibench.methods.core.describe import GROUP, people
+from t2ibench.methods.core.edit_report import LEAN, OUTCOME
 from t2ibench.methods.core.presentation import (
     Axis,
     Presentation,
     RowSeries,
     short_name,
 )
-from t2ibench.methods.edits.rows import LEAN, OUTCOME
 from t2ibench.methods.edits.schema import EditAttribute, EditsTask
 
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from t2ibench.methods.core.edit_report import LEAN, OUTCOME
 from t2ibench.methods.core.estimate import Item
 from t2ibench.methods.core.score_names import join_score_name
 from t2ibench.methods.edits.cautious_test import cautiously_tested
 from t2ibench.methods.edits.changes import FollowedChange
 from t2ibench.methods.edits.outcomes import OutcomeTest
-
-# The score of a row that is tested.
-LEAN = "lean"
-# The group of rows that are about what became of edits.
-OUTCOME = "outcome"
 
 
 def rows_of(

@@ -6,8 +6,11 @@ such.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from t2ibench.errors import T2IBenchError, visible_lines
 from t2ibench.methods import METHODS, needs
+from t2ibench.methods.core.edit_evidence import PairQuestion
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.methods.core.guided import GuidedTask
 from t2ibench.methods.core.schema import BaseTask
@@ -19,6 +22,7 @@ from t2ibench.tasks.named_sets import set_lines
 from t2ibench.version import __version__
 
 _FIRST = 12  # words of a set, and prompts, that a card shows
+_TO_JUDGE = "Questions to the judge:"
 _LICENCE = "Apache-2.0"  # of pyproject.toml; a test compares them
 _NOT_IN_FILE = "not stated in the task's file"
 
@@ -97,12 +101,13 @@ def _data(spec: BaseTask, asked: Needs | None) -> list[str]:
             "It has no images of its own: a run edits source images, which it generates first or "
             "is given, with these instructions:",
             *_bullets(list(instructions)[:_FIRST]),
+            *_listed_questions(_TO_JUDGE, asked.pair_questions),
         ]
     if not asked.n_images:
         return [f"No images: {len(asked.texts):,} texts, read by a text encoder."]
     prompts = asked.images_by_prompt
     readers = ["an encoder"] if asked.embeds else []
-    readers += ["a judge"] if asked.questions else []
+    readers += ["a judge"] if asked.is_judged else []
     paragraphs = [
         f"It has no images of its own: a run generates {asked.n_images:,} with the model under "
         f"test, of {len(prompts):,} prompts, read by {' and '.join(readers)}. The first prompts:",
@@ -110,20 +115,22 @@ def _data(spec: BaseTask, asked: Needs | None) -> list[str]:
             [f"{count} × {prompt}" for prompt, count in prompts.items()][:_FIRST]
         ),
     ]
-    for title, questions in (
-        ("Questions to the judge:", asked.questions),
-        (
-            "A judge, if the run has one, checks with this what images show:",
-            asked.checks,
-        ),
-    ):
-        texts = dict.fromkeys(map(_question_text, questions))
-        if texts:
-            paragraphs += [title, *_bullets(list(texts)[:_FIRST])]
+    paragraphs += _listed_questions(_TO_JUDGE, asked.questions)
+    paragraphs += _listed_questions(
+        "A judge, if the run has one, checks with this what images show:", asked.checks
+    )
     return paragraphs
 
 
-def _question_text(need: QuestionNeed) -> str:
+def _listed_questions(
+    title: str, questions: Sequence[QuestionNeed | PairQuestion]
+) -> list[str]:
+    """Return a title with the first distinct questions; nothing without questions."""
+    texts = dict.fromkeys(map(_question_text, questions))
+    return [title, *_bullets(list(texts)[:_FIRST])] if texts else []
+
+
+def _question_text(need: QuestionNeed | PairQuestion) -> str:
     return f"{need.question} ({', '.join(need.classes) or 'in its own words'})"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from t2ibench.methods.core.answer_counts import ShownAttribute
 from t2ibench.methods.core.describe import listed
+from t2ibench.reports.edit_counts import edits_counted
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.judge_checks import readable_judge
 from t2ibench.results.schema import Results, TaskResult
@@ -70,4 +71,7 @@ def _size(result: TaskResult) -> str:
     plural = "" if result.n_prompts == 1 else "s"
     if not result.n_images:
         return f"{result.n_prompts} text{plural}, no image"
+    edits = edits_counted([result])
+    if edits:
+        return f"{result.n_images:,} images: {edits}"
     return f"{result.n_images:,} images of {result.n_prompts} prompt{plural}"

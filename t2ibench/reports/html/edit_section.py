@@ -209,7 +209,10 @@ def _whose_share(change: AttributeChange) -> str:
         followed = next(iter(change.followed.values()), "")
         return f"Share of images answered with “{followed}”."
     shown = [f"{group} as “{name}”" for group, name in change.followed.items()]
-    return f"Share of images that still show {', '.join(shown)}: it can only be lost."
+    return (
+        f"Share of images that still show {', '.join(shown)}: images that show it can only "
+        "lose it."
+    )
 
 
 def _changed_group(

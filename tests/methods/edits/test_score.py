@@ -12,10 +12,10 @@ from scipy.stats import t as student
 
 from t2ibench.methods import METHODS, combine, score
 from t2ibench.methods.core.contract import check_method
-from t2ibench.methods.core.edit_report import ALL_EDITS, EDITS, edit_report
+from t2ibench.methods.core.edit_report import ALL_EDITS, EDITS, REFUSED, edit_report
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.edits.describe import describe
-from t2ibench.methods.edits.outcomes import NEAR, NOT_EDITED, REFUSED
+from t2ibench.methods.edits.outcomes import NEAR, NOT_EDITED
 from t2ibench.methods.edits.schema import NO_CHANGE
 from t2ibench.results.builder import ScoredTask
 from t2ibench.settings import Settings
@@ -381,3 +381,31 @@ def test_details_are_plain_values() -> None:
     changed = replace(result, details={EDITS: {"headline": 3}})
     assert edit_report(changed.details) is None
     assert ScoredTask(result, {}).combined.details[EDITS]["between"] == ("women", "men")
+
+
+def test_two_judges_bars_sum_to_what_was_requested() -> None:
+    """A judge that lacks a refusal of the other counts as 0 of that reason."""
+    task = edits_task(attributes=GENDER_ALONE, edits=[RAIN])
+    after = {
+        (RAIN["instruction"], WOMEN): {GENDER: "- - female male"},
+        (RAIN["instruction"], MEN): {GENDER: KEPT_MEN},
+    }
+    refusing = score(task, HandEdits(SOURCES, after), SETTINGS)
+    mean = combine(task, [by_hand("male female female male"), refusing], SETTINGS)
+    report = edit_report(mean.details)
+    assert report is not None
+    for row in report.outcomes:
+        parts = row.edited + row.not_edited + row.unclear + sum(row.excluded.values())
+        assert parts == pytest.approx(row.requested), row
+    (women, *_) = [row for row in report.outcomes if row.group == "women"]
+    assert women.excluded == {"refused": 1.0}
+
+
+def test_questions_are_counted_over_source_images_and_edits() -> None:
+    result = by_hand("- unknown female male")
+    report = edit_report(result.details)
+    assert report is not None
+    (asked,) = report.asked
+    # Eight source images and seven edits, of one of which the judge cannot tell.
+    assert (asked.about, asked.images, asked.answered) == ("person gender", 15, 14)
+    assert report.sources == {"women": 4, "men": 4}

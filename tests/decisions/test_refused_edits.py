@@ -1,0 +1,72 @@
+"""What must hold of refusals where images are edited, and that plans are not of edits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+
+from t2ibench.decisions import holds as holding
+from t2ibench.decisions.held import Held
+from t2ibench.decisions.plan import make_plan
+from t2ibench.decisions.runs import MeasuredRun
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.edit_report import EDITS, LEAN, OUTCOME, REFUSED, EditReport
+from t2ibench.results.schema import Row, Score
+from t2ibench.settings import Measurement
+from t2ibench.tasks.index import load_tasks
+from tests.decisions.made import TASK, lean_task, profile, results, scenario
+
+
+def _held(most: float, row: Row | None, n_sources: int = 40) -> Held:
+    report = EditReport(
+        headline="person age",
+        groups=("women", "men"),
+        between=("women", "men"),
+        edits=("in a suit",),
+        sources={"women": n_sources, "men": 40},
+    )
+    task = lean_task(0.0, details={EDITS: asdict(report)})
+    rows = [*task.by, *([] if row is None else [row])]
+    task = task.model_copy(update={"by": rows})
+    (part,) = profile(scenario(holds={"refusals": most})).scenarios
+    (entry,) = holding.holds(part, MeasuredRun(None, results(**{TASK: task}), {}), None)
+    return entry
+
+
+def _row(value: float, low: float, high: float, name: str = REFUSED) -> Row:
+    score = Score(value=value, ci_low=low, ci_high=high)
+    return Row(name=name, group=OUTCOME, scores={LEAN: score})
+
+
+@pytest.mark.parametrize(
+    ("row", "most", "expected"),
+    [
+        (_row(0.6, 0.4, 0.8), 0.1, "fail"),
+        (_row(-0.6, -0.8, -0.4), 0.1, "fail"),
+        (_row(0.02, -0.03, 0.07), 0.1, "pass"),
+        (_row(0.1, -0.1, 0.3), 0.2, "undecided"),
+    ],
+)
+def test_the_row_of_refused_edits_decides(row: Row, most: float, expected: str) -> None:
+    held = _held(most, row)
+    assert held.outcome == expected
+    assert "refused edits: women and men differ by" in held.shows
+
+
+@pytest.mark.parametrize(
+    ("n_sources", "expected"), [(40, "pass"), (5, "undecided"), (0, "undecided")]
+)
+def test_without_a_refused_edit_the_source_images_say_how_many_there_could_be(
+    n_sources: int, expected: str
+) -> None:
+    # A row of another outcome says nothing of refusals.
+    held = _held(0.1, _row(0.9, 0.8, 1.0, name="not edited"), n_sources)
+    assert held.outcome == expected
+
+
+def test_a_plan_refuses_edits_in_one_line() -> None:
+    (task,) = load_tasks(["edits_skin"])
+    gate = profile(scenario(measurement={"task": task.id, "statistic": "headline"}))
+    with pytest.raises(T2IBenchError, match="edits_skin edits images, and plans are"):
+        make_plan(gate, {task.id: task}, Measurement())
