@@ -48,7 +48,7 @@ def read_image(
     """Return a decoded image in its display orientation.
 
     The orientation that a camera noted (EXIF) is applied, 16-bit images are scaled to 8 bits
-    rather than clipped, and transparent pixels are put on white.
+    rather than clipped, transparent pixels are put on white, and metadata is left out.
 
     Args:
         source: The file, or what is in it.
@@ -68,7 +68,10 @@ def read_image(
                     f"it has {n_pixels:,} pixels, more than {most_pixels:,}"
                 )
             image.load()
-            return as_rgb(ImageOps.exif_transpose(image))
+            pixels = as_rgb(ImageOps.exif_transpose(image))
+            # Pillow would write a profile or a comment into whatever file is made of the image.
+            pixels.info.clear()
+            return pixels
     except (UnreadableImageError, MemoryError):
         raise
     except Exception as error:  # each decoder raises its own kinds for damaged files
@@ -77,12 +80,17 @@ def read_image(
         ) from error
 
 
-def file_suffix(data: bytes, name: str) -> str:
-    """Return a suffix that fits an image file's content: its own if that fits."""
+def image_format(data: bytes) -> str:
+    """Return Pillow's name of an image file's format, such as 'PNG'."""
     from PIL import Image
 
     with Image.open(io.BytesIO(data)) as image:
-        fitting = _SUFFIXES.get(image.format or "", (".png",))
+        return image.format or ""
+
+
+def file_suffix(data: bytes, name: str) -> str:
+    """Return a suffix that fits an image file's content: its own if that fits."""
+    fitting = _SUFFIXES.get(image_format(data), (".png",))
     named = Path(name).suffix.lower()
     return named if named in fitting else fitting[0]
 
