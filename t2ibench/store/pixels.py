@@ -48,7 +48,7 @@ def read_image(
     """Return a decoded image in its display orientation.
 
     The orientation that a camera noted (EXIF) is applied, 16-bit images are scaled to 8 bits
-    rather than clipped, transparent pixels are put on white, and metadata is left out.
+    rather than clipped, and transparent pixels are put on white.
 
     Args:
         source: The file, or what is in it.
@@ -68,10 +68,7 @@ def read_image(
                     f"it has {n_pixels:,} pixels, more than {most_pixels:,}"
                 )
             image.load()
-            pixels = as_rgb(ImageOps.exif_transpose(image))
-            # Pillow would write a profile or a comment into whatever file is made of the image.
-            pixels.info.clear()
-            return pixels
+            return as_rgb(ImageOps.exif_transpose(image))
     except (UnreadableImageError, MemoryError):
         raise
     except Exception as error:  # each decoder raises its own kinds for damaged files
@@ -165,10 +162,19 @@ def looks_like_one(row: Float32Array, others: Float32Array) -> bool:
     return bool((differences <= _LEVELS).any())
 
 
+def as_png(image: Image) -> bytes:
+    """Return the bytes of a PNG of an image's pixels, without the colour profile of its file."""
+    buffer = io.BytesIO()
+    # Pillow would copy the profile, which nothing here applies.
+    image.save(buffer, format="PNG", icc_profile=None)
+    return buffer.getvalue()
+
+
 def thumbnail(source: bytes | Path, size: int, quality: int = 85) -> bytes:
     """Return the bytes of a JPEG of an image, scaled to at most `size` pixels a side."""
     small = read_image(source)
     small.thumbnail((size, size))
     buffer = io.BytesIO()
-    small.save(buffer, format="JPEG", quality=quality)
+    # Pillow would copy a comment of the file.
+    small.save(buffer, format="JPEG", quality=quality, comment=b"")
     return buffer.getvalue()

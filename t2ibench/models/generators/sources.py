@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import base64
-import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from t2ibench.models.generators.plain_files import media_type_of_plain
-from t2ibench.store.pixels import UnreadableImageError, image_format, read_image
+from t2ibench.store.pixels import (
+    UnreadableImageError,
+    as_png,
+    image_format,
+    read_image,
+)
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-
     from t2ibench.store.images import ImageFile
 
 
@@ -78,7 +80,7 @@ def read_source(file: ImageFile) -> SourceFile:
         decoded = read_image(data)
         stored_format = image_format(data)
         media_type = media_type_of_plain(data)
-        sent = _as_png(decoded) if media_type is None else data
+        sent = as_png(decoded) if media_type is None else data
     except MemoryError as error:
         # The other images of a run that costs money need not end with this one.
         raise UnreadableImageError("it needs more memory than there is") from error
@@ -90,10 +92,3 @@ def read_source(file: ImageFile) -> SourceFile:
         width=decoded.width,
         height=decoded.height,
     )
-
-
-def _as_png(image: Image) -> bytes:
-    """Return the bytes of a PNG of an image."""
-    buffer = io.BytesIO()
-    image.save(buffer, format="PNG")
-    return buffer.getvalue()
