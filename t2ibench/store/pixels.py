@@ -77,12 +77,17 @@ def read_image(
         ) from error
 
 
-def file_suffix(data: bytes, name: str) -> str:
-    """Return a suffix that fits an image file's content: its own if that fits."""
+def image_format(data: bytes) -> str:
+    """Return Pillow's name of an image file's format, such as 'PNG'."""
     from PIL import Image
 
     with Image.open(io.BytesIO(data)) as image:
-        fitting = _SUFFIXES.get(image.format or "", (".png",))
+        return image.format or ""
+
+
+def file_suffix(data: bytes, name: str) -> str:
+    """Return a suffix that fits an image file's content: its own if that fits."""
+    fitting = _SUFFIXES.get(image_format(data), (".png",))
     named = Path(name).suffix.lower()
     return named if named in fitting else fitting[0]
 
@@ -157,10 +162,19 @@ def looks_like_one(row: Float32Array, others: Float32Array) -> bool:
     return bool((differences <= _LEVELS).any())
 
 
+def as_png(image: Image) -> bytes:
+    """Return the bytes of a PNG of an image's pixels, without the colour profile of its file."""
+    buffer = io.BytesIO()
+    # Pillow would copy the profile, which nothing here applies.
+    image.save(buffer, format="PNG", icc_profile=None)
+    return buffer.getvalue()
+
+
 def thumbnail(source: bytes | Path, size: int, quality: int = 85) -> bytes:
     """Return the bytes of a JPEG of an image, scaled to at most `size` pixels a side."""
     small = read_image(source)
     small.thumbnail((size, size))
     buffer = io.BytesIO()
-    small.save(buffer, format="JPEG", quality=quality)
+    # Pillow would copy a comment of the file.
+    small.save(buffer, format="JPEG", quality=quality, comment=b"")
     return buffer.getvalue()

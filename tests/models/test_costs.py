@@ -136,6 +136,47 @@ def test_replies_that_cannot_be_read_are_counted_as_paid(
     assert model.cost == pytest.approx(0.30)
 
 
+def test_a_reply_that_cannot_be_read_does_not_raise_what_the_next_is_expected_to_cost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without_waiting(monkeypatch)
+    dialect = Images()
+    replies: list[Said] = []
+
+    def speak(body: dict[str, Any]) -> Any:
+        return replies.pop() if replies else dialect.image(body)
+
+    making = {"rose": speak, "ant": speak, "nurse": speak, "photo": speak}
+    with replying(dialect, **making) as (url, posted):
+        model = priced(dialect, url, price_per_image="0.05")
+        model.limit_cost(0.30)
+        model.generate(requests(PROMPTS[:1], 1))
+        replies += [(200, {}, b"<html>")]
+        with pytest.raises(CostLimitError):
+            model.generate(requests(PROMPTS, 2))
+    # Six replies were paid, one of which could not be read.
+    assert model.cost == pytest.approx(0.30) and len(posted) == 6
+
+
+def test_a_refusal_after_a_reply_that_cannot_be_read_costs_that_reply(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without_waiting(monkeypatch)
+    dialect = Images()
+    replies: list[Said] = []
+
+    def speak(body: dict[str, Any]) -> Any:
+        return replies.pop() if replies else dialect.image(body)
+
+    with replying(dialect, rose=speak) as (url, _):
+        model = priced(dialect, url, price_per_image="0.05")
+        model.generate(requests(PROMPTS[:1], 1))
+        replies += [dialect.refusal(), (200, {}, b"<html>")]
+        (refusal,) = model.generate(requests(PROMPTS[1:2], 1))
+    assert refusal.status == "refused"
+    assert model.cost == pytest.approx(0.10)
+
+
 def test_a_refusal_costs_what_the_server_says() -> None:
     dialect = ChatOfOpenRouter()
     message = {"content": "I cannot draw that.", "refusal": "I cannot draw that."}

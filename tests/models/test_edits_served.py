@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from PIL.PngImagePlugin import PngImageFile, PngInfo
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.observed_settings import with_earlier
+from t2ibench.models.generators.sources import read_source
 from t2ibench.models.protocols import EditsImages, ImageRequest
 from t2ibench.store.images import ImageFile
 from t2ibench.store.refusals import categories_of, stage_of
@@ -247,6 +250,144 @@ def test_other_formats_are_sent_as_png(tmp_path: Path) -> None:
     assert np.array_equal(np.asarray(pixels), np.asarray(before))
     settings = model.effective_settings()["sources_sent"]
     assert settings["format"] == ["WEBP, sent as PNG"]
+
+
+def written(folder: Path, image: Image.Image, form: str, **options: Any) -> ImageFile:
+    """An image on disk, written with options of Pillow."""
+    buffer = io.BytesIO()
+    image.save(buffer, format=form, **options)
+    return on_disk(folder, buffer.getvalue(), form)
+
+
+def on_disk(folder: Path, data: bytes, form: str) -> ImageFile:
+    """A file with this content."""
+    path = folder / f"source.{form.lower()}"
+    path.write_bytes(data)
+    return ImageFile(path, hashlib.sha256(data).hexdigest())
+
+
+def picture() -> Image.Image:
+    rng = np.random.default_rng(4)
+    return Image.fromarray(rng.integers(0, 256, (40, 80, 3), dtype=np.uint8))
+
+
+def camera_notes(orientation: int) -> Image.Exif:
+    """What a telephone notes of a photograph: how it was held, and where."""
+    notes = Image.Exif()
+    notes[0x0112] = orientation
+    notes[0x010E] = "SECRET"
+    notes.get_ifd(0x8825)[1] = "N"
+    notes.get_ifd(0x8825)[2] = (48.0, 8.0, 13.0)
+    return notes
+
+
+def with_text() -> PngInfo:
+    text = PngInfo()
+    text.add_text("parameters", "SECRET")
+    return text
+
+
+def with_private_chunk() -> PngInfo:
+    chunks = PngInfo()
+    chunks.add(b"caBX", b"SECRET")
+    return chunks
+
+
+PROFILE = b"SECRET" + bytes(122)
+METADATA: dict[str, tuple[str, dict[str, Any]]] = {
+    "coordinates": ("JPEG", {"exif": camera_notes(orientation=1)}),
+    "turned": ("JPEG", {"exif": camera_notes(orientation=6)}),
+    "turned PNG": ("PNG", {"exif": camera_notes(orientation=8)}),
+    "comment": ("JPEG", {"comment": "SECRET"}),
+    "XMP": ("JPEG", {"xmp": b"<x:xmpmeta>SECRET</x:xmpmeta>"}),
+    "profile of a JPEG": ("JPEG", {"icc_profile": PROFILE}),
+    "profile of a PNG": ("PNG", {"icc_profile": PROFILE}),
+    "profile of a WebP": ("WEBP", {"icc_profile": PROFILE, "lossless": True}),
+    "text": ("PNG", {"pnginfo": with_text()}),
+    "private chunk": ("PNG", {"pnginfo": with_private_chunk()}),
+    "second image": ("MPO", {"save_all": True, "append_images": [picture()]}),
+}
+
+
+def assert_sent_as_judges_see_it(source: ImageFile, form: str) -> None:
+    sent = read_source(source)
+    assert sent.media_type == "image/png" and not sent.as_stored
+    seen = source.read()
+    image = Image.open(io.BytesIO(sent.data))
+    image.load()
+    assert (image.mode, image.size) == ("RGB", seen.size)
+    assert np.array_equal(np.asarray(image), np.asarray(seen))
+    assert image.info == {} and not image.getexif()
+    assert b"SECRET" not in sent.data
+    facts = sent.facts()
+    assert facts["size"] == f"{seen.width}x{seen.height}"
+    expected = "PNG, re-encoded" if form == "PNG" else f"{form}, sent as PNG"
+    assert facts["format"] == expected
+
+
+@pytest.mark.parametrize("case", METADATA)
+def test_nothing_but_the_pixels_that_judges_see_is_sent(
+    case: str, tmp_path: Path
+) -> None:
+    form, options = METADATA[case]
+    source = written(tmp_path, picture(), form, **options)
+    assert_sent_as_judges_see_it(source, form)
+    expected = (40, 80) if "turned" in case else (80, 40)
+    assert source.read().size == expected
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "L", "I;16", "1"])
+def test_a_png_that_is_not_rgb_is_sent_as_judges_see_it(
+    mode: str, tmp_path: Path
+) -> None:
+    image = picture()
+    if mode == "I;16":
+        image = Image.fromarray(np.asarray(image.convert("L")).astype(np.uint16) * 257)
+    elif mode in {"RGBA", "LA"}:
+        image.putalpha(Image.linear_gradient("L").resize(image.size))
+        image = image.convert(mode)
+    else:
+        image = image.convert(mode)
+    assert_sent_as_judges_see_it(written(tmp_path, image, "PNG"), "PNG")
+
+
+def test_a_colour_that_a_png_declares_transparent_is_sent_as_judges_see_it(
+    tmp_path: Path,
+) -> None:
+    image = picture()
+    colour = image.getpixel((0, 0))
+    source = written(tmp_path, image, "PNG", transparency=colour)
+    assert_sent_as_judges_see_it(source, "PNG")
+    sent = Image.open(io.BytesIO(read_source(source).data))
+    assert sent.getpixel((0, 0)) == (255, 255, 255)
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG"])
+def test_what_stands_behind_an_image_is_not_sent(form: str, tmp_path: Path) -> None:
+    plain = written(tmp_path, picture(), form, dpi=(96, 96))
+    sent = read_source(plain)
+    assert sent.as_stored and sent.data == plain.data()
+    assert sent.facts() == {"format": form, "size": "80x40"}
+    source = on_disk(tmp_path, plain.data() + b"SECRET" + plain.data()[-12:], form)
+    assert_sent_as_judges_see_it(source, form)
+
+
+def test_whatever_a_decoder_raises_is_the_failure_of_its_own_image(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(image: Image.Image) -> None:
+        raise errors.pop()
+
+    errors: list[Exception] = [IndexError(), struct.error(), MemoryError()]
+    sources = [stored(tmp_path, number) for number in (1, 2)]
+    with replying(Gemini()) as (url, posted):
+        model = editor(Gemini(), url, price_per_image="0.5")
+        model.generate(edits(sources[:1]))
+        monkeypatch.setattr(PngImageFile, "load", fail)
+        for _ in range(len(errors)):
+            (image,) = model.generate(edits(sources[1:])[:1])
+            assert image.status == "failed" and "the source image" in image.reason
+    assert len(posted) == 2
 
 
 def test_rejected_fields_of_an_edit_are_left_out(tmp_path: Path) -> None:

@@ -377,13 +377,15 @@ class HostedGenerator(RemoteGenerator):
             if reply.status != 200:
                 if self._fields.left_out(reply, optional, prompt):
                     continue
-                return self._declined(reply, prompt, optional, where)
+                declined = self._declined(reply, prompt, optional, where)
+                return self._with_unread(declined, garbled)
             try:
                 item = await asyncio.to_thread(read_reply, reply.body, prompt)
             except BadReplyError as error:
                 message = reply.message()
                 if message.codes and message.blocked:
-                    return self._declined(reply, prompt, optional, where)
+                    declined = self._declined(reply, prompt, optional, where)
+                    return self._with_unread(declined, garbled)
                 if not self._fields.known:
                     words = self._server.key.hide(str(error))
                     raise UnusableServerError(
@@ -395,16 +397,15 @@ class HostedGenerator(RemoteGenerator):
                 if garbled >= _GARBLED:
                     hidden = self._server.key.hide(str(error))
                     failed = GeneratedImage("failed", reason=hidden)
-                    return Received(failed, self._usual(garbled))
+                    received = Received(failed, self._usual(made=0))
+                    return self._with_unread(received, garbled)
                 continue
             self._fields.known = self._fields.known or not item.empty
             self._fields.note(item.became)
             image_result = await image_of(item, self._fetch, self._server.key)
             cost = self._usual(item.made) if item.cost is None else item.cost
-            if cost is not None and self._price is not None:
-                # A reply of status 200 that could not be read may have been paid, too.
-                cost += garbled * self._price
-            return Received(image_result, cost, item.empty)
+            received = Received(image_result, cost, item.empty)
+            return self._with_unread(received, garbled)
 
     async def _call_for(self, request: ImageRequest) -> tuple[_Call, str]:
         """Return what sends a request, and where to.
@@ -431,6 +432,13 @@ class HostedGenerator(RemoteGenerator):
     def _usual(self, made: int) -> float | None:
         """Return the price of as many images as were `made`; None if it is unknown."""
         return None if self._price is None else self._price * made
+
+    def _with_unread(self, received: Received, garbled: int) -> Received:
+        """Return what a request gave, with the cost of `garbled` replies before it.
+
+        A reply of status 200 that could not be read may have been paid, too.
+        """
+        return received._replace(cost_of_unread=self._usual(garbled) or 0.0)
 
     def _declined(
         self, reply: Reply, prompt: str, sent: Mapping[str, Any], where: str

@@ -78,11 +78,19 @@ class Throttle:
 
 
 class Received(NamedTuple):
-    """The image and the cost of one request; `empty` if the reply has neither image nor reason."""
+    """What one request gave.
+
+    Attributes:
+        image: The image, or why there is none.
+        cost: What the last reply cost; None if that is unknown.
+        empty: Whether the reply has neither image nor reason.
+        cost_of_unread: What the replies before it cost that could not be read.
+    """
 
     image: GeneratedImage
     cost: float | None
     empty: bool = False
+    cost_of_unread: float = 0.0
 
 
 class RemoteGenerator:
@@ -119,7 +127,7 @@ class RemoteGenerator:
         self._server = server
         self._price = price
         self._price_source = price_source
-        # The most that a request has cost, which may be more than the price.
+        # The most that a reply has cost, which may be more than the price.
         self._dearest = price or 0.0
         self.cost: float | None = None if price is None else 0.0
         self._most: float | None = None
@@ -238,6 +246,6 @@ class RemoteGenerator:
         self._worked, self._away = True, 0
         self._throttle.answered(seconds)
         if result.cost is not None:
-            self.cost = (self.cost or 0.0) + result.cost
+            self.cost = (self.cost or 0.0) + result.cost + result.cost_of_unread
             self._dearest = max(self._dearest, result.cost)
         return result

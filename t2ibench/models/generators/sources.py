@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import base64
-import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.models.generators.plain_files import media_type_of_plain
+from t2ibench.store.pixels import (
+    UnreadableImageError,
+    as_png,
+    image_format,
+    read_image,
+)
 
 if TYPE_CHECKING:
     from t2ibench.store.images import ImageFile
-
-# Formats that every API takes, so that the file is sent as it is on disk.
-_AS_THEY_ARE = {"PNG": "image/png", "JPEG": "image/jpeg"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +23,18 @@ class SourceFile:
     """A source image in the form in which it is sent.
 
     Attributes:
-        data: The bytes, those of the file on disk where that is a PNG or a JPEG; else a PNG.
+        data: The bytes, those of the file on disk where it is plain; else a new PNG.
         media_type: 'image/png' or 'image/jpeg'.
         stored_format: The format of the file on disk, such as 'PNG'.
-        width: Pixels of a row.
-        height: Pixels of a column.
+        as_stored: Whether the bytes are those of the file on disk.
+        width: Pixels of a row, as judges see the image.
+        height: Pixels of a column, as judges see the image.
     """
 
     data: bytes
     media_type: str
     stored_format: str
+    as_stored: bool
     width: int
     height: int
 
@@ -51,33 +55,40 @@ class SourceFile:
 
     def facts(self) -> dict[str, str]:
         """Return what is sent, by name, for the record of a run."""
-        sent = self.media_type.partition("/")[2].upper()
-        as_it_is = sent == self.stored_format
         return {
-            "format": sent if as_it_is else f"{self.stored_format}, sent as {sent}",
+            "format": self._format_sent(),
             "size": f"{self.width}x{self.height}",
         }
 
+    def _format_sent(self) -> str:
+        """Return the format of the file on disk, and what became of it."""
+        if self.as_stored:
+            return self.stored_format
+        if self.stored_format == "PNG":
+            return "PNG, re-encoded"
+        return f"{self.stored_format}, sent as PNG"
+
 
 def read_source(file: ImageFile) -> SourceFile:
-    """Return a source image as it is sent; raise UnreadableImageError if it cannot be."""
-    from PIL import Image
+    """Return a source image as it is sent; raise UnreadableImageError if it cannot be.
 
+    A plain file is sent as it is on disk (see `media_type_of_plain`). Of any other a new PNG is
+    sent, with the pixels that judges see: upright, without metadata, transparent pixels on white.
+    """
     data = file.data()
     try:
-        with Image.open(io.BytesIO(data)) as image:
-            stored_format = image.format or ""
-            width, height = image.size
-            image.load()
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        kind = type(error).__name__
-        raise UnreadableImageError(f"it cannot be read as an image ({kind})") from error
-    media_type = _AS_THEY_ARE.get(stored_format)
-    if media_type is None:
-        buffer = io.BytesIO()
         decoded = read_image(data)
-        decoded.save(buffer, format="PNG")
-        data = buffer.getvalue()
-        media_type = _AS_THEY_ARE["PNG"]
-        width, height = decoded.size
-    return SourceFile(data, media_type, stored_format, width, height)
+        stored_format = image_format(data)
+        media_type = media_type_of_plain(data)
+        sent = as_png(decoded) if media_type is None else data
+    except MemoryError as error:
+        # The other images of a run that costs money need not end with this one.
+        raise UnreadableImageError("it needs more memory than there is") from error
+    return SourceFile(
+        data=sent,
+        media_type=media_type or "image/png",
+        stored_format=stored_format,
+        as_stored=media_type is not None,
+        width=decoded.width,
+        height=decoded.height,
+    )

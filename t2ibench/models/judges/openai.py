@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -33,6 +32,7 @@ from t2ibench.models.server_errors import (
     UnusableServerError,
 )
 from t2ibench.models.servers import as_they_end
+from t2ibench.store.pixels import as_png
 
 _BRACES = 16  # tokens that JSON takes around an answer
 _SAME = 5  # first questions that end the work if all fail for the same reason
@@ -107,9 +107,7 @@ class OpenAiJudge:
             # Another question may meanwhile have shown that the server takes no schema.
             held[number] = held.get(number, True) and self._takes_schema(query)
             if query.sha256 not in encoded:
-                buffer = io.BytesIO()
-                query.image.save(buffer, format="PNG")
-                data = base64.b64encode(buffer.getvalue()).decode()
+                data = base64.b64encode(as_png(query.image)).decode()
                 encoded[query.sha256] = f"data:image/png;base64,{data}"
             return self._ask(query, encoded[query.sha256], held[number])
 
