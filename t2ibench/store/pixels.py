@@ -158,9 +158,11 @@ def looks_like_one(row: Float32Array, others: Float32Array) -> bool:
 
 
 def thumbnail(source: bytes | Path, size: int, quality: int = 85) -> bytes:
-    """Return the bytes of a JPEG of an image, scaled to at most `size` pixels a side."""
+    """Return the bytes of a JPEG of an image's pixels, scaled to at most `size` a side."""
     small = read_image(source)
     small.thumbnail((size, size))
+    # Pillow writes the comment and the XMP that an image was read with.
+    small.info.clear()
     buffer = io.BytesIO()
     small.save(buffer, format="JPEG", quality=quality)
     return buffer.getvalue()
