@@ -159,7 +159,7 @@ function whoIsShown(models) {
     return models.map((model) => (answers.get(model.id) ?? []).find((each) => each.task === task && each.question === name));
   }).filter((asked) => asked.filter(Boolean).length > 1).map((asked) => question(models, asked));
   return sections.length ? make("section", { id: "who" }, make("h2", { text: "Who is shown" }),
-    make("p", { className: "small muted src", text: "The answers about each model’s images of a prompt, as a bar. Bold is clear after Holm’s correction over a model’s prompts." }), ...sections) : null;
+    make("p", { className: "small muted src", text: "The answers about each model’s images of a prompt, as a bar. Bold: clear after Holm’s correction over a model’s prompts." }), ...sections) : null;
 }
 
 function differenceCell(task, first, second, span) {
