@@ -223,7 +223,7 @@ def thumbnail_of_jpeg(data: bytes) -> bytes:
     return thumbnail(data, SIDE, _QUALITY)
 
 
-def pictures_made_again(
+def regenerated_pictures(
     pictures: Sequence[Picture], images: Sequence[RegeneratedImage]
 ) -> Iterator[tuple[Picture, RegeneratedImage]]:
     """Yield each picture of which the image was made again, with that image."""
@@ -238,7 +238,7 @@ def unlike_pictures(
     pictures: Sequence[Picture], images: Sequence[RegeneratedImage]
 ) -> Iterator[str]:
     """Yield a message for each picture that shows something else than the model makes."""
-    for picture, image in pictures_made_again(pictures, images):
+    for picture, image in regenerated_pictures(pictures, images):
         here = thumbnail(image.image.data(), SIDE, _QUALITY)
         row, shown_row = (
             perceptual_hash(read_image(data)) for data in (here, picture.data)

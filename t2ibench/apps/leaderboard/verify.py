@@ -14,7 +14,7 @@ from t2ibench.apps.leaderboard import bounds, claims, names
 from t2ibench.apps.leaderboard.chosen import plan_problems
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
 from t2ibench.apps.leaderboard.pictures import (
-    pictures_made_again,
+    regenerated_pictures,
     read_pictures,
     unlike_pictures,
 )
@@ -264,7 +264,7 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
             unlike = list(unlike_pictures(verdict.pictures, images))
             verdict.differ(unlike, "pictures")
             if not unlike:
-                compared = pictures_made_again(verdict.pictures, images)
+                compared = regenerated_pictures(verdict.pictures, images)
                 verdict.checked_pictures = [picture.sha256 for picture, _ in compared]
         for check in (check_embeddings, check_answers):
             if not verdict.problems:
