@@ -14,8 +14,8 @@ from t2ibench.apps.leaderboard import bounds, claims, names
 from t2ibench.apps.leaderboard.chosen import plan_problems
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
 from t2ibench.apps.leaderboard.pictures import (
-    regenerated_pictures,
     read_pictures,
+    regenerated_pictures,
     unlike_pictures,
 )
 from t2ibench.apps.leaderboard.ranks import QUESTION_SCORE
