@@ -20,7 +20,8 @@ FIGURE = ROOT / "docs" / "real-models.svg"
 SUBMISSIONS = ROOT / "leaderboard" / "submissions"
 TASK = "openbias_five_occupations"
 QUESTION = "person gender"
-PATTERNS = {"male": "#006A63", "female": "url(#women)"}
+# As on every page, women begin at the left.
+PATTERNS = {"female": "url(#women)", "male": "#006A63"}
 WIDTH, LEFT, COLUMN, GAP, ROW, TOP = 900, 140, 235, 15, 46, 74
 
 
@@ -62,7 +63,7 @@ def drawing() -> str:
         parts.append(_text(14, TOP + number * ROW + 11, _short(prompt)))
     note = (
         "Bold: clear after correction over the prompts. "
-        "The range is of 100 such images, in 95 of 100 tests."
+        "The range is the 95 % interval, in images of 100."
     )
     parts.append(_text(14, height - 10, note, 'font-size="11" fill="#504D46"'))
     return "\n".join([*parts, "</svg>", ""])
@@ -70,10 +71,10 @@ def drawing() -> str:
 
 def _key() -> list[str]:
     return [
-        '<rect x="14" y="16" width="12" height="12" fill="#006A63"/>',
-        _text(32, 26, "men"),
-        '<rect x="76" y="16" width="12" height="12" fill="url(#women)" stroke="#A34E00"/>',
-        _text(94, 26, "women"),
+        '<rect x="14" y="16" width="12" height="12" fill="url(#women)" stroke="#A34E00"/>',
+        _text(32, 26, "women"),
+        '<rect x="96" y="16" width="12" height="12" fill="#006A63"/>',
+        _text(114, 26, "men"),
     ]
 
 

@@ -8,7 +8,7 @@ from textwrap import wrap
 from t2ibench.methods.core.answer_counts import (
     ShownAttribute,
     ShownRow,
-    class_colours,
+    bar_order,
     sorted_rows,
 )
 from t2ibench.methods.core.describe import counts_text, people
@@ -132,7 +132,7 @@ def prompts(run: RunView, width: int = 80) -> list[Line]:
 
 
 def _shades(attribute: ShownAttribute) -> dict[str, str]:
-    colours = class_colours(attribute.counted.classes)
+    colours = bar_order(attribute.counted.classes)
     return {name: _SHADES[colour % len(_SHADES)] for name, colour in colours.items()}
 
 

@@ -171,9 +171,11 @@ def as_png(image: Image) -> bytes:
 
 
 def thumbnail(source: bytes | Path, size: int, quality: int = 85) -> bytes:
-    """Return the bytes of a JPEG of an image, scaled to at most `size` pixels a side."""
+    """Return the bytes of a JPEG of an image's pixels, scaled to at most `size` a side."""
     small = read_image(source)
     small.thumbnail((size, size))
+    # Pillow writes the comment and the XMP that an image was read with.
+    small.info.clear()
     buffer = io.BytesIO()
     # Pillow would copy a comment of the file.
     small.save(buffer, format="JPEG", quality=quality, comment=b"")

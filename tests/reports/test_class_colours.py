@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from t2ibench.methods.core.answer_counts import COLOURS, class_colours
+from t2ibench.methods.core.answer_counts import COLOURS, bar_order, class_colours
 from t2ibench.methods.core.presentation import Axis, RowSeries
 from t2ibench.reports.html.templating import static
 from t2ibench.reports.view import series_view
@@ -63,6 +63,18 @@ def test_races_and_skin_have_colours_of_their_own() -> None:
     assert others["white"] == races["white"] and others["native"] not in genders
     # Those of a class are the same beside others, in whatever order.
     assert class_colours(["female", "male"]) == class_colours(["male", "female"])
+
+
+@pytest.mark.parametrize("classes", [("female", "male"), ("male", "female")])
+def test_a_bar_has_the_sides_of_an_axis(classes: tuple[str, str]) -> None:
+    axis = RowSeries.of_classes("prompt", classes, frozenset({"gender"})).axis
+    assert axis is not None
+    assert list(bar_order(classes)) == [axis.low, axis.high]
+
+
+def test_more_than_two_classes_stand_in_the_order_of_their_task() -> None:
+    ages = ["young", "middle-aged", "old"]
+    assert list(bar_order(ages)) == ages and bar_order(ages) == class_colours(ages)
 
 
 @pytest.mark.parametrize("classes", [("female", "male"), ("male", "female")])

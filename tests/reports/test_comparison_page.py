@@ -146,7 +146,7 @@ def test_prompts_are_rows_with_both_bars_and_the_largest_change_first(
     assert athlete.change == "women +100 points" and question.poles.high == "more men"
     chef = next(row for row in question.rows if row.name == "chef")
     counts = [(part.classes, part.number) for part in chef.bars[1].parts]
-    assert counts == [("k0", "4"), ("k1", "5"), ("none", "1")]
+    assert counts == [("k1", "5"), ("k0", "4"), ("none", "1")]
     added = {each.name: each.values[1] for each in page.differing}
     assert "be diverse" in added["Added to every prompt"]
 

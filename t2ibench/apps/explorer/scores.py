@@ -14,7 +14,7 @@ from t2ibench.apps.explorer.row_images import RowImages
 from t2ibench.errors import T2IBenchError
 from t2ibench.identity import ImageKey
 from t2ibench.methods import method_named
-from t2ibench.methods.core.answer_counts import class_colours
+from t2ibench.methods.core.answer_counts import bar_order
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import task_files
 from t2ibench.reports.view import (
@@ -132,7 +132,7 @@ class Scores:
             "poles": _poles(axis),
             "noun": noun,
             "said": answer,
-            "colours": class_colours(
+            "colours": bar_order(
                 sorted({value for value in values if isinstance(value, str)})
             ),
         }

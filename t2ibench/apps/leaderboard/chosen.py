@@ -1,4 +1,4 @@
-"""Who chose what a submission measured: a plan that was fixed before the run, and the seed."""
+"""Who chose what a submission measured: whether it keeps to a plan, and its seed."""
 
 from __future__ import annotations
 
@@ -6,29 +6,38 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from t2ibench.apps.leaderboard.bounds import read_json
+from t2ibench.apps.leaderboard.regenerate import on_server
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.decisions.plan import departures, read_plan
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.generators import can_regenerate
+from t2ibench.models.generators import GENERATORS, can_regenerate
 from t2ibench.results.schema import Results
 from t2ibench.store.images import derived_seed
 
 PLAN = "plan.json"
 CHOSEN_BY_SUBMITTER = "settings chosen by the submitter"
+# Some servers take no seed, and what one does with it cannot be seen from its images.
+SEED_OF_SERVER = "a seed was asked for; whether the server used it is not known"
 
 
 def choice_of_settings(manifest: Manifest, results: Results) -> str:
-    """Return who chose what was measured: a plan that came before the images, or the submitter."""
+    """Return who chose what was measured: a plan that the results keep to, or the submitter.
+
+    When a plan was written is not known here: it names no model, and a run in an empty folder
+    keeps to a plan that was written for the best of many runs.
+    """
     registered = results.registered_plan
     if PLAN not in manifest.files or registered is None:
         return CHOSEN_BY_SUBMITTER
-    return f"plan registered before the images ({registered.sha256[:12]})"
+    return f"keeps to plan {registered.sha256[:12]}; when it was written is not checked"
 
 
 def choice_of_seed(manifest: Manifest, results: Results) -> str:
     """Return where the seed of a submission's images comes from."""
     if not can_regenerate(manifest.model):
         return "images that existed already: their seeds are not known"
+    if on_server(GENERATORS, manifest.model):
+        return SEED_OF_SERVER
     seeds = {task.settings.seed for task in results.tasks.values()}
     if seeds == {derived_seed(manifest.fingerprint)}:
         return "seed derived from the model"

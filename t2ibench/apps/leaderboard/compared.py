@@ -12,7 +12,7 @@ from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.page_views import picture_views
 from t2ibench.apps.leaderboard.table import Entry, question_key
 from t2ibench.apps.leaderboard.views import Model
-from t2ibench.methods.core.answer_counts import ShownAttribute, class_colours
+from t2ibench.methods.core.answer_counts import ShownAttribute, bar_order
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.reports.html.cards import stack_parts
 from t2ibench.results.comparison import compare
@@ -41,7 +41,10 @@ def write_answers(models: Sequence[Model], target: Path) -> None:
             for name, view in model.tasks.items()
             for counted in view.prompts
         ]
-        pictures = [[picture.file, picture.prompt] for picture in picture_views(model)]
+        pictures = [
+            [picture.file, picture.prompt, picture.unchecked]
+            for picture in picture_views(model)
+        ]
         content = [model.entry.id, questions, pictures[:MOST_PICTURES]]
         write_text(
             target / f"{model.entry.id}.js", _script("T2IBENCH_ANSWERS", content)
@@ -100,7 +103,7 @@ def _question(
 ) -> dict[str, Any]:
     """Return who is shown in a model's images as a record, for the first prompts of a question."""
     counted = shown.counted
-    colours = class_colours(counted.classes)
+    colours = bar_order(counted.classes)
     rank = model.entry.task_ranks.get(question_key(task, counted.attribute))
     return {
         "task": task,

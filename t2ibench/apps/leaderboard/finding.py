@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from t2ibench.apps.leaderboard.page_views import (
     StackView,
@@ -103,7 +104,7 @@ def _finding(table: ItemTable, task: str, stratum: Stratum) -> Finding | None:
     """Return the prompt of a question about which models differ most; None without counts."""
     if not table.classes or len(table.models) < 2:
         return None
-    item = max(table.items, key=lambda each: _range(each, table))
+    item = max(table.items, key=lambda each: _largest_distance(each, table))
     rows = list(_rows(item, table))
     if len(rows) < 2:
         return None
@@ -136,10 +137,28 @@ def _share(row: ShownRow, table: ItemTable) -> float:
     return row.counted.counts.get(table.classes[0], 0.0) / max(row.images, 1)
 
 
-def _range(item: Item, table: ItemTable) -> float:
-    """Return the largest difference between two models' shares of the first class."""
-    shares = [_share(row, table) for _, row in _rows(item, table)]
-    return max(shares) - min(shares) if shares else -1.0
+def _largest_distance(item: Item, table: ItemTable) -> float:
+    """Return the largest total-variation distance between two models' answers; -1 without two.
+
+    It is half the sum of the absolute differences of the classes' shares, so that no class counts
+    more than another.
+    """
+    shares = [_shares(row, table) for _, row in _rows(item, table)]
+    return max((_distance(*pair) for pair in combinations(shares, 2)), default=-1.0)
+
+
+def _distance(first: Sequence[float], second: Sequence[float]) -> float:
+    differences = (
+        abs(share - other) for share, other in zip(first, second, strict=True)
+    )
+    return sum(differences) / 2
+
+
+def _shares(row: ShownRow, table: ItemTable) -> list[float]:
+    """Return the share of each class among a row's answers, which do not count missing ones."""
+    counts = [row.counted.counts.get(name, 0.0) for name in table.classes]
+    answered = sum(counts)
+    return [count / answered for count in counts]
 
 
 def _shown_model(

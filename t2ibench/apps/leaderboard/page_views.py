@@ -19,7 +19,7 @@ from t2ibench.apps.leaderboard.views import (
     Model,
     item_tables,
 )
-from t2ibench.methods.core.answer_counts import COLOURS, ShownRow, class_colours
+from t2ibench.methods.core.answer_counts import COLOURS, ShownRow, bar_order
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.cards import ClassKey, StackPart, stack_parts
@@ -32,6 +32,7 @@ from t2ibench.results.judge_checks import judges_said
 
 _BARS = 6  # prompts whose answers a row of the first page shows, at most
 _QUESTIONS = 2  # questions of which it does
+NOT_CHECKED = "not checked against the model"
 _PICTURES = 4  # of a model on a test's page
 _FEW_FAMILIES = 4  # below which a table is narrow
 
@@ -137,19 +138,28 @@ def _rank(rank: Rank | None) -> RankView | None:
 
 @dataclass(frozen=True, slots=True)
 class PictureView:
-    """A picture of a model: its file below the site's folder, and what it was made from."""
+    """A picture of a model.
+
+    Attributes:
+        file: Its file below the site's folder.
+        prompt: What the image that it is said to show was made from.
+        unchecked: What a reader has to know where that image was not made again; else empty.
+    """
 
     file: str
     prompt: str
+    unchecked: str
 
 
 def picture_views(model: Model, task: str | None = None) -> list[PictureView]:
     """Return the pictures that a model's submission shows: of one test, or all of them."""
     entry = model.entry
+    checked = set(entry.verdict.checked_pictures)
     return [
         PictureView(
             file=f"pictures/{entry.id}/{picture.sha256}.jpg",
             prompt=visible(picture.prompt),
+            unchecked="" if picture.sha256 in checked else NOT_CHECKED,
         )
         for picture in entry.verdict.pictures
         if task is None or task in picture.tasks
@@ -392,7 +402,7 @@ def class_key(table: ItemTable) -> tuple[ClassKey, ...]:
     """Return the colour and name of each class that a question's answers can have."""
     return tuple(
         ClassKey(f"key{colour % COLOURS}", people(name, table.noun))
-        for name, colour in class_colours(table.classes).items()
+        for name, colour in bar_order(table.classes).items()
     )
 
 

@@ -155,7 +155,7 @@ class Pages:
             pictures=picture_views(model),
             picture_rule=RULE,
             card_pictures=visible(card.pictures or ""),
-            images=sum(task.n_images for task in entry.results.tasks.values()),
+            images=verdict.n_images,
             standings=self._standings(model),
             cards=self._cards(model),
             card=[*card.facts(), *effective(model)],

@@ -1,8 +1,10 @@
 """Pictures that a submission may show: chosen by a rule, small, decoded by a limited process.
 
-A submitter can show pictures or none, and never choose which. They are JPEGs of at most 256 pixels
-a side, named by the SHA-256 of the image that they show. The site never passes on a stranger's
-file: a process with bounds on its memory and time decodes each, and what is shown is encoded anew.
+A submitter can show pictures or none, and never choose of which images. They are JPEGs of at most
+256 pixels a side, named by the SHA-256 of the image that they are said to show. Whether they do is
+checked where the image is made again, and the site says of all others that it was not. It never
+passes on a stranger's file: a process with bounds on its memory and time decodes each, and
+what is shown is encoded anew.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ MOST = 24  # pictures of a submission
 SIDE = 256  # pixels of the longer side
 LARGEST = 60_000  # bytes of a file
 FOLDER = "pictures"
-RULE = f"up to {MOST} of all images, drawn test by test by a hash of the model: nobody chose them"
+RULE = f"up to {MOST} of all images, drawn test by test by a hash of the model"
 _QUALITY = 85
 
 
@@ -45,7 +47,7 @@ class Picture:
     """A picture of a submission, encoded by this process.
 
     Attributes:
-        sha256: SHA-256 of the image that it shows, as the submission records it.
+        sha256: SHA-256 of the image that it is said to show, as the submission records it.
         prompt: What the image was made from.
         tasks: The ids of the tests that use the image.
         data: The bytes of a JPEG.
@@ -221,15 +223,22 @@ def thumbnail_of_jpeg(data: bytes) -> bytes:
     return thumbnail(data, SIDE, _QUALITY)
 
 
+def regenerated_pictures(
+    pictures: Sequence[Picture], images: Sequence[RegeneratedImage]
+) -> Iterator[tuple[Picture, RegeneratedImage]]:
+    """Yield each picture of which the image was made again, with that image."""
+    by_sha256 = {picture.sha256: picture for picture in pictures}
+    for image in images:
+        picture = by_sha256.get(image.attempt.sha256 or "")
+        if picture is not None:
+            yield picture, image
+
+
 def unlike_pictures(
     pictures: Sequence[Picture], images: Sequence[RegeneratedImage]
 ) -> Iterator[str]:
     """Yield a message for each picture that shows something else than the model makes."""
-    by_sha256 = {picture.sha256: picture for picture in pictures}
-    for image in images:
-        picture = by_sha256.get(image.attempt.sha256 or "")
-        if picture is None:
-            continue
+    for picture, image in regenerated_pictures(pictures, images):
         here = thumbnail(image.image.data(), SIDE, _QUALITY)
         row, shown_row = (
             perceptual_hash(read_image(data)) for data in (here, picture.data)

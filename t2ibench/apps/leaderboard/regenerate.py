@@ -109,6 +109,8 @@ class Verdict:
         results: What the evidence gives here, which alone may be shown; None where nothing was
             recomputed.
         pictures: The pictures that the submission shows, encoded here.
+        checked_pictures: The SHA-256 of those whose image was made again and looks like them.
+        n_images: Distinct images of the submission, of which its tasks share some.
         paired: By task id, what the evidence gives here for comparisons of models in pairs.
     """
 
@@ -129,6 +131,8 @@ class Verdict:
     seed: int | None = None
     results: Results | None = None
     pictures: list[Picture] = field(default_factory=list)
+    checked_pictures: list[str] = field(default_factory=list)
+    n_images: int = 0
     paired: dict[str, PairedTask] = field(default_factory=dict)
 
     def differ(self, lines: Sequence[str], what: str) -> None:

@@ -28,6 +28,7 @@ _CACHED = {
     "stated": "unconfirmed",
     "totals": "totals",
     "same_files": "same_files",
+    "pictures": "checked_pictures",
 }
 
 

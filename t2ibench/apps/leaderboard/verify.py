@@ -13,7 +13,11 @@ from pathlib import Path
 from t2ibench.apps.leaderboard import bounds, claims, names
 from t2ibench.apps.leaderboard.chosen import plan_problems
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
-from t2ibench.apps.leaderboard.pictures import read_pictures, unlike_pictures
+from t2ibench.apps.leaderboard.pictures import (
+    read_pictures,
+    regenerated_pictures,
+    unlike_pictures,
+)
 from t2ibench.apps.leaderboard.ranks import QUESTION_SCORE
 from t2ibench.apps.leaderboard.reembed import check_answers, check_embeddings
 from t2ibench.apps.leaderboard.regenerate import (
@@ -137,7 +141,8 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         plan = make_plan(list(tasks.values()), settings)
         if plan.has_edits:
             raise T2IBenchError(
-                "It has tasks with edits of images, which are not submitted yet."
+                "it has tasks with edits of images, which cannot be submitted yet: "
+                "run the others, and pack the run again"
             )
         images = ImageStore(database, manifest.fingerprint)
         revised = any(
@@ -156,6 +161,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         )
         submission = Claims(manifest, results, command, plan, images, stores)
         _require(claims.seed_problems(plan, images))
+        verdict.n_images = _count_ok(images)
         verdict.pictures = read_pictures(folder, manifest, plan, images)
         _recompute(submission, verdict)
         if draw:
@@ -257,6 +263,9 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
             images = regenerate(submission, count, seed, verdict)
             unlike = list(unlike_pictures(verdict.pictures, images))
             verdict.differ(unlike, "pictures")
+            if not unlike:
+                compared = regenerated_pictures(verdict.pictures, images)
+                verdict.checked_pictures = [picture.sha256 for picture, _ in compared]
         for check in (check_embeddings, check_answers):
             if not verdict.problems:
                 check(submission, images, verdict)
@@ -292,6 +301,11 @@ def _count_images(images: Sequence[RegeneratedImage], verdict: Verdict) -> None:
             f"none of {len(images)} images has the bytes whose SHA-256 the submission names: "
             "another kind of machine made them, or the hashes are invented"
         )
+
+
+def _count_ok(images: ImageStore) -> int:
+    """Return the number of distinct images; tasks share some of them."""
+    return sum(attempt.status == "ok" for attempt in images.all_attempts())
 
 
 def _count_totals(submission: Claims, verdict: Verdict) -> None:

@@ -116,6 +116,24 @@ def class_colours(classes: Sequence[str]) -> dict[str, int]:
     return dict(sorted(colours.items(), key=lambda pair: pair[1]))
 
 
+def bar_order(classes: Sequence[str]) -> dict[str, int]:
+    """Return each class with its colour number, in the order of the parts of a bar, left to right.
+
+    Two classes have the sides of every axis, so that women begin at the left; more stand in the
+    order of their task, as ages do.
+
+    Examples:
+        >>> bar_order(["male", "female"])
+        {'female': 1, 'male': 0}
+        >>> list(bar_order(["young", "middle-aged", "old"]))
+        ['young', 'middle-aged', 'old']
+    """
+    colours = class_colours(classes)
+    if len(colours) == 2:
+        return dict(reversed(colours.items()))
+    return {name: colours[name] for name in classes}
+
+
 def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the answer counts averaged over judges, from the `details` of each result."""
     tables = []

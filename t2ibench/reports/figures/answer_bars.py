@@ -8,7 +8,7 @@ from t2ibench.methods.core.answer_counts import (
     COLOURS,
     ShownAttribute,
     ShownRow,
-    class_colours,
+    bar_order,
     sorted_rows,
 )
 from t2ibench.methods.core.describe import about_people, people
@@ -104,7 +104,7 @@ def _key(shown: ShownAttribute, rows: Sequence[ShownRow]) -> list[tuple[str, str
     counted = shown.counted
     entries = [
         (f"k{colour % COLOURS}", people(name, counted.attribute))
-        for name, colour in class_colours(counted.classes).items()
+        for name, colour in bar_order(counted.classes).items()
         if any(row.counted.counts.get(name) for row in rows)
     ]
     if any(row.counted.unanswered for row in rows):
@@ -165,7 +165,7 @@ def _parts(row: ShownRow, classes: Sequence[str]) -> list[tuple[str, float]]:
     """Return the CSS class and the number of images of each part of a bar."""
     parts = [
         (f"k{colour % COLOURS}", row.counted.counts[name])
-        for name, colour in class_colours(classes).items()
+        for name, colour in bar_order(classes).items()
         if row.counted.counts.get(name)
     ]
     if row.counted.unanswered:

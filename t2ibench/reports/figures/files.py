@@ -251,7 +251,7 @@ def _draw_picture_of(page: FPDF, text: Text, left: float, top: float) -> None:
         y=_POINT * y,
         w=_POINT * width,
         h=_POINT * height,
-        alt_text=text.text,
+        alt_text=_shown(text.text),
     )
 
 

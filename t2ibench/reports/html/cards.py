@@ -13,7 +13,7 @@ from t2ibench.methods.core.answer_counts import (
     COLOURS,
     ShownAttribute,
     ShownRow,
-    class_colours,
+    bar_order,
     sorted_rows,
 )
 from t2ibench.methods.core.describe import counts_text, people
@@ -341,7 +341,7 @@ def class_key(
     """Return the names and colours of the classes of a question, missing answers last."""
     key = [
         ClassKey(f"key{colour % COLOURS}", people(name, attribute))
-        for name, colour in class_colours(classes).items()
+        for name, colour in bar_order(classes).items()
     ]
     if unanswered:
         key.append(ClassKey("key-none", "no answer"))
@@ -365,7 +365,7 @@ def stack_parts(row: ShownRow, classes: Sequence[str]) -> tuple[StackPart, ...]:
     """Return the answers about a prompt as segments of one bar, unanswered images last."""
     parts = [
         StackPart(f"k{colour % COLOURS}", row.counted.counts[name])
-        for name, colour in class_colours(classes).items()
+        for name, colour in bar_order(classes).items()
         if row.counted.counts.get(name)
     ]
     if row.counted.unanswered:

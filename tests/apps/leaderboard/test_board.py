@@ -12,14 +12,16 @@ from unittest.mock import Mock
 import pytest
 
 from t2ibench.apps.leaderboard import verdicts
-from t2ibench.apps.leaderboard.board import Board, read_board
+from t2ibench.apps.leaderboard.board import Board, read_board, submissions
 from t2ibench.apps.leaderboard.regenerate import Verdict
+from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
 from t2ibench.apps.leaderboard.verify import MINUTES
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.files import read_results
 from tests.apps.leaderboard.conftest import (
     SHARES,
+    SUBMISSIONS,
     board_of,
     model_results,
     write_submission,
@@ -248,3 +250,19 @@ def test_build_and_verify_take_the_folder_alike(
     status, out, err = cli("leaderboard", "verify")
     assert status == 0 and "leaderboard/submissions/" in out
     assert cli("leaderboard", "build", *site)[0] == 0
+
+
+def test_every_submission_of_this_repository_can_be_read() -> None:
+    """A statement that the format no longer has would refuse a submission, and its row."""
+    cards = [read_manifest(folder).card for folder in submissions(SUBMISSIONS)]
+    assert len(cards) >= 6
+
+
+def test_an_image_that_tests_share_counts_as_one(verified: Board) -> None:
+    (toy,) = (entry for entry in verified.entries if entry.manifest.name == "toy")
+    with_repeats = sum(task.n_images for task in toy.results.tasks.values())
+    assert 0 < toy.verdict.n_images < with_repeats
+
+
+def test_every_submission_of_this_repository_is_shown(verified: Board) -> None:
+    assert verified.refused == {}

@@ -104,11 +104,27 @@ def test_a_common_seed_is_marked(packed: Path) -> None:
     assert choice_of_seed(manifest, results) == said
 
 
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("openai:gpt-image-1", "a seed was asked for; whether the server used it"),
+        ("toyland", "seed 0 of every model"),
+    ],
+)
+def test_the_seed_of_a_server_is_not_known(
+    model: str, expected: str, packed: Path
+) -> None:
+    manifest = read_manifest(packed).model_copy(update={"model": model})
+    assert choice_of_seed(manifest, read_results(packed)).startswith(expected)
+
+
 def test_a_plan_is_packed_checked_and_shown(planned: Path) -> None:
     verdict = verify(planned)
     assert verdict.level == "recomputed", verdict.problems
     choice = choice_of_settings(read_manifest(planned), read_results(planned))
-    assert choice.startswith("plan registered before the images (")
+    assert choice.startswith("keeps to plan ")
+    # The plan names no model: it may have been written for the best of many.
+    assert choice.endswith("; when it was written is not checked")
 
 
 def test_a_plan_that_the_results_do_not_keep_to(changed: Path, tmp_path: Path) -> None:

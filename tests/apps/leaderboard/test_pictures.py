@@ -6,6 +6,8 @@ import io
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from PIL import Image
 
 from t2ibench.apps.leaderboard import pictures
 from t2ibench.apps.leaderboard.board import Board, read_board
+from t2ibench.apps.leaderboard.compared import MOST_PICTURES
 from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.site import build
 from t2ibench.apps.leaderboard.submission import Card
@@ -154,8 +157,15 @@ def test_the_site_shows_them_with_rule_and_licence(
     build(board, site)
     page = (site / "model" / f"{pictured.name}.html").read_text()
     assert page.count("<figure") >= pictures.MOST and "CC0-1.0" in page
-    assert "nobody chose them" in page
+    assert "drawn test by test by a hash of the model" in page
+    # Without --draw any picture may stand under the right name, and each says so.
+    assert page.count("not checked against the model") == pictures.MOST
+    answers = (site / "answers" / f"{pictured.name}.js").read_text()
+    assert answers.count("not checked against the model") == MOST_PICTURES
+    (entry,) = board.entries
+    assert f"{pictures.MOST} of {entry.verdict.n_images:,} images" in page
     test = (site / "task" / "occupations_t2iat.html").read_text()
+    assert "not checked against the model" in test
     assert f'src="../pictures/{pictured.name}/' in test
     # A model that is refused later leaves none of its pictures behind.
     build(Board([]), site)
@@ -175,3 +185,20 @@ def test_a_picture_of_something_else_is_found_when_images_are_made_again(
 def test_honest_pictures_are_made_again(pictured: Path) -> None:
     verdict = verify(pictured, 8, 0)
     assert verdict.problems == [] and "reproduced" in verdict.level
+    names = {picture.sha256 for picture in verdict.pictures}
+    assert len(verdict.checked_pictures) >= 8 and names >= set(verdict.checked_pictures)
+
+
+def test_only_pictures_that_were_made_again_are_called_checked(
+    pictured: Path, tmp_path: Path
+) -> None:
+    verdict = verify(pictured)
+    assert verdict.checked_pictures == []
+    first, *others = (picture.sha256 for picture in verdict.pictures)
+    site = tmp_path / "site"
+    judge = partial(replace, verdict, checked_pictures=[first])
+    build(read_board(pictured.parent, lambda _: judge()), site)
+    page = (site / "model" / f"{pictured.name}.html").read_text()
+    shown = page.partition(f"{first}.jpg")[2].partition("</figure>")[0]
+    assert "not checked" not in shown
+    assert page.count("not checked against the model") == len(others)

@@ -90,28 +90,31 @@ const between = (first, second) => pairs.get(first.id)?.[second.id] ?? pairs.get
 const LEAST_P = 0.001;
 const probability = (p) => (p < LEAST_P ? `p < ${LEAST_P}` : `p = ${Number(p.toPrecision(3))}`);
 
-// Which of two models leans less, and in how many tests: by verdicts that Holm's correction left.
-function leansLess(first, second) {
+// Which of two models leans less, and in how many of the tests compared: by verdicts that Holm's correction
+// over the tests of this pair left, whatever other pairs are shown.
+function leansLess(first, second, pairsShown) {
+  const { tests: comparable } = between(first, second).overall;
   const rows = (between(first, second)?.tests ?? []).filter((row) => !second.tasks[row.task]?.text_only);
   const turned = !pairs.get(first.id)?.[second.id];
   const count = (verdict) => rows.filter((row) => row.verdict === verdict).length;
   const counts = [[first, count(turned ? "second" : "first")], [second, count(turned ? "first" : "second")]];
-  const clauses = counts.filter(([, tests]) => tests).map(([model, tests]) => (rows.length === 1 ? `${model.name} leans less` : `${model.name} leans less in ${tests}`));
-  const of = rows.length === 1 ? "" : ` of ${rows.length} tests`;
-  return clauses.length ? `${clauses.join(", ")}${of}` : "neither leans less beyond chance";
+  const clauses = counts.filter(([, tests]) => tests).map(([model, tests]) => (comparable === 1 ? `${model.name} leans less` : `${model.name} leans less in ${tests}`));
+  const of = comparable === 1 ? "" : ` of ${comparable} tests`;
+  const by = pairsShown > 1 && clauses.length ? ", by this pair’s own correction" : "";
+  return clauses.length ? `${clauses.join(", ")}${of}${by}` : "neither leans less beyond chance";
 }
 
-// Whether two models differ at all, before the table says it test by test. The probability is of all pairs shown.
+// Whether two models differ at all, before the table says it test by test. The p-value is corrected over all pairs shown.
 function summary(first, second, count) {
   const overall = between(first, second)?.overall;
   if (!overall) return [make("p", { className: "sum-up", text: `Whether ${first.name} and ${second.name} differ cannot be told.` })];
   const p = Math.min(1, overall.p * count);
   const tests = overall.tests === 1 ? "the one test" : `${overall.tests} tests`;
   const text = p < 0.05
-    ? `${first.name} and ${second.name} differ: ${leansLess(first, second)}.`
+    ? `${first.name} and ${second.name} differ: ${leansLess(first, second, count)}.`
     : `No difference between ${first.name} and ${second.name} beyond chance in ${tests}.`;
   const corrected = [overall.tests > 1 ? `over ${overall.tests} tests` : "", count > 1 ? `over the ${count} pairs shown` : ""].filter(Boolean);
-  const how = `All tests together: ${probability(p)} that the two are alike in every test${corrected.length ? `, corrected ${corrected.join(" and ")}` : ""}. `
+  const how = `All tests together: if the two were alike in every test, a difference this large would occur with ${probability(p)}${corrected.length ? `, corrected ${corrected.join(" and ")}` : ""}. `
     + "It asks whether they differ at all, and needs no lean.";
   return [make("p", { className: "sum-up", text }), make("p", { className: "small muted overall", text: how })];
 }
@@ -156,7 +159,7 @@ function whoIsShown(models) {
     return models.map((model) => (answers.get(model.id) ?? []).find((each) => each.task === task && each.question === name));
   }).filter((asked) => asked.filter(Boolean).length > 1).map((asked) => question(models, asked));
   return sections.length ? make("section", { id: "who" }, make("h2", { text: "Who is shown" }),
-    make("p", { className: "small muted src", text: "The answers about each model’s images of a prompt, as a bar. Bold is clear after Holm’s correction over a model’s prompts." }), ...sections) : null;
+    make("p", { className: "small muted src", text: "The answers about each model’s images of a prompt, as a bar. Bold: clear after Holm’s correction over a model’s prompts." }), ...sections) : null;
 }
 
 function differenceCell(task, first, second, span) {
@@ -218,11 +221,12 @@ function table(models) {
         make("thead", {}, heads), make("tbody", {}, ...names.map(line)))));
 }
 
-// Pictures stand beside each other; which ones is no submitter's choice.
+// Pictures stand beside each other: of which images is no submitter's choice; what they show is checked where it says nothing else.
 function gallery(models) {
   const shown = models.filter((model) => pictures.get(model.id)?.length);
-  const figure = ([file, prompt]) => make("li", {}, make("figure", {}, make("img", { src: file, alt: prompt, loading: "lazy", width: "128", height: "128" }),
-    make("figcaption", { className: "micro" }, make("bdi", { text: prompt }))));
+  const figure = ([file, prompt, unchecked]) => make("li", {}, make("figure", {}, make("img", { src: file, alt: prompt, loading: "lazy", width: "128", height: "128" }),
+    make("figcaption", { className: "micro" }, make("bdi", { text: prompt }),
+      unchecked ? make("span", { className: "muted", text: ` (${unchecked})` }) : null)));
   return shown.map((model) => make("section", { className: "shown" }, make("h2", {}, "Pictures by ", make("bdi", { text: model.name })),
     make("ul", { className: "pictures" }, ...pictures.get(model.id).map(figure))));
 }
