@@ -32,6 +32,7 @@ from t2ibench.store.images import ImageFile
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.evidence import Needs
+    from t2ibench.models.protocols import Generator
     from t2ibench.pipeline.run_context import Models, RunContext, SourceRun
 
 _MANY = 20  # above this number of tasks, the table has groups of tasks
@@ -144,17 +145,17 @@ def _bills(
         models: Its models.
         to_come: The images that its own model still has to make.
     """
-    bills = []
+    images: list[tuple[Generator | None, Sequence[ImageRequest]]] = []
     sources = context.sources
     if sources is not None and sources.models.generator is not models.generator:
         # Their model takes its cost from the same --max-cost.
-        bills.append((sources.models.generator, _missing_sources(sources)))
-    bills.append((models.generator, list(to_come)))
-    return [
-        _Bill(generator, requests)
-        for generator, requests in bills
-        if requests and isinstance(generator, Charges)
-    ]
+        images.append((sources.models.generator, _missing_sources(sources)))
+    images.append((models.generator, to_come))
+    bills: list[_Bill] = []
+    for generator, requests in images:
+        if requests and isinstance(generator, Charges):
+            bills.append(_Bill(generator, requests))
+    return bills
 
 
 def _edits(context: RunContext) -> str:
