@@ -266,11 +266,11 @@ def check_files(context: RunContext, reporter: Reporter) -> None:
     # Another command may be reading or writing these files.
     with sources.context.exclusive(reporter):
         changed = _changed_files(sources, needed)
-        if changed and _makes_the_same_again(sources.models.generator):
+        if changed and _regenerates_the_same(sources.models.generator):
             for image in changed:
                 image.path.unlink(missing_ok=True)
         elif changed:
-            reporter.warn(_cannot_be_made_again(context, changed))
+            reporter.warn(_not_regenerated(context, changed))
 
 
 def _changed_files(sources: SourceRun, needed: Iterable[ImageKey]) -> list[StoredImage]:
@@ -290,7 +290,7 @@ def _changed_files(sources: SourceRun, needed: Iterable[ImageKey]) -> list[Store
     return changed
 
 
-def _makes_the_same_again(generator: Generator | None) -> bool:
+def _regenerates_the_same(generator: Generator | None) -> bool:
     """Return whether a model can make a lost source image again, at no cost.
 
     Services are paid, and few of them take a seed: another image would have other edits.
@@ -298,7 +298,7 @@ def _makes_the_same_again(generator: Generator | None) -> bool:
     return not isinstance(generator, Charges | StoredImages | None)
 
 
-def _cannot_be_made_again(context: RunContext, changed: Sequence[StoredImage]) -> str:
+def _not_regenerated(context: RunContext, changed: Sequence[StoredImage]) -> str:
     """Return a warning about changed source images that are left as they are."""
     edited = context.images
     hashes = {image.sha256 for image in changed}

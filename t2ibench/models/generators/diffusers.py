@@ -244,9 +244,7 @@ class DiffusersGenerator:
 
     def check_prompts(self) -> None:
         """Raise an error if the pipeline needs a source image (models.protocols.ChecksPrompts)."""
-        kind = self._class()
-        if kind is not None:
-            check_prompts(kind, self._source, self._args)
+        check_prompts(self._class(), self._source, self._args)
 
     def _class(self) -> type[Any] | None:
         """Return the pipeline's class; None if it is not known before it is loaded."""

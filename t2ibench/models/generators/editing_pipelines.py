@@ -141,8 +141,15 @@ def check_sources(
         check_prompts(kind, source, args)
 
 
-def check_prompts(kind: type[Any], source: str, args: DiffusersArguments) -> None:
-    """Raise an error if a class of diffusers makes no image of a prompt alone."""
+def check_prompts(
+    kind: type[Any] | None, source: str, args: DiffusersArguments
+) -> None:
+    """Raise an error if a class of diffusers makes no image of a prompt alone.
+
+    A class that is not known yet raises none.
+    """
+    if kind is None:
+        return
     editor = editor_of(kind)
     if editor is not None and editor.edits_only:
         raise _prompt_alone(kind, source, args)
