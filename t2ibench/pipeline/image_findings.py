@@ -85,13 +85,7 @@ def observe_images(
         for prompt, count in counts.items()
         for attempt in images.first(prompt, count)
     ]
-    excluded_because = _excluded_because(
-        [*attempts, *(edits.attempts if edits else ())]
-    )
-    if edits is not None:
-        # An edit can fail by itself, too.
-        for status, reasons in edits.without_source().items():
-            excluded_because[status] = {**excluded_because.get(status, {}), **reasons}
+    excluded_because = _why_excluded(attempts, edits)
     if not needs.is_judged:
         excluded_because |= _unknown_to_encoders(scored)
     sources = stores.sources if needs.edits else None
@@ -175,6 +169,20 @@ def _missing_prompts(counts: Mapping[str, int], images: DistinctImages) -> list[
             for attempt in images.first(prompt, count)
         )
     )
+
+
+def _why_excluded(
+    attempts: Sequence[Attempt | None], edits: EditAttempts | None
+) -> dict[str, dict[str, int]]:
+    """Return why images of prompts and of edits are excluded, with numbers, by status."""
+    if edits is None:
+        return _excluded_because(attempts)
+    reasons_by_status = _excluded_because([*attempts, *edits.attempts])
+    # An edit can fail by itself, too.
+    for status, reasons in edits.without_source().items():
+        own_reasons = reasons_by_status.get(status, {})
+        reasons_by_status[status] = {**own_reasons, **reasons}
+    return reasons_by_status
 
 
 def _excluded_because(

@@ -7,6 +7,8 @@ model alone, not on what else runs there, so that the same card comes to the sam
 
 from __future__ import annotations
 
+from t2ibench.errors import T2IBenchError
+
 # Images at once of more than 768 × 768 pixels, of fewer, and of one prompt alone. Larger batches
 # were no faster.
 _OF_LARGE = 8
@@ -72,3 +74,15 @@ class BatchSize:
             return False
         self.size = tried // 2
         return True
+
+
+def out_of_memory(error: Exception, batch: BatchSize) -> Exception:
+    """Return the error to raise where a batch does not fit and may not be halved."""
+    if not batch.is_final or batch.size == 1:
+        return error
+    return T2IBenchError(
+        f"Memory ran out: {batch.size} images at a time do not fit now, and the run's first images "
+        "were generated so; others would differ in their last digits.",
+        "End what else uses the card and run the same command again, or start another run: "
+        f"--batch-size {batch.size // 2 if batch.size else 1} and another --name.",
+    )

@@ -34,6 +34,7 @@ from t2ibench.models.generators import hooks
 from t2ibench.models.generators.batches import (
     LARGEST,
     BatchSize,
+    out_of_memory,
     suited_batch_size,
 )
 from t2ibench.models.generators.editing_pipelines import (
@@ -348,7 +349,7 @@ class DiffusersGenerator:
                 self._batch.size = 1
             except torch.cuda.OutOfMemoryError as error:
                 if not self._batch.halve(len(batch) + spare):
-                    raise _out_of_memory(error, self._batch) from error
+                    raise out_of_memory(error, self._batch) from error
                 torch.cuda.empty_cache()
             else:
                 self._batch.fitted()
@@ -411,18 +412,6 @@ class DiffusersGenerator:
         with self._reader.reading(prompts, call):
             yield
         self._unread |= self._reader.unread()
-
-
-def _out_of_memory(error: Exception, batch: BatchSize) -> Exception:
-    """Return the error to raise where a batch does not fit and may not be halved."""
-    if not batch.is_final or batch.size == 1:
-        return error
-    return T2IBenchError(
-        f"Memory ran out: {batch.size} images at a time do not fit now, and the run's first images "
-        "were generated so; others would differ in their last digits.",
-        "End what else uses the card and run the same command again, or start another run: "
-        f"--batch-size {batch.size // 2 if batch.size else 1} and another --name.",
-    )
 
 
 def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImage:
