@@ -33,6 +33,7 @@ from t2ibench.store.answers import AnswerStore
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt
+from t2ibench.store.people import Votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,7 @@ def observe_images(
     excluded_because = _why_excluded(attempts, edits)
     if not needs.is_judged:
         excluded_because |= _unknown_to_encoders(scored)
-    sources = stores.sources if needs.edits else None
-    of_sources = None if sources is None else sources.images
+    sources = _asked_sources(needs, stores, judges)
     findings: ImageFindings = {
         "missing_prompts": _missing_prompts(counts, images),
         "excluded_because": excluded_because,
@@ -100,10 +100,8 @@ def observe_images(
             images,
             _answers_of(judges, stores),
             stores.labels,
-            sources=of_sources,
-            judges_of_sources=(
-                None if sources is None else _answers_of(judges, sources)
-            ),
+            sources=sources.images,
+            judges_of_sources=sources.judges,
         ),
         "unread_prompts": unread,
     }
@@ -114,8 +112,8 @@ def observe_images(
             images,
             votes,
             level,
-            sources=of_sources,
-            votes_on_sources=None if sources is None else sources.votes,
+            sources=sources.images,
+            votes_on_sources=sources.votes,
         )
     alikeness = _Alikeness()
     if needs.embeds:
@@ -135,6 +133,25 @@ def observe_images(
         diversity=alikeness.diversity_values,
         contradictions=_contradictions(needs, stores),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _AskedSources:
+    """The source images of a task, and who answered about them; nothing without edits."""
+
+    images: DistinctImages | None = None
+    judges: Mapping[str, AnswerStore] = field(default_factory=dict)
+    votes: Votes | None = None
+
+
+def _asked_sources(
+    needs: Needs, stores: Stores, judges: Collection[str]
+) -> _AskedSources:
+    """Return the source images of a task, with the answers of the named judges and people."""
+    sources = stores.sources
+    if not needs.edits or sources is None:
+        return _AskedSources()
+    return _AskedSources(sources.images, _answers_of(judges, sources), sources.votes)
 
 
 def _contradictions(
