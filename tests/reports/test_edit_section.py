@@ -144,7 +144,9 @@ def test_a_group_without_answers_has_no_mark() -> None:
     women, _ = _view(REPORT).changes[1].rows[0].groups
     assert women.mark.value is None
     assert (women.change, women.interval) == ("–", "")
-    assert "no answers" in report_html(_run(REPORT))
+    html = report_html(_run(REPORT))
+    assert "no answers" in html
+    assert "moves by 50 points more for one group" in html
 
 
 def test_outcomes_are_counted_by_group_with_controls_apart() -> None:
@@ -172,6 +174,7 @@ def test_a_test_that_edits_nothing_has_no_such_part() -> None:
     html = report_html(run)
     assert 'class="edits"' not in html
     assert "swiper" not in html
+    assert "50 points" not in html
 
 
 def test_texts_of_others_are_shown_as_text() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from t2ibench.methods.core.edit_report import edit_report
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.sentences import (
     brief,
@@ -141,6 +142,7 @@ class ForestView:
         limited: Whether it was made with fewer stimuli, for a trial.
         missing: What is missing in it; empty where nothing is.
         has_images: Whether it has tests on images.
+        has_edits: Whether it has tests on edits, whose leans are differences of shares.
         families: Those tests, by family.
         texts: The tests on words alone.
         texts_title: What those are called.
@@ -153,6 +155,7 @@ class ForestView:
     limited: bool
     missing: str
     has_images: bool
+    has_edits: bool
     families: tuple[FamilyRowsView, ...]
     texts: tuple[TaskRowView, ...]
     texts_title: str
@@ -178,6 +181,7 @@ def forest_view(run: RunView) -> ForestView:
         limited=results.limited,
         missing=missing,
         has_images=bool(run.families),
+        has_edits=any(edit_report(task.result.details) for task in run.tasks),
         families=tuple(families),
         texts=tuple(map(task_row_view, run.texts)),
         texts_title=texts_title(len(run.texts)),
