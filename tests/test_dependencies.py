@@ -36,7 +36,16 @@ OPTIONAL = [
 ]
 # The development extra takes that of the docs in, whose site the tests build.
 DEV = [one for one in (*EXTRAS["dev"], *EXTRAS["docs"]) if one.name != "t2ibench"]
-OWN = {"t2ibench", "tests", "tools", "toymodels", "docsite", "timing", "real"}
+OWN = {
+    "t2ibench",
+    "tests",
+    "tools",
+    "toymodels",
+    "docsite",
+    "timing",
+    "real",
+    "examples",
+}
 STANDARD = sys.stdlib_module_names | {"tomllib"}  # of Python 3.11
 
 

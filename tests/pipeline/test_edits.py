@@ -322,7 +322,9 @@ def test_a_dry_run_budgets_both_paid_models(tmp_path: Path, cli: Cli) -> None:
     assert "6 requests to" in text and "3.00 at 0.5 an image." in text
     assert "12 requests to" in text and "1.20 at 0.1 an image." in text
     assert "--max-cost 4.2 suffices: the run costs 4.20 at most." in text
-    assert "without edits to come; price and time include them." in text
+    assert (
+        "include the edits, not the source images; price and time include both." in text
+    )
     # All source images, and then two edits.
     short = (
         "does not suffice: the run costs 4.20 and would end after 8 of these 18 images."

@@ -16,6 +16,7 @@ from playwright.sync_api import expect
 
 from t2ibench.apps.leaderboard import downloads, site
 from t2ibench.apps.leaderboard.board import Board
+from t2ibench.apps.leaderboard.names import visible
 from tests import hand
 from tests.apps.leaderboard.conftest import (
     SHARES,
@@ -299,7 +300,7 @@ def nasty_board(root: Path, text: str) -> Board:
         head = task.headline.model_copy(update={"direction": text})
         changed = {"headline": head, "reason": text, "inconclusive": text}
         entry.results.tasks[name] = task.model_copy(update=changed)
-    board.refused["left"] = site.visible(text)
+    board.refused["left"] = visible(text)
     return board
 
 
@@ -318,9 +319,7 @@ def test_text_is_text(text: str, tab: Any, board: Path, tmp_path: Path) -> None:
     ):
         tab.goto(f"{tmp_path.as_uri()}/{where}")
         tab.reload()
-        expect(tab.locator("main")).to_contain_text(
-            " ".join(site.visible(text).split())
-        )
+        expect(tab.locator("main")).to_contain_text(" ".join(visible(text).split()))
         assert tab.locator("main :is(script, iframe, [onload], [onerror])").count() == 0
         sources = tab.locator("img").evaluate_all(
             "all => all.map(a => a.getAttribute('src'))"
