@@ -182,8 +182,10 @@ def _edits(context: RunContext) -> str:
 
 
 def _answers(context: RunContext) -> str:
-    """Return in words how many answers the judges give."""
-    count = context.plan.n_questions
+    """Return in words how many answers the judges give, also about edits to come."""
+    plan = context.plan
+    about_prompts = plan.n_questions - plan.edits.n_questions
+    count = about_prompts + plan.n_expected_edit_answers
     if count and not context.settings.judge:
         return f"no judge (--judge would check guided images: {count:,} answers)"
     return f"{count:,} answers of each judge"

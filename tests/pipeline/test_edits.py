@@ -289,6 +289,7 @@ def test_dry_runs_and_listings_count_edits(tmp_path: Path, cli: Cli) -> None:
     assert "edited 1 0 12 12 18" in text and "0 prompts, 12 images" in text
     assert "6 source images" in text and "of which 0 are stored" in text
     assert "12 images are made from them, with 6 and 18 answers of each judge" in text
+    assert "18 answers of each judge. Edits:" in " ".join(text.split())
     status, out, _ = cli("ls", "edited", *include)
     assert "12 edits of 6 source images" in out and "as a doctor" in out
     assert cli(*flags)[0] == 0
