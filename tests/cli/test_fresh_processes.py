@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -75,6 +76,16 @@ def ask(address: str, words: str) -> int:
         return len(reply.read()) // 4  # bytes of a float32
 
 
+def wait_until_ready(address: str) -> None:
+    """Wait until the images are embedded, which begins when the explorer opens."""
+    for _ in range(600):
+        with urllib.request.urlopen(f"{address}api/state") as reply:
+            if json.load(reply)["stage"] == "ready":
+                return
+        time.sleep(0.5)
+    raise AssertionError("the explorer's images were not embedded within five minutes")
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the run of a process that found nothing compiled."""
@@ -90,6 +101,7 @@ def test_the_explorer_opens_and_answers_four_questions_at_once(place: Path) -> N
         exploring(place, cold(place / "explore"), run) as address,
         ThreadPoolExecutor(4) as pool,
     ):
+        wait_until_ready(address)
         words = ["nurse", "chef", "rose", "wasp"]
         found = list(pool.map(lambda word: ask(address, word), words))
     assert len(set(found)) == 1 and found[0] > 4

@@ -106,7 +106,7 @@ def model_view(model: Model) -> ModelView:
         seed=choice_of_seed(entry.manifest, entry.results),
         regenerated_parts="; ".join(entry.verdict.regenerated_parts()),
         is_toy=entry.toy,
-        weights=card.weights or "weights: not stated",
+        weights=visible(card.weights) if card.weights else "weights: not stated",
         readers=model.stratum.readers,
         submitted=submitted,
         ran_as=ran_as(entry),

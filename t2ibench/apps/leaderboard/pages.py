@@ -25,6 +25,7 @@ from t2ibench.apps.leaderboard.page_views import (
 from t2ibench.apps.leaderboard.pictures import RULE
 from t2ibench.apps.leaderboard.ranks import span
 from t2ibench.apps.leaderboard.regenerate import LEVELS
+from t2ibench.apps.leaderboard.submission import Card
 from t2ibench.apps.leaderboard.table import Stratum
 from t2ibench.apps.leaderboard.views import (
     Model,
@@ -39,6 +40,7 @@ from t2ibench.reports.html.cards import card_view, estimand, named_prompts
 from t2ibench.reports.html.marks import TaskRowView, forest_view, task_row_view
 from t2ibench.version import __version__
 
+_LONGEST_NOTE = 2000  # characters of a line that verifying says
 _NOT_CHECKED = (
     "Stated by the submitter, not checked: do not run a command that you have not read"
 )
@@ -149,16 +151,16 @@ class Pages:
             forest=forest_view(model.run),
             counts=model.run.shown_counts(),
             level=LEVELS.get(verdict.level, ""),
-            verdict=verdict,
-            unconfirmed=", ".join(verdict.unconfirmed).replace("_", " "),
-            departures=entry.departures,
+            notes=[visible(line, _LONGEST_NOTE) for line in verdict.notes],
+            unconfirmed=", ".join(map(visible, verdict.unconfirmed)).replace("_", " "),
+            departures=[visible(line) for line in entry.departures],
             pictures=picture_views(model),
             picture_rule=RULE,
             card_pictures=visible(card.pictures or ""),
             images=verdict.n_images,
             standings=self._standings(model),
             cards=self._cards(model),
-            card=[*card.facts(), *effective(model)],
+            card=[*_stated(card), *effective(model)],
             has_card=any(card.model_dump().values()),
             origin=origin,
         )
@@ -241,3 +243,8 @@ class Pages:
                     place = (f"{name}.html#item-{number}-{row}", table.test)
                     places.setdefault(item.name.casefold(), {}).setdefault(name, place)
         return [(word, list(places[word].values())) for word in sorted(places)]
+
+
+def _stated(card: Card) -> list[tuple[str, str, str | None]]:
+    """Return what the submitter states, without characters that a page would obey."""
+    return [(heading, visible(text), link) for heading, text, link in card.facts()]

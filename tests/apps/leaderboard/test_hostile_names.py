@@ -55,7 +55,8 @@ def hostile(entry: Entry, number: int) -> Entry:
     tasks = {}
     for place, (name, task) in enumerate(entry.results.tasks.items()):
         text = HOSTILE[(number + place) % len(HOSTILE)]
-        headline = task.headline.model_copy(update={"direction": text})
+        # Verifying writes the direction anew, from the task: it may be odd, but not that long.
+        headline = task.headline.model_copy(update={"direction": text[:300]})
         rows = [
             row.model_copy(update={"name": f"{at} {HOSTILE[at % len(HOSTILE)]}"})
             for at, row in enumerate(task.by)
@@ -141,7 +142,9 @@ def test_hostile_names_are_text(browser: Any, pages: Path, width: int) -> None:
         # Every script and every link is one of ours.
         links = "all => all.map((one) => one.getAttribute('href') ?? '')"
         for link in page.locator("a").evaluate_all(links):
-            assert urlsplit(link).scheme in {"", "https"}, (where, link)
+            is_table = link.startswith("data:text/csv;charset=utf-8,")
+            assert is_table or urlsplit(link).scheme in {"", "https"}, (where, link)
+            assert not is_table or not set(link) & set('<>"'), (where, link)
         text = page.locator("body").inner_text()
         assert not UNSEEN & set(text), where
         assert LONG not in page.content(), where

@@ -168,7 +168,8 @@ def test_model_task_and_comparison(page: Any) -> None:
         'td[data-of="toy-fair less toy"]', has_text=": toy-fair leans"
     ).count()
     assert (
-        f"toy and toy-fair differ: toy-fair leans less in {leaning} of 5 tests." in said
+        f"toy and toy-fair differ: toy-fair leans less in {leaning} of 5 tests, "
+        "by this pair’s own correction." in said
     )
     # Two pairs are shown, so that each has to be twice as clear.
     expect(page.locator(".overall").first).to_contain_text("over the 2 pairs shown")
@@ -328,7 +329,10 @@ def test_text_is_text(text: str, tab: Any, board: Path, tmp_path: Path) -> None:
         links = tab.locator("main a").evaluate_all(
             "all => all.map(a => a.getAttribute('href'))"
         )
-        assert links and not any(":" in link for link in links)
+        pages = [link for link in links if not link.startswith("data:text/csv;")]
+        assert pages and not any(":" in link for link in pages)
+        tables = set(links) - set(pages)
+        assert not any(set(table) & set('<>"') for table in tables)
         assert "hit" not in tab.title() or "document.title" in tab.title()
 
 
