@@ -54,9 +54,9 @@ def hostile(entry: Entry, number: int) -> Entry:
     )
     tasks = {}
     for place, (name, task) in enumerate(entry.results.tasks.items()):
-        text = HOSTILE[(number + place) % len(HOSTILE)]
-        # Verifying writes the direction anew, from the task: it may be odd, but not that long.
-        headline = task.headline.model_copy(update={"direction": text[:300]})
+        # Verifying writes results anew, from the task: they may be odd, but not that long.
+        text = HOSTILE[(number + place) % len(HOSTILE)][:300]
+        headline = task.headline.model_copy(update={"direction": text})
         rows = [
             row.model_copy(update={"name": f"{at} {HOSTILE[at % len(HOSTILE)]}"})
             for at, row in enumerate(task.by)
