@@ -160,7 +160,7 @@ class Pages:
             images=verdict.n_images,
             standings=self._standings(model),
             cards=self._cards(model),
-            card=[*_stated(card), *effective(model)],
+            card=[*_claims(card), *effective(model)],
             has_card=any(card.model_dump().values()),
             origin=origin,
         )
@@ -245,6 +245,6 @@ class Pages:
         return [(word, list(places[word].values())) for word in sorted(places)]
 
 
-def _stated(card: Card) -> list[tuple[str, str, str | None]]:
+def _claims(card: Card) -> list[tuple[str, str, str | None]]:
     """Return what the submitter states, without characters that a page would obey."""
     return [(heading, visible(text), link) for heading, text, link in card.facts()]
