@@ -22,6 +22,7 @@ from t2ibench.store.files import write_text
 
 MOST_PICTURES = 6  # of a model
 MOST_PROMPTS = 60  # of a question; its test's page has all of them
+_LONGEST_NOTES = 2000  # characters of what is said of a difference
 
 
 def write_pairs(entries: Sequence[Entry], target: Path) -> None:
@@ -94,7 +95,7 @@ def _record(difference: Difference, names: dict[str, str]) -> dict[str, Any]:
         "low": rounded(difference.low),
         "high": rounded(difference.high),
         "verdict": difference.verdict,
-        "notes": notes,
+        "notes": visible(notes, _LONGEST_NOTES),
     }
 
 
