@@ -22,7 +22,7 @@ from t2ibench.store.files import write_text
 
 MOST_PICTURES = 6  # of a model
 MOST_PROMPTS = 60  # of a question; its test's page has all of them
-_LONGEST_NOTES = 2000  # characters of what is said of a difference
+_LONGEST_NOTES = 2000  # characters of the notes on a difference
 
 
 def write_pairs(entries: Sequence[Entry], target: Path) -> None:
