@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -99,15 +99,22 @@ def test_no_dialect_goes_beyond_the_limit_and_refusals_are_free(dialect: Any) ->
         assert len(asked) == 4
 
 
+def saying_first(replies: list[Said], dialect: Any) -> Callable[[dict[str, Any]], Any]:
+    """A server's answers: these replies, the last one first, and then images."""
+
+    def speak(body: dict[str, Any]) -> Any:
+        return replies.pop() if replies else dialect.image(body)
+
+    return speak
+
+
 @BY_NAME
 def test_attempts_that_fail_on_the_way_cost_nothing_twice(
     dialect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_waiting(monkeypatch)
     faults: list[Said] = [(503, {}, b"busy"), (429, {"retry-after": "1"}, b"{}")]
-    with replying(
-        dialect, photo=lambda body: faults.pop() if faults else dialect.image(body)
-    ) as (url, _):
+    with replying(dialect, photo=saying_first(faults, dialect)) as (url, _):
         model = priced(dialect, url, price_per_image="0.05", retries=5)
         images = model.generate(requests(PROMPTS, 1))
     assert [image.status for image in images] == ["ok"] * 4
@@ -120,10 +127,7 @@ def test_replies_that_cannot_be_read_are_counted_as_paid(
     without_waiting(monkeypatch)
     dialect = Images()
     broken: list[Said] = []
-
-    def speak(body: dict[str, Any]) -> Any:
-        return broken.pop() if broken else dialect.image(body)
-
+    speak = saying_first(broken, dialect)
     with replying(dialect, rose=speak) as (url, _):
         model = priced(dialect, url, price_per_image="0.05")
         assert model.generate(requests(PROMPTS[:1], 1))[0].status == "ok"
@@ -142,10 +146,7 @@ def test_a_reply_that_cannot_be_read_does_not_raise_what_the_next_is_expected_to
     without_waiting(monkeypatch)
     dialect = Images()
     replies: list[Said] = []
-
-    def speak(body: dict[str, Any]) -> Any:
-        return replies.pop() if replies else dialect.image(body)
-
+    speak = saying_first(replies, dialect)
     making = {"rose": speak, "ant": speak, "nurse": speak, "photo": speak}
     with replying(dialect, **making) as (url, posted):
         model = priced(dialect, url, price_per_image="0.05")
@@ -164,10 +165,7 @@ def test_a_refusal_after_a_reply_that_cannot_be_read_costs_that_reply(
     without_waiting(monkeypatch)
     dialect = Images()
     replies: list[Said] = []
-
-    def speak(body: dict[str, Any]) -> Any:
-        return replies.pop() if replies else dialect.image(body)
-
+    speak = saying_first(replies, dialect)
     with replying(dialect, rose=speak) as (url, _):
         model = priced(dialect, url, price_per_image="0.05")
         model.generate(requests(PROMPTS[:1], 1))

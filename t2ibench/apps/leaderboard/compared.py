@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.downloads import rounded
-from t2ibench.apps.leaderboard.names import visible
+from t2ibench.apps.leaderboard.names import LONGEST_NOTE, visible
 from t2ibench.apps.leaderboard.page_views import picture_views
 from t2ibench.apps.leaderboard.table import Entry, question_key
 from t2ibench.apps.leaderboard.views import Model
@@ -22,7 +22,6 @@ from t2ibench.store.files import write_text
 
 MOST_PICTURES = 6  # of a model
 MOST_PROMPTS = 60  # of a question; its test's page has all of them
-_LONGEST_NOTES = 2000  # characters of the notes on a difference
 
 
 def write_pairs(entries: Sequence[Entry], target: Path) -> None:
@@ -95,7 +94,7 @@ def _record(difference: Difference, names: dict[str, str]) -> dict[str, Any]:
         "low": rounded(difference.low),
         "high": rounded(difference.high),
         "verdict": difference.verdict,
-        "notes": visible(notes, _LONGEST_NOTES),
+        "notes": visible(notes, LONGEST_NOTE),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from t2ibench.models.generators import ALIASES, GENERATORS
 
+LONGEST_NOTE = 2000  # characters of a sentence that names of others may stand in
 _FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.,:/()+'&#%*=@~!-]{0,79}")
 _CLAIMS = re.compile(r"//|reproduced|recomputed|verified|self.?reported", re.IGNORECASE)
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from t2ibench.apps.leaderboard import downloads
 from t2ibench.apps.leaderboard.finding import first_finding
-from t2ibench.apps.leaderboard.names import visible
+from t2ibench.apps.leaderboard.names import LONGEST_NOTE, visible
 from t2ibench.apps.leaderboard.page_views import (
     board_table,
     by_closeness,
@@ -40,7 +40,6 @@ from t2ibench.reports.html.cards import card_view, estimand, named_prompts
 from t2ibench.reports.html.marks import TaskRowView, forest_view, task_row_view
 from t2ibench.version import __version__
 
-_LONGEST_NOTE = 2000  # characters of a line that verifying says
 _NOT_CHECKED = (
     "Stated by the submitter, not checked: do not run a command that you have not read"
 )
@@ -151,7 +150,7 @@ class Pages:
             forest=forest_view(model.run),
             counts=model.run.shown_counts(),
             level=LEVELS.get(verdict.level, ""),
-            notes=[visible(line, _LONGEST_NOTE) for line in verdict.notes],
+            notes=[visible(line, LONGEST_NOTE) for line in verdict.notes],
             unconfirmed=", ".join(map(visible, verdict.unconfirmed)).replace("_", " "),
             departures=[visible(line) for line in entry.departures],
             pictures=picture_views(model),

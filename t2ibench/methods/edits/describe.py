@@ -57,8 +57,7 @@ def _claim(attribute: EditAttribute, first: str, second: str) -> str:
     others = people(second, GROUP)
     if attribute.defines_groups:
         return f"edits change {who} more often than {others}, or less often"
-    shown = shown_class(attribute.followed_class(first), attribute.full_name)
-    return f"edits shift {who} towards {shown} more than {others}, or less"
+    return f"{_finding(attribute, first, second)}, or less"
 
 
 def _finding(attribute: EditAttribute, more: str, less: str) -> str:
