@@ -21,7 +21,6 @@ def watch(arguments: argparse.Namespace, settings: RunSettings, reporter: Any) -
     """Watch a folder until Ctrl-C or SIGTERM, and return the exit status of the set scored last."""
     from t2ibench.apps.watching.checkpoints import Limits
     from t2ibench.apps.watching.watch import FolderWatch
-    from t2ibench.decisions.profile import read_profile
     from t2ibench.pipeline.engines import check_engine
     from t2ibench.pipeline.stop_request import on_sigterm
     from t2ibench.reports.destinations import chosen_by
@@ -30,10 +29,8 @@ def watch(arguments: argparse.Namespace, settings: RunSettings, reporter: Any) -
     # What cannot work is said now, not once the first set is complete.
     check_engine(settings)
     destinations = chosen_by(settings)
-    limits = None
-    if arguments.accept is not None:
-        file = Path(arguments.accept)
-        limits = Limits(read_profile(file), file.parent)
+    accept = arguments.accept
+    limits = None if accept is None else Limits.read(Path(accept))
     watched = FolderWatch(
         settings,
         reporter,

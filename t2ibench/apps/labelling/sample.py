@@ -12,7 +12,7 @@ import numpy as np
 from t2ibench.pipeline.plan import Plan
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.distinct import DistinctImages
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.labels import item_id
 
 
@@ -39,17 +39,9 @@ def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
             if not classes:
                 continue
             for attempt in distinct.first(prompt, count):
-                if (
-                    attempt is not None
-                    and attempt.status == "ok"
-                    and attempt.sha256
-                    and attempt.file
-                ):
-                    key = item_id(attempt.sha256, question, classes)
-                    yield (
-                        Item(key, attempt.sha256, attempt.file, question, classes),
-                        prompt,
-                    )
+                item = _item(attempt, question, classes)
+                if item is not None:
+                    yield item, prompt
     yield from _asked_edits(plan, distinct)
 
 
@@ -57,15 +49,22 @@ def _asked_edits(plan: Plan, distinct: DistinctImages) -> Iterator[tuple[Item, s
     """Yield each distinct edit with its instruction, once for every question with classes."""
     for request in plan.edits.requests:
         attempt = distinct.get(request.key)
-        if attempt is None or attempt.status != "ok":
-            continue
-        if not attempt.sha256 or not attempt.file:
-            continue
         for question, classes in plan.edits.questions_about(request.key):
-            if classes:
-                key = item_id(attempt.sha256, question, classes)
-                item = Item(key, attempt.sha256, attempt.file, question, classes)
+            item = _item(attempt, question, classes) if classes else None
+            if item is not None:
                 yield item, request.prompt
+
+
+def _item(
+    attempt: Attempt | None, question: str, classes: tuple[str, ...]
+) -> Item | None:
+    """Return an image to label with one question; None where there is no image."""
+    if attempt is None or attempt.status != "ok":
+        return None
+    if not attempt.sha256 or not attempt.file:
+        return None
+    key = item_id(attempt.sha256, question, classes)
+    return Item(key, attempt.sha256, attempt.file, question, classes)
 
 
 def stratified(

@@ -58,11 +58,6 @@ class Picture:
     tasks: tuple[str, ...]
     data: bytes
 
-    @property
-    def file(self) -> str:
-        """The name of its file."""
-        return file_of(self.sha256)
-
 
 def file_of(sha256: str) -> str:
     """Return the file in which a submission holds the picture of an image."""

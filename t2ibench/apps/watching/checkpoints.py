@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from t2ibench.decisions.each_run import decide_each
-from t2ibench.decisions.profile import Profile
+from t2ibench.decisions.profile import Profile, read_profile
 from t2ibench.reports.html.trend_page import trend_html
 from t2ibench.reports.several_runs_axes import axes_of
 from t2ibench.results.compared_runs import read_runs
@@ -38,6 +38,11 @@ class Limits:
 
     profile: Profile
     base: Path
+
+    @classmethod
+    def read(cls, file: Path) -> Limits:
+        """Return the limits of a file; raise an error if it is missing or invalid."""
+        return cls(read_profile(file), file.parent)
 
 
 def steps_of(names: Sequence[str]) -> list[float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing_extensions import Unpack
 
 from t2ibench.apps.watching.checkpoints import Limits
 from t2ibench.apps.watching.watch import INTERVAL, FolderWatch, ScoredSet
-from t2ibench.decisions.profile import read_profile
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.protocols import Encoder, ImageRequest, Judge
 from t2ibench.pipeline.api_arguments import given_by
@@ -23,6 +21,7 @@ from t2ibench.reports.files import write_reports
 from t2ibench.results.schema import Results
 from t2ibench.settings import read_settings
 from t2ibench.store.file_names import is_hidden
+from t2ibench.store.files import write_atomically, write_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -84,10 +83,7 @@ class Watcher:
         place = Path(folder).expanduser()
         place.mkdir(parents=True, exist_ok=True)
         given, adapters = given_by(f"folder:{place}", encoder, judge, None, settings)
-        limits = None
-        if accept is not None:
-            file = Path(accept)
-            limits = Limits(read_profile(file), file.parent)
+        limits = None if accept is None else Limits.read(Path(accept))
         self._watch = FolderWatch(
             read_settings({"tasks": tasks, **given}),
             ConsoleReporter() if progress else SilentReporter(),
@@ -146,10 +142,10 @@ class Watcher:
         folder.mkdir(parents=True, exist_ok=True)
         self._write_table(folder)
         path = folder / name
-        # Readers never see half of a file, and a hidden one is no image of the set.
-        partial = path.with_name(f".{path.name}.partial")
-        image.save(partial, format="png")
-        os.replace(partial, path)  # noqa: PTH105
+        # Readers never see half of a file.
+        write_atomically(
+            path, lambda target: image.save(target, format="png"), durable=False
+        )
         return path
 
     def _write_table(self, folder: Path) -> None:
@@ -171,11 +167,8 @@ class Watcher:
                 "Give another checkpoint, or another folder for other tasks.",
             )
         self._tables.add(table)
-        if table.exists():
-            return
-        partial = table.with_name(f".{table.name}.partial")
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, table)  # noqa: PTH105
+        if not table.exists():
+            write_text(table, text)
 
     def score(self, checkpoint: str = "") -> Results:
         """Score a set whose images are all written, at once, and return the results.

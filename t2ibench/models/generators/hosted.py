@@ -27,6 +27,7 @@ from t2ibench.models.generators.observed_settings import (
     BECAME,
     SENT,
     first_values,
+    note,
 )
 from t2ibench.models.generators.passthrough import gathered
 from t2ibench.models.generators.remote import (
@@ -201,10 +202,7 @@ class Fields:
 
     def note(self, became: Mapping[str, Any]) -> None:
         """Write down which size and quality a server says that an image really got."""
-        for name, value in became.items():
-            noted = self._became.setdefault(name, [])
-            if value not in noted:
-                noted.append(value)
+        note(self._became, became)
 
     def left_out(self, reply: Reply, fields: Mapping[str, Any], prompt: str) -> bool:
         """Leave out the field that a reply rejects; return whether to send the request again."""
@@ -418,10 +416,7 @@ class HostedGenerator(RemoteGenerator):
         self.check_edits()
         assert self._edit is not None
         source = await asyncio.to_thread(read_source, request.source)
-        for name, value in source.facts().items():
-            values = self._sent.setdefault(name, [])
-            if value not in values:
-                values.append(value)
+        note(self._sent, source.facts())
         send = self._edit.send
 
         async def call(prompt: str, fields: dict[str, Any], key: str) -> Reply | Image:

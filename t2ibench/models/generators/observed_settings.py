@@ -38,6 +38,14 @@ def with_earlier(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str
     return merged
 
 
+def note(values: dict[str, list[Any]], observed: Mapping[str, Any]) -> None:
+    """Add what was observed now to the values of each name, without repeats."""
+    for name, value in observed.items():
+        noted = values.setdefault(name, [])
+        if value not in noted:
+            noted.append(value)
+
+
 def first_values(values: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """Return the first values of each name in their order, of which there may be thousands."""
     return {name: sorted(each)[:_MOST_VALUES] for name, each in values.items()}

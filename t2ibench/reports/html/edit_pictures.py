@@ -5,16 +5,19 @@ None is picked by hand: they follow from the answers, the samples and the task's
 
 from __future__ import annotations
 
-import hashlib
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from t2ibench.methods.core.edit_report import EditReport
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.reports.html.evidence import Rows, Thumbnails, Tile
+from t2ibench.reports.html.evidence import (
+    Rows,
+    Thumbnails,
+    Tile,
+    beginning_of_file,
+    drawn_rows,
+)
 
 PAIRS = 4  # of each strip
 # The names of the two pictures of a pair.
@@ -22,7 +25,8 @@ NAMES = ("before", "after")
 _BUDGET = 900_000  # characters of data URIs
 _SIDE = 160  # pixels of a picture
 _QUALITY = 55
-_LETTERS = 12  # of the name of a file
+# The columns of the files of a pair.
+_FILES = ("source_file", "file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +77,14 @@ def edited_pairs(
     for group in report.groups:
         rows = [row for row in samples if _is_shown(row, group, report)]
         changed = [row for row in rows if _is_changed(row)]
-        chosen = _drawn(f"{task}\0{group}\0changed", changed)
+        seed = f"{task}\0{group}"
+        chosen = drawn_rows(f"{seed}\0changed", changed, most=PAIRS, files=_FILES)
         if chosen:
             number = f"{len(chosen)} of {len(changed):,} among {len(rows):,}"
             rule = f"{number} edits after which the answer is another"
             title = f"{group}: {_without_subject(report.headline)} changed"
             strips.append(_strip(title, rule, chosen, thumbnails))
-        drawn = _drawn(f"{task}\0{group}", rows)
+        drawn = drawn_rows(seed, rows, most=PAIRS, files=_FILES)
         if drawn:
             rule = f"{len(drawn)} of {len(rows):,} edits, drawn by the task’s id"
             strips.append(_strip(f"{group}: at random", rule, drawn, thumbnails))
@@ -105,13 +110,6 @@ def _is_changed(row: Mapping[str, Any]) -> bool:
     return {before, after}.isdisjoint({None, UNKNOWN}) and before != after
 
 
-def _drawn(seed: str, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return some rows, drawn with a seed and independently of the order of rows."""
-    number = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "little")
-    ordered = sorted(rows, key=lambda row: (str(row["source_file"]), str(row["file"])))
-    return random.Random(number).sample(ordered, min(PAIRS, len(ordered)))
-
-
 def _strip(
     title: str,
     rule: str,
@@ -130,24 +128,19 @@ def _pair(row: Mapping[str, Any], thumbnails: Thumbnails) -> EditedPair:
         source=thumbnails.of(source),
         alt=f"{what}, before the edit",
         caption=_answer(row.get("before")),
-        file=_file_name(source),
+        file=beginning_of_file(source),
     )
     after = Tile(
         source=thumbnails.of(row),
         alt=f"{what}, after the edit “{row.get('edit', '')}”",
         caption=_answer(row.get("answer")),
-        file=_file_name(row),
+        file=beginning_of_file(row),
     )
     return EditedPair(before, after, str(row.get("edit", "")))
 
 
 def _answer(answer: object) -> str:
     return answer if isinstance(answer, str) else "no answer"
-
-
-def _file_name(row: Mapping[str, Any]) -> str:
-    """Return how the name of an image's file begins, which finds it in the run's folder."""
-    return PurePosixPath(str(row["file"])).name[:_LETTERS]
 
 
 def _without_subject(attribute: str) -> str:

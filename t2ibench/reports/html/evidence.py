@@ -147,7 +147,7 @@ def of_prompts(
     tiles = {}
     few = len(images) <= _FEW
     for key, rows in images.items():
-        drawn = _random("\0".join([task.id, *key]), rows)[: SHOWN if few else _EACH]
+        drawn = drawn_rows("\0".join([task.id, *key]), rows)[: SHOWN if few else _EACH]
         tiles[key] = tuple(
             _tile(row, thumbnails, None, shown.of(key[0], row)) for row in drawn
         )
@@ -168,7 +168,7 @@ def _ends(
         return []
     ordered = sorted(valued, key=lambda row: (row[key], row["file"]))
     count = min(SHOWN, len(ordered) // 2)
-    drawn = _random(task, valued)
+    drawn = drawn_rows(task, valued)
     total = f"of {len(valued):,}"
     low, high = (f"most like {people(name, GROUP)}" for name in (axis.low, axis.high))
     parts = [
@@ -198,7 +198,7 @@ def _groups(
     for group, members in sorted(groups.items(), key=lambda pair: -len(pair[1]))[
         :_STRIPS
     ]:
-        chosen = _random(f"{task}\0{group}", members)
+        chosen = drawn_rows(f"{task}\0{group}", members)
         rule = "at random"
         if series.value is not None:
             chosen = sorted(members, key=lambda row: -(value(name, row) or 0.0))[:SHOWN]
@@ -209,16 +209,32 @@ def _groups(
             Strip(caption, f"{len(tiles)} of {len(members):,}, {rule}", tiles)
         )
     if series.value is not None and len(strips) < _STRIPS:
-        drawn = _random(task, [row for members in groups.values() for row in members])
+        drawn = drawn_rows(
+            task, [row for members in groups.values() for row in members]
+        )
         tiles = tuple(_tile(row, thumbnails, None) for row in drawn)
         strips.append(Strip("at random", _seeded(len(drawn)), tiles))
     return strips
 
 
-def _random(seed: str, rows: Rows) -> list[Mapping[str, Any]]:
+def drawn_rows(
+    seed: str,
+    rows: Rows,
+    *,
+    most: int = SHOWN,
+    files: Sequence[str] = ("file",),
+) -> list[Mapping[str, Any]]:
+    """Return at most some rows, drawn with a seed and independently of the order of rows.
+
+    Args:
+        seed: What decides which are drawn.
+        rows: All of them.
+        most: How many are drawn at most.
+        files: The columns that a row is known by.
+    """
     number = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "little")
-    ordered = sorted(rows, key=lambda row: str(row["file"]))
-    return random.Random(number).sample(ordered, min(SHOWN, len(ordered)))
+    ordered = sorted(rows, key=lambda row: [str(row[name]) for name in files])
+    return random.Random(number).sample(ordered, min(most, len(ordered)))
 
 
 def _seeded(count: int) -> str:
@@ -238,12 +254,14 @@ def _tile(
     alt = f"{prompt}{used}, number {row.get('index')}" + (
         f", {number}" if number else ""
     )
-    return Tile(thumbnails.of(row), alt, f"{caption}{used}", number, _file_name(row))
+    return Tile(
+        thumbnails.of(row), alt, f"{caption}{used}", number, beginning_of_file(row)
+    )
 
 
-def _file_name(row: Mapping[str, Any]) -> str:
+def beginning_of_file(row: Mapping[str, Any]) -> str:
     """Return how the name of a sample's image file begins, which finds it in the run's folder."""
-    return PurePosixPath(row["file"]).name[:_LETTERS]
+    return PurePosixPath(str(row["file"])).name[:_LETTERS]
 
 
 def rewritten_to(row: Mapping[str, Any]) -> str:

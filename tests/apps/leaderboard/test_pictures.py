@@ -18,6 +18,7 @@ from t2ibench.apps.leaderboard import pictures
 from t2ibench.apps.leaderboard.board import Board, read_board
 from t2ibench.apps.leaderboard.compared import MOST_PICTURES
 from t2ibench.apps.leaderboard.packing import pack
+from t2ibench.apps.leaderboard.pictures import file_of
 from t2ibench.apps.leaderboard.site import build
 from t2ibench.apps.leaderboard.submission import Card
 from t2ibench.apps.leaderboard.verify import verify
@@ -136,10 +137,10 @@ def test_nothing_but_pixels_reaches_the_site(changed: Path, tmp_path: Path) -> N
     """Comments and what stands behind the picture may be anything, such as a script."""
     verdict = verify(changed)
     target = verdict.pictures[0]
-    with Image.open(changed / target.file) as image:
+    with Image.open(changed / file_of(target.sha256)) as image:
         buffer = io.BytesIO()
         image.save(buffer, "JPEG", comment=b"<script>alert(1)</script>")
-    (changed / target.file).write_bytes(buffer.getvalue() + b"PK\3\4 secret")
+    (changed / file_of(target.sha256)).write_bytes(buffer.getvalue() + b"PK\3\4 secret")
     seal(changed)
     site = tmp_path / "site"
     build(read_board(changed.parent, verify), site)

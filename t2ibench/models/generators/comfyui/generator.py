@@ -32,6 +32,7 @@ from t2ibench.models.generators.observed_settings import (
     SAME_IMAGE,
     SENT,
     first_values,
+    note,
 )
 from t2ibench.models.generators.remote import (
     Received,
@@ -258,10 +259,7 @@ class ComfyGenerator(RemoteGenerator):
 
     async def _upload(self, source: ImageFile) -> str:
         file = await asyncio.to_thread(read_source, source)
-        for fact, value in file.facts().items():
-            values = self._sent.setdefault(fact, [])
-            if value not in values:
-                values.append(value)
+        note(self._sent, file.facts())
         return await self._comfy.upload(file, source.sha256)
 
     async def _ended(self, job: str) -> JobOutcome:
