@@ -14,17 +14,14 @@ from tabulate import tabulate
 
 from t2ibench.cli.what_fits import smaller_runs, smallest_run
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.edit_needs import expected_answers, expected_images
 from t2ibench.models.devices import choose_device
 from t2ibench.models.downloads import local_state
 from t2ibench.models.generators.aliases import PUBLISHED
 from t2ibench.models.protocols import Charges, HasPrice, ImageRequest
 from t2ibench.pipeline.downloads import needed_models
 from t2ibench.pipeline.generator_record import spent
-from t2ibench.pipeline.planned_edits import (
-    expected_answers,
-    expected_images,
-    planned_edits,
-)
+from t2ibench.pipeline.planned_edits import planned_edits
 from t2ibench.pipeline.progress import duration
 from t2ibench.pipeline.rewriting import to_rewrite
 from t2ibench.pipeline.source_images import SourceImages

@@ -69,7 +69,7 @@ def _counts(sources: Sequence[PromptNeed]) -> dict[str, int]:
 
 def _n_edited(asked: Needs) -> int:
     """Return how many images a task's edits make."""
-    from t2ibench.pipeline.planned_edits import expected_images
+    from t2ibench.methods.core.edit_needs import expected_images
 
     return expected_images([asked])
 

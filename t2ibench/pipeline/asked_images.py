@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from t2ibench.methods.core.edit_needs import needs_of_sources, questions_about_edit
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
-from t2ibench.pipeline.planned_edits import needs_of_sources, questions_about_edit
 from t2ibench.pipeline.source_images import FOLDER
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.images import Attempt
@@ -69,8 +69,7 @@ def images_of_questions(
         attempts = sources.first(need.prompt, need.images)
         yield from _of_question(need, attempts, is_source=True)
     for edit in needs.edits:
-        place = edit.source.index
-        source = sources.first(edit.source.prompt, place + 1)[place]
+        source = sources.nth(edit.source.prompt, edit.source.index)
         if source is None or source.status != "ok":
             continue
         attempts = images.first(edit.instruction, edit.images, source.sha256)

@@ -59,6 +59,7 @@ def observe_images(
     needs: Needs,
     images: DistinctImages,
     stores: Stores,
+    edits: EditAttempts | None,
     judges: Collection[str],
     scored: ScoredTask,
     repeated: list[RepeatedPrompt],
@@ -70,6 +71,7 @@ def observe_images(
         needs: The images and questions of the task.
         images: The images of the run.
         stores: What was observed of them.
+        edits: What became of its edits; None for a task without edits.
         judges: The judges and people that were asked about the task.
         scored: What the task's method finds.
         repeated: The prompts whose images repeat one another.
@@ -77,9 +79,6 @@ def observe_images(
     """
     counts = needs.images_by_prompt
     outcomes = prompt_outcomes(counts, needs.groups, images.first, level)
-    edits: EditAttempts | None = None
-    if needs.edits and stores.sources is not None:
-        edits = EditAttempts.of(needs, images, stores.sources.images)
     unread = unread_prompts(counts, images.first, stores.readings)
     attempts = [
         attempt

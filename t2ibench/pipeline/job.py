@@ -216,12 +216,9 @@ class Job:
 
     def lacks_images(self) -> bool:
         """Return whether any image of the plan failed or was never attempted."""
-        images = self.images
-        if images is None:
-            return False
-        attempts = (images.get(request.key) for request in self.context.plan.requests)
-        return any(
-            attempt is None or attempt.status == "failed" for attempt in attempts
+        requests = self.context.plan.requests
+        return self.images is not None and self.images.lacks(
+            request.key for request in requests
         )
 
     def has_images(self) -> bool:

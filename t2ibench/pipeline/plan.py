@@ -10,14 +10,10 @@ from functools import cached_property
 
 from t2ibench.identity import ImageKey
 from t2ibench.methods import needs
+from t2ibench.methods.core.edit_needs import expected_answers, expected_images
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.protocols import ImageRequest
-from t2ibench.pipeline.planned_edits import (
-    PlannedEdits,
-    expected_answers,
-    expected_images,
-    planned_edits,
-)
+from t2ibench.pipeline.planned_edits import PlannedEdits, planned_edits
 from t2ibench.pipeline.source_images import SourceImages
 from t2ibench.pipeline.work_items import Question
 from t2ibench.settings import Settings

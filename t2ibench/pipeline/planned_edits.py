@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from t2ibench.identity import ImageKey
-from t2ibench.methods.core.edit_evidence import EditNeed, PairQuestion
-from t2ibench.methods.core.evidence import Needs, QuestionNeed
+from t2ibench.identity import ImageKey, content_id
+from t2ibench.methods.core.edit_needs import questions_about_edit
+from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.pipeline.source_images import SourceImages
 from t2ibench.pipeline.work_items import Question
@@ -49,8 +48,8 @@ def planned_edits(
 ) -> PlannedEdits:
     """Return the edits that tasks need of the source images that exist."""
     requests: dict[ImageKey, ImageRequest] = {}
-    embedded: Counter[int] = Counter()
-    controlled: Counter[int] = Counter()
+    embedded: dict[int, int] = {}
+    controlled: dict[int, int] = {}
     questions: dict[int, dict[Question, int]] = {}
     for needs in needs_of_tasks:
         for edit in needs.edits:
@@ -65,11 +64,11 @@ def planned_edits(
                     source=file,
                 )
                 requests.setdefault(image_of_edit.key, image_of_edit)
-            content = ImageKey.of(edit.instruction, 0, file.sha256).content
+            content = content_id(edit.instruction, file.sha256)
             if needs.embeds:
-                embedded |= Counter({content: edit.images})
+                embedded[content] = max(edit.images, embedded.get(content, 0))
                 if not needs.is_judged:
-                    controlled |= Counter({content: edit.images})
+                    controlled[content] = max(edit.images, controlled.get(content, 0))
             counts = questions.setdefault(content, {})
             for asked in questions_about_edit(needs, edit):
                 question = (asked.question, asked.classes)
@@ -88,55 +87,3 @@ def planned_edits(
 def _by_instruction(request: ImageRequest) -> tuple[str, str, int]:
     source = "" if request.source is None else request.source.sha256
     return request.prompt, source, request.index
-
-
-def questions_about_edit(needs: Needs, edit: EditNeed) -> list[PairQuestion]:
-    """Return a task's questions about the images of one of its edits."""
-    return [
-        question
-        for question in needs.pair_questions
-        if not question.edits or edit.edit in question.edits
-    ]
-
-
-def needs_of_sources(needs: Needs) -> Needs:
-    """Return what a task needs of its source images, as the needs of a run that makes them."""
-    questions = [
-        QuestionNeed(
-            prompt=source.prompt,
-            images=source.images,
-            question=asked.question,
-            classes=asked.classes,
-            about=asked.about,
-        )
-        for source in needs.sources
-        for asked in needs.pair_questions
-        if not asked.edits
-    ]
-    return Needs(prompts=needs.sources, questions=tuple(questions), embeds=needs.embeds)
-
-
-def expected_images(needs_of_tasks: Iterable[Needs]) -> int:
-    """Return how many images edits make of all their source images, each image once."""
-    return _expected(needs_of_tasks).total()
-
-
-def expected_answers(needs_of_tasks: Iterable[Needs]) -> int:
-    """Return how many answers about edits each judge gives if all source images exist."""
-    counts: Counter[tuple[str, object, PairQuestion]] = Counter()
-    for needs in needs_of_tasks:
-        for edit in needs.edits:
-            for asked in questions_about_edit(needs, edit):
-                about = PairQuestion(asked.question, asked.classes)
-                key = (edit.instruction, edit.source, about)
-                counts[key] = max(counts[key], edit.images)
-    return counts.total()
-
-
-def _expected(needs_of_tasks: Iterable[Needs]) -> Counter[tuple[str, object]]:
-    counts: Counter[tuple[str, object]] = Counter()
-    for needs in needs_of_tasks:
-        for edit in needs.edits:
-            key = (edit.instruction, edit.source)
-            counts[key] = max(counts[key], edit.images)
-    return counts

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.methods.core.describe import listed
+from t2ibench.methods.core.edit_needs import needs_of_sources
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.pipeline.plan import Plan, make_plan, with_edits
-from t2ibench.pipeline.planned_edits import needs_of_sources
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
 from t2ibench.pipeline.scoring import score_plan
 from t2ibench.pipeline.source_images import (
     SourceImages,
     source_folder,
+    source_images_in,
     stored_source_images,
 )
 from t2ibench.pipeline.stores import Stores, open_stores
@@ -108,9 +108,10 @@ def score_stored(
     damage = folder.database.damage()
     if damage:
         reporter.warn(damage)
-    sources = stored_source_images(folder.path) if plan.has_edits else None
-    if sources is not None:
-        stores = replace(stores, sources=_stores_of_sources(folder, sources))
+    source_run = source_folder(folder.path) if plan.has_edits else None
+    sources = None if source_run is None else source_images_in(source_run)
+    if source_run is not None and sources is not None:
+        stores = replace(stores, sources=_stores_of_sources(source_run, sources))
     scored = score_plan(plan, images, stores, reporter, cache=cache, sources=sources)
     _record_people(folder, scored.values())
     new = {name: task.result for name, task in scored.items()}
@@ -144,20 +145,16 @@ def _stores_of(folder: RunFolder) -> Stores:
     )
 
 
-def _stores_of_sources(folder: RunFolder, sources: SourceImages) -> Stores | None:
-    """Return the stores of all observations of a run's source images."""
-    source_run = source_folder(folder.path)
-    if source_run is None:
-        return None
+def _stores_of_sources(source_run: RunFolder, sources: SourceImages) -> Stores:
+    """Return the stores of all observations of source images, from the run that makes them."""
     generator = source_run.record.generator
-    made_by: dict[str, Any] = {}
-    if generator is not None:
-        made_by = {
-            "name": generator.name,
-            "revision": generator.revision,
-            "fingerprint": generator.fingerprint,
-            "settings": dict(generator.settings),
-        }
+    assert generator is not None  # the source images are its own
+    made_by = {
+        "name": generator.name,
+        "revision": generator.revision,
+        "fingerprint": generator.fingerprint,
+        "settings": dict(generator.settings),
+    }
     images = DistinctImages(sources.images)
     return replace(_stores_of(source_run), images=images, made_by=made_by)
 

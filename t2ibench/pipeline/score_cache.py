@@ -24,8 +24,8 @@ import t2ibench
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.concepts import synonyms
+from t2ibench.methods.core.edit_needs import needs_of_sources, questions_about_edit
 from t2ibench.methods.core.evidence import Needs
-from t2ibench.pipeline.planned_edits import needs_of_sources, questions_about_edit
 from t2ibench.pipeline.work_items import Question
 from t2ibench.results.paired import PairedTask, dump_paired, load_paired
 from t2ibench.results.samples import dump_samples
@@ -162,9 +162,9 @@ class _Digest:
         """Add edits, their embeddings and the answers about them to the digest."""
         assert stores.images is not None
         assert stores.sources is not None and stores.sources.images is not None
-        of_sources = stores.sources.images.first
+        of_sources = stores.sources.images
         for edit in needs.edits:
-            source = of_sources(edit.source.prompt, edit.source.index + 1)[-1]
+            source = of_sources.nth(edit.source.prompt, edit.source.index)
             self.add(
                 edit.instruction, edit.source.prompt, edit.source.index, edit.images
             )

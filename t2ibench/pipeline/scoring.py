@@ -78,12 +78,13 @@ def score_plan(
             by_task[task.id] = scored
             ticker.advance(1)
 
+        source_attempts: list[Attempt] = []
+        if sources is not None:
+            source_attempts = list(sources.images.all_attempts())
+
         def part_of(task: LoadedTask) -> Callable[[], TaskScored]:
             """Return a call that scores a task, with the records of its own images alone."""
             needs = plan.needs[task.id]
-            of_sources: list[Attempt] = []
-            if needs.edits and sources is not None:
-                of_sources = list(sources.images.all_attempts())
             of_task = [
                 attempt
                 for content in _contents(needs, sources)
@@ -97,6 +98,7 @@ def score_plan(
                 questions={},
                 edits=PlannedEdits(),
             )
+            of_sources = source_attempts if needs.edits else []
             stores_of_task = stores.only(of_task, of_sources)
             return partial(_cached_or_scored, plan_of_task, stores_of_task, cache, task)
 
@@ -281,18 +283,22 @@ def _defect(task: LoadedTask, error: Exception) -> str:
     )
 
 
+def _edit_attempts(needs: Needs, stores: Stores) -> EditAttempts | None:
+    """Return the records of a task's edits; None for a task without edits."""
+    if not needs.edits or stores.sources is None or stores.images is None:
+        return None
+    return EditAttempts.of(needs, stores.images, stores.sources.images)
+
+
 def _with_edits_described(
-    scored: ScoredTask, needs: Needs, stores: Stores
+    scored: ScoredTask, edits: EditAttempts, made_by: Mapping[str, Any]
 ) -> ScoredTask:
     """Return the scores of a task with edits, with what made the source images.
 
     Its details also have what became of the edits of each group, as numbers of images.
     """
-    if not needs.edits or stores.sources is None or stores.images is None:
-        return scored
-    edits = EditAttempts.of(needs, stores.images, stores.sources.images)
     combined = scored.combined
-    conventions = {**combined.conventions, "sources": dict(stores.sources.made_by)}
+    conventions = {**combined.conventions, "sources": dict(made_by)}
     details = {**combined.details, "edit_outcomes": edits.by_group()}
     combined = replace(combined, conventions=conventions, details=details)
     return replace(scored, combined=combined)
@@ -309,13 +315,16 @@ def _task_scored(
 ) -> TaskScored:
     """Return one task's scores, results and samples in the form in which run.db stores them."""
     images = stores.images
-    scored = _with_edits_described(scored, plan.needs[task.id], stores)
+    edits = _edit_attempts(plan.needs[task.id], stores)
+    if edits is not None and stores.sources is not None:
+        scored = _with_edits_described(scored, edits, stores.sources.made_by)
     observed = ObservedImages({})
     if images is not None:
         observed = observe_images(
             needs=plan.needs[task.id],
             images=images,
             stores=stores,
+            edits=edits,
             judges=evidence.judges,
             scored=scored,
             repeated=repeated,
@@ -371,4 +380,4 @@ def _source_of(row: dict[str, Any], sources: DistinctImages | None) -> Attempt |
     """Return the record of the source image that a sample row names; None if it names none."""
     if sources is None or "source_prompt" not in row:
         return None
-    return sources.get(ImageKey.of(row["source_prompt"], row["source_index"]))
+    return sources.nth(row["source_prompt"], row["source_index"])

@@ -68,8 +68,12 @@ def source_folder(run: Path) -> RunFolder | None:
 def stored_source_images(run: Path) -> SourceImages | None:
     """Return the source images that are stored in a run's folder; None if there are none."""
     folder = source_folder(run)
-    if folder is None or folder.record.generator is None:
+    return None if folder is None else source_images_in(folder)
+
+
+def source_images_in(folder: RunFolder) -> SourceImages | None:
+    """Return the source images of the run that makes them; None if it has not begun."""
+    generator = folder.record.generator
+    if generator is None:
         return None
-    return SourceImages(
-        ImageStore(folder.database, folder.record.generator.fingerprint)
-    )
+    return SourceImages(ImageStore(folder.database, generator.fingerprint))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.identity import ImageKey
+from t2ibench.methods.core.edit_needs import needs_of_sources
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.protocols import (
     Charges,
@@ -19,7 +20,6 @@ from t2ibench.models.rewritten_generator import Rewritten
 from t2ibench.pipeline.feasibility import Feasibility, feasible, feasible_plan
 from t2ibench.pipeline.generator_record import check_batch_size, limit_cost, spent
 from t2ibench.pipeline.plan import Plan, every_prompt_first, make_plan, with_edits
-from t2ibench.pipeline.planned_edits import needs_of_sources
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run_context import Models, RunContext, SourceRun
 from t2ibench.pipeline.source_images import FOLDER, SourceImages
@@ -232,11 +232,7 @@ def _of_stored_edits(plan: Plan, images: ImageStore) -> Plan:
 
 def limit_cost_of_sources(sources: SourceRun) -> None:
     """Limit the model of source images to what --max-cost leaves for them."""
-    context = sources.context
-    generator = sources.models.generator
-    if isinstance(generator, Charges):
-        most = context.settings.max_cost
-        limit_cost(most, generator, context.folder, context.spent_elsewhere)
+    _limit_cost(sources.context, sources.models)
 
 
 def limit_cost_of_edits(context: RunContext, models: Models) -> None:
@@ -244,6 +240,11 @@ def limit_cost_of_edits(context: RunContext, models: Models) -> None:
     sources = context.sources
     assert sources is not None
     context.spent_elsewhere = spent(sources.context.folder)
+    _limit_cost(context, models)
+
+
+def _limit_cost(context: RunContext, models: Models) -> None:
+    """Limit a model to what was not spent elsewhere."""
     if isinstance(models.generator, Charges):
         most = context.settings.max_cost
         limit_cost(most, models.generator, context.folder, context.spent_elsewhere)

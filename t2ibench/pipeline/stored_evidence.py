@@ -155,14 +155,10 @@ class StoredEvidence:
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
         """Return the embeddings of a prompt's first `n` images, and how many are excluded."""
-        if self._store is None:
-            return self._embeddings_of([])
         return self._embeddings_of(self._image_records(prompt, n))
 
     def edited(self, edit: EditNeed) -> ImageEvidence:
         """Return the embeddings of the images of an edit, and how many are excluded."""
-        if self._store is None:
-            return self._embeddings_of([])
         return self._embeddings_of(self._records_of_edit(edit))
 
     def _embeddings_of(self, records: Iterable[_Record]) -> ImageEvidence:
@@ -170,17 +166,19 @@ class StoredEvidence:
         keys: list[str] = []
         indices: list[int] = []
         excluded = Counter[str]()
+        if self._store is None:
+            return ImageEvidence(np.zeros((0, 1)), np.zeros(0, np.int64), excluded)
         for record in records:
             if record.status != "ok":
                 excluded[record.status] += 1
-            elif self._store is None or not self._store.has("images", record.sha256):
+            elif not self._store.has("images", record.sha256):
                 self.gaps.incomplete = self.gaps.lacks_embeddings = True
                 excluded["missing"] += 1
             else:
                 keys.append(record.sha256)
                 indices.append(record.index)
         embeddings = np.zeros((0, 1))
-        if self._store is not None and keys:
+        if keys:
             embeddings = self._store.rows("images", keys)
         numbers = np.asarray(indices, dtype=np.int64)
         is_known = np.isfinite(embeddings).all(axis=1)

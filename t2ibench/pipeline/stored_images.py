@@ -34,10 +34,7 @@ class StoredImages:
 
     def lacks(self, requests: Iterable[ImageRequest]) -> bool:
         """Return whether any of these images failed or was never attempted."""
-        attempts = (self._images.get(request.key) for request in requests)
-        return any(
-            attempt is None or attempt.status == "failed" for attempt in attempts
-        )
+        return self._images.lacks(request.key for request in requests)
 
     def available(self, prompt: str) -> int | None:
         """Return how many images of a prompt exist."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from t2ibench.methods.core.edit_needs import needs_of_sources
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.planned_edits import needs_of_sources
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
 from t2ibench.results.schema import TaskSettings

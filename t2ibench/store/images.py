@@ -379,6 +379,13 @@ class ImageStore:
             and self.has_file(attempt)
         )
 
+    def lacks(self, keys: Iterable[ImageKey]) -> bool:
+        """Return whether any of these images failed or was never attempted."""
+        attempts = map(self.get, keys)
+        return any(
+            attempt is None or attempt.status == "failed" for attempt in attempts
+        )
+
     def path(self, attempt: Attempt) -> Path:
         """Return the path of an image's file."""
         return self.root / (attempt.file or "")

@@ -12,12 +12,12 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence
 from t2ibench.methods.core.edit_evidence import EditNeed
+from t2ibench.methods.core.edit_needs import needs_of_sources, questions_about_edit
 from t2ibench.methods.core.evidence import (
     UNKNOWN,
     AnswerEvidence,
     ImageEvidence,
     Needs,
-    QuestionNeed,
 )
 
 _DIM = 16
@@ -131,17 +131,7 @@ class SyntheticEvidence:
     @cached_property
     def sources(self) -> SyntheticEvidence:
         """Return the synthetic evidence of the source images."""
-        asked = [need for need in self._needs.pair_questions if not need.edits]
-        questions = [
-            QuestionNeed(source.prompt, source.images, need.question, need.classes)
-            for source in self._needs.sources
-            for need in asked
-        ]
-        needs = Needs(
-            prompts=self._needs.sources,
-            questions=tuple(questions),
-            embeds=self._needs.embeds,
-        )
+        needs = needs_of_sources(self._needs)
         return SyntheticEvidence(needs, self._seed, self._without)
 
     def edited(self, edit: EditNeed) -> ImageEvidence:
@@ -165,8 +155,7 @@ class SyntheticEvidence:
         self._check_edit(edit)
         asked = {
             (need.question, tuple(need.classes))
-            for need in self._needs.pair_questions
-            if not need.edits or edit.edit in need.edits
+            for need in questions_about_edit(self._needs, edit)
         }
         if (question, tuple(classes)) not in asked:
             raise MissingEvidence(

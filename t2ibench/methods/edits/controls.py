@@ -10,12 +10,11 @@ import numpy as np
 from t2ibench.decimals import decimal
 from t2ibench.methods.core.describe import percent
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.headline import SHUFFLES, Control, of_halves, of_shuffles
 from t2ibench.methods.core.inference import t_inference
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.edits.changes import FollowedChange
-from t2ibench.methods.edits.gathering import EditedGroup
+from t2ibench.methods.edits.gathering import EditedGroup, shown_answers
 from t2ibench.methods.edits.mean_change import (
     BOTH_WAYS,
     GroupChanges,
@@ -113,9 +112,7 @@ def positive_control(
     made: list[float] = []
     for group in groups:
         for images in group.edits[edit.name]:
-            answers = [
-                answer for answer in images.made if answer not in (None, UNKNOWN)
-            ]
+            answers = shown_answers(images.made)
             if answers:
                 hits = sum(answer == edit.classes[0] for answer in answers)
                 made.append(hits / len(answers))

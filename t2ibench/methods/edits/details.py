@@ -17,9 +17,8 @@ from t2ibench.methods.core.edit_report import (
     ShareChange,
 )
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.edits.changes import FollowedChange, shows
-from t2ibench.methods.edits.gathering import Answers, EditedGroup
+from t2ibench.methods.edits.gathering import EditedGroup, shown_answers
 from t2ibench.methods.edits.needs import about_edit
 from t2ibench.methods.edits.schema import Edit, EditsTask
 
@@ -76,11 +75,11 @@ def _asked(
         answered = 0
         for group in groups:
             n_images += _existing_sources(group)
-            answered += _n_answered(group.before[name])
+            answered += len(shown_answers(group.before[name]))
             for of_edit in group.edits.values():
                 for images in of_edit:
-                    n_images += images.images - images.missing
-                    answered += _n_answered(images.after[name])
+                    n_images += images.existing
+                    answered += len(shown_answers(images.after[name]))
         yield AskedAbout(name, n_images, answered)
     for edit in edits:
         if edit.question is None:
@@ -88,14 +87,9 @@ def _asked(
         edited = [images for group in groups for images in group.edits[edit.name]]
         yield AskedAbout(
             about_edit(edit),
-            sum(images.images - images.missing for images in edited),
-            sum(_n_answered(images.made) for images in edited),
+            sum(images.existing for images in edited),
+            sum(len(shown_answers(images.made)) for images in edited),
         )
-
-
-def _n_answered(answers: Answers) -> int:
-    """Return how many images were answered with a class; 'unknown' is none."""
-    return sum(answer not in (None, UNKNOWN) for answer in answers)
 
 
 def _attribute(

@@ -10,18 +10,21 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.edit_evidence import EditEvidence, EditNeed, SourceImage
-from t2ibench.methods.core.evidence import AnswerEvidence, Evidence
+from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, Evidence
 from t2ibench.methods.edits.needs import edit_needs, edits_of
 from t2ibench.methods.edits.schema import Edit, EditsTask, SourceGroup
 from t2ibench.settings import Settings
 
-# Why there is no image of an edit: its source image does not exist.
-NO_SOURCE = "source"
 # Numbers of source images of one prompt are below this number.
 _STRIDE = 100_000
 
 # Answers about the images of one edit of one source image; None without an answer.
 Answers = tuple[str | None, ...]
+
+
+def shown_answers(answers: Answers) -> list[str]:
+    """Return the answers that say what an image shows: neither 'unknown' nor missing."""
+    return [answer for answer in answers if answer is not None and answer != UNKNOWN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,11 @@ class EditedImages:
     def missing(self) -> int:
         """Number of images that do not exist."""
         return sum(self.excluded.values())
+
+    @property
+    def existing(self) -> int:
+        """Number of images that exist."""
+        return self.images - self.missing
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.headline import HeadlineEstimate, Part
 from t2ibench.methods.core.inference import (
     HeadlineInference,
@@ -18,11 +17,6 @@ from t2ibench.methods.edits.changes import FollowedChange
 def headline_of(followed: FollowedChange, level: float) -> HeadlineEstimate:
     """Return the lean of the headline's change, over all edits."""
     difference = followed.difference(level)
-    return headline_of_difference(difference, level)
-
-
-def headline_of_difference(difference: Estimate, level: float) -> HeadlineEstimate:
-    """Return a difference of two groups' changes as a headline."""
     influence = difference.influence
     if difference.value is None or influence is None:
         reason = difference.reason or "there is no change of both groups"

@@ -16,8 +16,12 @@ import numpy as np
 
 from t2ibench.methods.core.edit_report import ALL_EDITS, REFUSED, EditOutcomes
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.edits.gathering import NO_SOURCE, EditedGroup, EditedImages
+from t2ibench.methods.core.evidence import SOURCE
+from t2ibench.methods.edits.gathering import (
+    EditedGroup,
+    EditedImages,
+    shown_answers,
+)
 from t2ibench.methods.edits.mean_change import (
     SHARE,
     GroupChanges,
@@ -101,7 +105,7 @@ def _outcomes(
     excluded: dict[str, float] = {
         reason: count
         for reason, count in sorted(images.excluded.items())
-        if count and reason != NO_SOURCE
+        if count and reason != SOURCE
     }
     n_measured = int(np.isfinite(images.distances).sum())
     n_near = 0
@@ -109,20 +113,19 @@ def _outcomes(
         n_near = int((images.distances <= threshold).sum())
     edited = not_edited = 0
     if edit.question is not None:
-        answered = [answer for answer in images.made if answer not in (None, UNKNOWN)]
+        answered = shown_answers(images.made)
         edited = answered.count(edit.classes[0])
         not_edited = len(answered) - edited
     elif threshold is not None:
         edited = n_measured - n_near
         not_edited = n_near
-    existing = images.images - images.missing
     return EditOutcomes(
         edit=edit.name,
         group=group,
-        requested=images.images - images.excluded.get(NO_SOURCE, 0),
+        requested=images.images - images.excluded.get(SOURCE, 0),
         edited=edited,
         not_edited=not_edited,
-        unclear=max(0, existing - edited - not_edited),
+        unclear=max(0, images.existing - edited - not_edited),
         excluded=excluded,
         near=n_near,
         measured=n_measured,

@@ -27,7 +27,7 @@ from t2ibench.methods.edits.outcomes import (
     outcomes_by_source,
 )
 from t2ibench.methods.edits.rows import rows_of
-from t2ibench.methods.edits.schema import NO_CHANGE, EditsTask
+from t2ibench.methods.edits.schema import NO_CHANGE, Edit, EditsTask
 from t2ibench.settings import Settings
 
 NO_ANSWER = "nothing was answered about source images and their edits"
@@ -85,7 +85,7 @@ def score(task: EditsTask, evidence: Evidence, settings: Settings) -> MethodResu
         excluded=excluded,
         warnings=list(_warnings(headline, outcomes)),
         details={EDITS: asdict(report)},
-        samples=_samples(task, groups),
+        samples=_samples(edits, groups),
         controls=controls,
         inconclusive=contradiction(controls),
     )
@@ -155,7 +155,7 @@ def _scores(
 def _n_images(groups: Sequence[EditedGroup]) -> int:
     """Return the number of edited images that exist."""
     return sum(
-        image.images - image.missing
+        image.existing
         for group in groups
         for images in group.edits.values()
         for image in images
@@ -178,10 +178,11 @@ def _warnings(
                 f"{share} of the requested edits of {group} have no answer before and after, and "
                 "count as if they were like the others"
             )
+    shared = set(headline.shared_edits)
     missing_edits = [
         f"'{edit}'"
         for number, edit in enumerate(headline.edits)
-        if number not in headline.shared_edits
+        if number not in shared
     ]
     if missing_edits:
         yield (
@@ -193,13 +194,11 @@ def _warnings(
         yield f"nothing was answered about edits of {listed(silent)}"
 
 
-def _samples(task: EditsTask, groups: Sequence[EditedGroup]) -> list[dict[str, Any]]:
+def _samples(
+    edits: Sequence[Edit], groups: Sequence[EditedGroup]
+) -> list[dict[str, Any]]:
     """Return a row for each edited image and attribute, with the answers before and after."""
-    instructions = {edit.name: edit.instruction for edit in task.edits}
-    if task.positive is not None:
-        instructions[task.positive.name] = task.positive.instruction
-    if task.no_change is not None:
-        instructions[NO_CHANGE] = task.no_change
+    instructions = {edit.name: edit.instruction for edit in edits}
     rows: list[dict[str, Any]] = []
     for group in groups:
         for edit, edited in group.edits.items():
