@@ -7,6 +7,9 @@ import numpy as np
 from t2ibench.methods.core.evidence import Evidence, Needs, QuestionNeed
 from t2ibench.methods.core.prompt_values import PromptValues
 
+# What the group of a prompt begins with whose answer a fact fixes: "fact, male".
+FACT = "fact, "
+
 
 def contradictions(needs: Needs, evidence: Evidence) -> tuple[PromptValues, ...]:
     """Return 1 for each guided image that shows another group than asked for, and 0 for others.
