@@ -1,7 +1,7 @@
 """How often `where` says where leans come from rightly, in worlds where that is planted.
 
-Every data set goes through the public `score` and `where`. Planted are the leans of the prompts'
-texts, those of images (some of them along the texts'), and a rewriter that names groups.
+Every data set goes through the functions behind `score`, and through `where`. Planted are the
+leans of the prompts' texts and of their images, and a rewriter that names groups.
 
 python -m tools.calibration.origins --sets 400
 """
@@ -21,8 +21,16 @@ from tabulate import tabulate
 
 from t2ibench.arrays import Float64Array
 from t2ibench.cli.usage import not_negative, positive
-from t2ibench.methods import score
-from t2ibench.methods.occupations.design import group_prompts, neutral_prompts
+from t2ibench.methods.core.estimate import Item, MethodResult
+from t2ibench.methods.core.evidence import ImageCollector
+from t2ibench.methods.occupations.design import (
+    collect,
+    group_pairs,
+    group_prompts,
+    neutral_prompts,
+)
+from t2ibench.methods.occupations.headline import headline_of
+from t2ibench.methods.occupations.leans import pair_leans, pair_rows
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.pipeline.progress import ConsoleReporter
 from t2ibench.results.contrast import Contrast
@@ -209,7 +217,7 @@ def _run(
             scenes.append(Scene(guided, world.guided, stimulus, side, asked=side))
     drawn = _SPACE.evidence(rng, scenes, texts)
     evidence = WorldEvidence(_joined(drawn.embeddings, texts_of), drawn.vectors)
-    result = score(task, evidence, SETTINGS)
+    result = _measured(task, evidence)
     record = record_of(task.method, _TASK, result, seed=0, level=_LEVEL)
     scores = {f"obedience:{group}": Score(value=1.0) for group in _GROUPS}
     record = record.model_copy(update={"scores": scores})
@@ -222,6 +230,20 @@ def _run(
         for index, text in enumerate(revised)
     ]
     return run, rows
+
+
+def _measured(task: OccupationsTask, evidence: WorldEvidence) -> MethodResult:
+    """Return headline and rows as `score` has them, without controls and published scores."""
+    images = collect(task, ImageCollector(evidence), SETTINGS)
+    (pair,) = group_pairs(task)
+    leans = pair_leans(task, pair, images, evidence)
+    items = [
+        Item(stimulus, scores)
+        for stimulus, scores in zip(
+            task.concept.names, pair_rows(leans, _LEVEL), strict=True
+        )
+    ]
+    return MethodResult(headline_of([leans], _LEVEL), by=items)
 
 
 def _named_sides(
