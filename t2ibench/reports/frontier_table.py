@@ -109,6 +109,15 @@ def _details(remedy: Remedy, name: str) -> Iterator[FrontierRecord]:
     for group in groups.get(name, ()):
         blank = FrontierRecord(remedy.name, name, group.group)
         yield _record(blank, group.before, group.after, group.change, group.p_holm)
+    if name == "diversity":
+        for group in remedy.vendi:
+            blank = FrontierRecord(
+                remedy.name,
+                "vendi",
+                f"{group.group}: Vendi score",
+                verdict="exploratory",
+            )
+            yield _record(blank, group.before, group.after, group.change, group.p_holm)
     if name == "contradictions":
         for row in remedy.turned:
             blank = FrontierRecord(remedy.name, "turned", row.row, verdict="turned")

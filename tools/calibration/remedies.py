@@ -213,6 +213,7 @@ def _run(
             diversity={
                 "toyland": tuple(each.images for each in diversities if each.images)
             },
+            vendi={"toyland": tuple(each.vendi for each in diversities if each.vendi)},
             contradictions={"toyland": contradictions(wanted, evidence)},
         )
     return ComparedRun(remedy.name, run_of(tasks), paired)
