@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from t2ibench.methods.core.contradictions import shown_group
 from t2ibench.methods.core.prompt_values import (
     PromptValues,
     changes_of,
@@ -111,7 +112,7 @@ def _vendi_change(
     elif value == 0:
         change = Contrast(0.0, 0.0, 0.0, 1.0)
     return GroupChange(
-        group,
+        shown_group(group),
         Score(value=float(before.mean())),
         Score(value=float(after.mean())),
         change,
@@ -144,7 +145,7 @@ def _by_group(
             n_images = sum(len(values.values) for values in prompts_after)
             changes.append(
                 GroupChange(
-                    group,
+                    shown_group(group),
                     mean_score(prompts, level),
                     mean_score(prompts_after, level),
                     change,

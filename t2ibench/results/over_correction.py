@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2ibench.methods.core.contradictions import FACT
+from t2ibench.methods.core.contradictions import shown_group
 from t2ibench.methods.core.prompt_values import PromptValues, changes_of
 from t2ibench.results.contrast import Contrast, with_p_of_interval
 from t2ibench.results.frontier_numbers import (
@@ -167,9 +167,7 @@ def _by_wanted(prompts: Iterable[PromptValues]) -> dict[str, list[PromptValues]]
     """
     groups: dict[str, list[PromptValues]] = {}
     for prompt in prompts:
-        wanted = prompt.group.rpartition(", ")[2]
-        if prompt.group.startswith(FACT):
-            wanted = f"{wanted} by a fact"
+        wanted = shown_group(prompt.group).rpartition(", ")[2]
         groups.setdefault(wanted, []).append(prompt)
     return groups
 

@@ -7,6 +7,7 @@ is applied where nothing is open.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,7 +16,7 @@ from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import Evidence, PromptNeed, QuestionNeed
 from t2ibench.methods.core.score_table import ScoreTable
-from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.methods.occupations.schema import Fact, OccupationsTask
 from t2ibench.settings import Settings
 from t2ibench.stats.clopper_pearson import clopper_pearson
 
@@ -67,15 +68,15 @@ def fact_scores(
         answers: list[str] = []
         for fact, asked in zip(facts, questions, strict=True):
             if fact.group == group:
-                found = evidence.answers(
+                given = evidence.answers(
                     asked.prompt, asked.images, asked.question, asked.classes
                 )
                 answers += [
-                    answer for answer in found.answers if answer in asked.classes
+                    answer for answer in given.answers if answer in asked.classes
                 ]
         hits = answers.count(group)
         scores[f"{SCORE}:{group}"] = _share(hits, len(answers), settings.level)
-    return FactScores(scores, [asdict(_table(task))])
+    return FactScores(scores, [asdict(_table(facts))])
 
 
 def _share(hits: int, total: int, level: float) -> Estimate:
@@ -85,10 +86,10 @@ def _share(hits: int, total: int, level: float) -> Estimate:
     return Estimate(hits / total, interval=clopper_pearson(hits, total, level))
 
 
-def _table(task: OccupationsTask) -> ScoreTable:
+def _table(facts: Sequence[Fact]) -> ScoreTable:
     rows = {}
-    for name in dict.fromkeys(fact.group for fact in task.facts):
-        count = sum(fact.group == name for fact in task.facts)
+    for name in dict.fromkeys(fact.group for fact in facts):
+        count = sum(fact.group == name for fact in facts)
         rows[f"{people(name, GROUP)}, by {count} facts"] = f"{SCORE}:{name}"
     return ScoreTable(
         "What is so",
