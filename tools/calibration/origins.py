@@ -208,9 +208,9 @@ def _run(
         texts[prompt] = (stimulus, float(word) + world.text_offset)
         sides = _named_sides(rng, world.neutral, named)
         texts_of[prompt] = [_rewritten(stimulus, side) for side in sides]
-        for side, shown in ((1, 1.0), (-1, -1.0), (0, float(lean))):
-            count = sides.count(side)
-            scenes.append(Scene(f"{prompt} {side}", count, stimulus, shown))
+        for named_side, shown in ((1, 1.0), (-1, -1.0), (0, float(lean))):
+            count = sides.count(named_side)
+            scenes.append(Scene(f"{prompt} {named_side}", count, stimulus, shown))
         for group, side in zip(task.groups, (1.0, -1.0), strict=True):
             (guided,) = group_prompts(task, stimulus, group)
             texts[guided] = (stimulus, side)

@@ -187,7 +187,7 @@ def _run(
         stimuli = [Stimulus(name=name) for name in _WOMEN]
         concept = spec.concept.model_copy(update={"stimuli": tuple(stimuli)})
         sizes = {"images_per_prompt": _NEUTRAL, "guided_images_per_prompt": _GUIDED}
-        changed = {"concept": concept, "reference": None, **sizes}
+        changed: dict[str, object] = {"concept": concept, "reference": None, **sizes}
         if facts:
             changed["facts"] = _facts()
         task = spec.model_copy(update=changed)
