@@ -147,6 +147,9 @@ def where(
         task: The test; by default the one with most images among those whose texts were measured.
         samples: The rows of each run's images; by default they are read from its folder.
 
+    Returns:
+        The parts of each run's lean, and how those of further runs differ from the first one's.
+
     Raises:
         T2IBenchError: the runs have no such test in common, or its leans cannot be split.
     """
