@@ -187,6 +187,25 @@ class StoredEvidence:
             embeddings, numbers = embeddings[is_known], numbers[is_known]
         return ImageEvidence(embeddings, numbers, excluded)
 
+    def brightness_of_source(self, source: SourceImage) -> Float64Array | None:
+        """Return the brightness of a source image in cells; None for an image without."""
+        return self.sources._brightness(self.sources._record_of_source(source))
+
+    def brightness_of_edit(self, edit: EditNeed) -> dict[int, Float64Array]:
+        """Return the brightness of the images of an edit in cells, keyed by index."""
+        cells: dict[int, Float64Array] = {}
+        for record in self._records_of_edit(edit):
+            measured = self._brightness(record)
+            if measured is not None:
+                cells[record.index] = measured
+        return cells
+
+    def _brightness(self, record: _Record) -> Float64Array | None:
+        """Return the brightness of an image in cells; None without an image."""
+        if self._images is None or record.status != "ok":
+            return None
+        return self._images.brightness(record.sha256)
+
     def texts(self, texts: Sequence[str]) -> Float64Array:
         """Return the encoder's embeddings of texts."""
         if self._store is None:
