@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods import METHODS, score
@@ -131,8 +133,6 @@ def test_lightness_by_hand() -> None:
     result = score(task, HandPixels(before, pictures), SETTINGS)
     (row,) = (row for row in result.by if row.group == "lightness of the face")
     assert row.scores["lean"].value == pytest.approx(0.25, abs=1e-3)
-    # The same four values as in the case of docs/methods/edits.md, half as large: so is the
-    # interval, and the test is the same but for the range of what one more image could do.
     low, high = row.scores["lean"].interval or (0.0, 0.0)
     assert low < 0 < high
     assert result.scores["change:lightness of the face, women"].value == (
@@ -143,6 +143,21 @@ def test_lightness_by_hand() -> None:
     assert women.before == pytest.approx(0.5, abs=1e-3)
     assert women.after == pytest.approx(0.75, abs=1e-3)
     assert women.pairs == 4
+
+
+def test_images_that_all_stay_leave_a_lightened_one_open() -> None:
+    """The interval by hand in docs/methods/edits.md, where nothing was seen to change."""
+    picture = grey(0.5)
+    pictures: dict[tuple[str, str], list[Float64Array | None]] = {
+        (RAIN["instruction"], prompt): [picture] * 4 for prompt in KEPT
+    }
+    task = edits_task(attributes=GENDER_ALONE, edits=[RAIN], lightness=[FACE])
+    before = {WOMEN: [picture] * 4, MEN: [picture] * 4}
+    result = score(task, HandPixels(before, pictures), SETTINGS)
+    (row,) = (row for row in result.by if row.group == "lightness of the face")
+    half = student.ppf(0.975, 6) * math.sqrt(2 * 0.08 / 20)
+    assert row.scores["lean"].interval == pytest.approx((-half, half))
+    assert half == pytest.approx(0.22, abs=0.005)
 
 
 def test_refused_edits_have_no_lightness() -> None:
