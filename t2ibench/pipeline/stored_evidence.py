@@ -301,10 +301,22 @@ class StoredEvidence:
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> dict[int, str]:
         """Return people's majority label of a prompt's first `n` images, keyed by image index."""
+        return self._labels_of(self._image_records(prompt, n), question, classes)
+
+    def labels_about_edit(
+        self, edit: EditNeed, question: str, classes: Sequence[str]
+    ) -> dict[int, str]:
+        """Return people's majority label of the images of an edit, keyed by image index."""
+        return self._labels_of(self._records_of_edit(edit), question, classes)
+
+    def _labels_of(
+        self, records: Iterable[_Record], question: str, classes: Sequence[str]
+    ) -> dict[int, str]:
+        """Return people's majority label of images, keyed by image index."""
         if self._labels is None or not len(self._labels):
             return {}
         answers = {}
-        for record in self._image_records(prompt, n):
+        for record in records:
             answer = (
                 self._labels.majority(record.sha256, question, classes)
                 if record.status == "ok"

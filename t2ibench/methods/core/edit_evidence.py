@@ -120,3 +120,23 @@ class PixelEvidence(Protocol):
         Returns:
             Keyed by the index of the image; without those that do not exist.
         """
+
+
+@runtime_checkable
+class LabelsOfImages(Protocol):
+    """People's labels of some images, beside a judge's answers about all."""
+
+    def labels(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> dict[int, str]:
+        """Return the majority label of each labelled image of a prompt, keyed by index."""
+
+
+@runtime_checkable
+class LabelsOfEdits(Protocol):
+    """People's labels of some edits, beside a judge's answers about all."""
+
+    def labels_about_edit(
+        self, edit: EditNeed, question: str, classes: Sequence[str]
+    ) -> dict[int, str]:
+        """Return the majority label of each labelled image of an edit, keyed by index."""

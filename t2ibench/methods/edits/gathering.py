@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.edit_evidence import (
     EditEvidence,
     EditNeed,
+    LabelsOfEdits,
+    LabelsOfImages,
     PixelEvidence,
     SourceImage,
 )
@@ -44,6 +46,7 @@ class EditedImages:
         excluded: Number of images that are missing, by reason, such as 'refused'.
         distances: Distance of each image to its source image, 1 - cosine; NaN without.
         pictures: Brightness of each image in cells; None without, or where it is not measured.
+        labels: Name of an attribute to people's label of each image; None without one.
     """
 
     after: Mapping[str, Answers]
@@ -51,6 +54,7 @@ class EditedImages:
     excluded: Counter[str]
     distances: Float64Array
     pictures: Pictures = ()
+    labels: Mapping[str, Answers] = field(default_factory=dict)
 
     @property
     def images(self) -> int:
@@ -80,6 +84,7 @@ class EditedGroup:
         excluded: Number of source images that are missing, by reason.
         edits: Name of an edit to its images, in the order of the source images.
         pictures: Brightness of each source image in cells; None without.
+        labels: Name of an attribute to people's label of each source image; None without one.
     """
 
     name: str
@@ -89,6 +94,7 @@ class EditedGroup:
     excluded: Counter[str]
     edits: Mapping[str, tuple[EditedImages, ...]]
     pictures: Pictures = ()
+    labels: Mapping[str, Answers] = field(default_factory=dict)
 
 
 def gather(
@@ -143,6 +149,7 @@ def _group(
         excluded=excluded,
         edits=edits,
         pictures=_pictures_of_sources(task, sources, evidence),
+        labels=_labels_of_sources(task, prompts, n_sources, evidence),
     )
 
 
@@ -177,7 +184,42 @@ def _edited(
     # A missing image has no answer at all; an image that exists may lack some.
     fewest = min(reasons, key=Counter.total)
     pictures = _pictures_of_edit(task, need, evidence)
-    return EditedImages(after, made, fewest, distances, pictures)
+    labels = _labels_of_edit(task, need, evidence)
+    return EditedImages(after, made, fewest, distances, pictures, labels)
+
+
+def _labels_of_sources(
+    task: EditsTask, prompts: Sequence[str], n_sources: int, evidence: EditEvidence
+) -> dict[str, Answers]:
+    """Return people's label of each source image, keyed by attribute; empty without labels."""
+    sources = evidence.sources
+    if not isinstance(sources, LabelsOfImages):
+        return {}
+    by_attribute: dict[str, Answers] = {}
+    for attribute in task.attributes:
+        labels: list[str | None] = []
+        for prompt in prompts:
+            given = sources.labels(
+                prompt, n_sources, attribute.question, attribute.classes
+            )
+            labels += [given.get(index) for index in range(n_sources)]
+        by_attribute[attribute.full_name] = tuple(labels)
+    return by_attribute
+
+
+def _labels_of_edit(
+    task: EditsTask, need: EditNeed, evidence: EditEvidence
+) -> dict[str, Answers]:
+    """Return people's label of each image of an edit, keyed by attribute; empty without labels."""
+    if not isinstance(evidence, LabelsOfEdits):
+        return {}
+    by_attribute: dict[str, Answers] = {}
+    for attribute in task.attributes:
+        given = evidence.labels_about_edit(need, attribute.question, attribute.classes)
+        by_attribute[attribute.full_name] = tuple(
+            given.get(index) for index in range(need.images)
+        )
+    return by_attribute
 
 
 def _pictures_of_sources(

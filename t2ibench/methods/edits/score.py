@@ -19,6 +19,7 @@ from t2ibench.methods.edits.changes import (
     followed_change,
 )
 from t2ibench.methods.edits.controls import controls_of
+from t2ibench.methods.edits.corrected import scores_from_labels
 from t2ibench.methods.edits.details import report_of
 from t2ibench.methods.edits.gathering import EditedGroup, gather
 from t2ibench.methods.edits.headline import headline_of
@@ -96,7 +97,10 @@ def score(task: EditsTask, evidence: Evidence, settings: Settings) -> MethodResu
                 excluded.update(image.excluded)
     result = MethodResult(
         headline=headline_of(headline, settings.level),
-        scores=_scores(changes, tests, settings.level),
+        scores={
+            **_scores(changes, tests, settings.level),
+            **scores_from_labels(headline, groups, settings.level),
+        },
         by=rows_of(changes, tests, settings.level),
         n_images=_n_images(groups),
         n_prompts=len(edits),
