@@ -134,7 +134,8 @@ class LabelledWorld:
             for prompt, of_prompt in zip(group.prompts, of_group, strict=True):
                 asked = prompt, attribute.question, attribute.classes
                 replies[asked] = [group.name] * n
-                of_sources[prompt] = of_prompt.any(axis=0)
+                n_labels = of_prompt.sum(axis=0)
+                of_sources[prompt] = n_labels > 0
                 chances = self._chances(rng, self.lost[number], n)
                 for edit, is_labelled in zip(task.edits, of_prompt, strict=True):
                     key = edit.instruction, prompt

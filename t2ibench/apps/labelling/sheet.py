@@ -61,7 +61,7 @@ def row_of(item: Item, place_of: Callable[[Item | ShownBeside], str]) -> dict[st
         item: The image and its question.
         place_of: Where the page finds an image.
     """
-    row = {
+    row: dict[str, Any] = {
         "id": item.id,
         "file": place_of(item),
         "question": item.question,

@@ -206,7 +206,7 @@ def _check_headline(task: EditsTask) -> Iterator[checks.Finding]:
 
 
 def _check_pixels(task: EditsTask) -> Iterator[checks.Finding]:
-    """Yield each problem of what is measured on pixels."""
+    """Yield each problem of the measures on pixels."""
     names = [region.name for region in task.lightness]
     yield from checks.duplicates(names, ("lightness",))
     for number, region in enumerate(task.lightness):

@@ -2,7 +2,7 @@
 
 A judge answers about all pairs of a source image and an edit, and people about a random sample of
 them, about both images of a pair and without knowing which is which. What the judge gets wrong on
-average in the labelled pairs is taken off the change that it shows in all.
+average in the labelled pairs is taken off the change that it shows.
 """
 
 from __future__ import annotations

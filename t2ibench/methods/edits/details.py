@@ -189,7 +189,7 @@ def _measured(
         for group in groups
     ]
     for edit in names:
-        # Controls are no part of what is tested, and so they have no interval here.
+        # Controls are not tested, and so they have no interval here.
         by_edit: dict[str, Estimate] = {}
         if edit in change.edits:
             by_edit = change.changes(level, [change.edits.index(edit)])

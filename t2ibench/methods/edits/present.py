@@ -56,7 +56,7 @@ def _series(task: EditsTask, attribute: EditAttribute) -> RowSeries:
 
 
 def _measured_series(task: EditsTask) -> list[RowSeries]:
-    """Return the rows of what is measured on pixels, an edit each."""
+    """Return the rows of the measures on pixels, an edit each."""
     first, second = (people(group, GROUP) for group in task.compared_groups)
     series = []
     for region in task.lightness:
