@@ -52,7 +52,6 @@ class LabelServer:
 
     Attributes:
         finished: Set once somebody asks to end and to score.
-        added: The number of answers that were stored.
     """
 
     def __init__(self, run: LabelledRun, items: Sequence[Item]) -> None:
@@ -62,7 +61,12 @@ class LabelServer:
         self._beside = {item.beside.id: item.beside for item in items if item.beside}
         self._writing = threading.Lock()
         self.finished = threading.Event()
-        self.added = 0
+        self._answered: set[tuple[str, str]] = set()
+
+    @property
+    def n_answers(self) -> int:
+        """Number of images answered here, for each person: a corrected answer counts once."""
+        return len(self._answered)
 
     def routes(self) -> list[Route | Mount]:
         """Return every URL route of the server."""
@@ -130,7 +134,7 @@ class LabelServer:
         label = Label(item.question, item.classes, item.image, name, asked.answer)
         with self._writing:
             add_labels(self._stores, [label])
-            self.added += 1
+            self._answered.add((asked.id, name))
         return {"stored": True}
 
     def _finish(self, asked: FinishAsk) -> dict[str, Any]:
