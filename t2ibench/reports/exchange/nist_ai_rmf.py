@@ -14,6 +14,7 @@ from t2ibench.decimals import decimal
 from t2ibench.methods.core.inference import Inference
 from t2ibench.reports.card import METHOD_NOTE, limit_lines, measured_with, tests_table
 from t2ibench.reports.cells import ends
+from t2ibench.reports.edit_counts import edits_counted
 from t2ibench.reports.exchange.exported_tests import (
     omitted_tests,
     unfinished_notes,
@@ -91,7 +92,7 @@ def _tools(run: RunView) -> Iterator[str]:
             name,
             str(task.version),
             task.task_hash,
-            str(task.n_prompts),
+            edits_counted([task]) or str(task.n_prompts),
             str(task.n_images),
         )
         for name, task in run.results.tasks.items()

@@ -16,6 +16,7 @@ from playwright.sync_api import expect
 from starlette.testclient import TestClient
 
 from t2ibench import evaluate
+from t2ibench.apps.labelling.pairs import LabelledRun
 from t2ibench.apps.labelling.sample import asked_images
 from t2ibench.apps.labelling.serving import LabelServer
 from t2ibench.local_server import local_app
@@ -53,7 +54,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(run: Path) -> Iterator[LabelServer]:
     folder, images = open_images(run)
     items = [item for item, _ in asked_images(stored_plan(folder), images)][:3]
-    yield LabelServer(folder.database, images, items)
+    yield LabelServer(LabelledRun.of(folder, images), items)
     folder.database.execute("DELETE FROM labels")
 
 
