@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.downloads import rounded
-from t2ibench.apps.leaderboard.names import LONGEST_NOTE, visible
 from t2ibench.apps.leaderboard.page_views import picture_views
 from t2ibench.apps.leaderboard.table import Entry, question_key
 from t2ibench.apps.leaderboard.views import Model
@@ -68,8 +67,8 @@ def _pair(first: Entry, second: Entry) -> dict[str, Any]:
         rows=False,
     )
     names = {
-        "in the first run": f"for {visible(first.manifest.name)}",
-        "in the second run": f"for {visible(second.manifest.name)}",
+        "in the first run": f"for {first.manifest.name}",
+        "in the second run": f"for {second.manifest.name}",
     }
     overall = overall_difference(differences)
     return {
@@ -94,7 +93,7 @@ def _record(difference: Difference, names: dict[str, str]) -> dict[str, Any]:
         "low": rounded(difference.low),
         "high": rounded(difference.high),
         "verdict": difference.verdict,
-        "notes": visible(notes, LONGEST_NOTE),
+        "notes": notes,
     }
 
 

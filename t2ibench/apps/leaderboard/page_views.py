@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from t2ibench.apps.leaderboard.chosen import choice_of_seed, choice_of_settings
 from t2ibench.apps.leaderboard.downloads import identity, ran_as
-from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import Rank, span
 from t2ibench.apps.leaderboard.table import Entry, Stratum, question_key
 from t2ibench.apps.leaderboard.views import (
@@ -97,7 +96,6 @@ def model_view(model: Model) -> ModelView:
     """Return a model's name, origin and verification level, for table rows and its own page."""
     entry = model.entry
     card = entry.manifest.card
-    submitted = visible(card.submitted) if card.submitted else ""
     return ModelView(
         id=entry.id,
         name=model.name,
@@ -106,9 +104,9 @@ def model_view(model: Model) -> ModelView:
         seed=choice_of_seed(entry.manifest, entry.results),
         regenerated_parts="; ".join(entry.verdict.regenerated_parts()),
         is_toy=entry.toy,
-        weights=visible(card.weights) if card.weights else "weights: not stated",
+        weights=card.weights or "weights: not stated",
         readers=model.stratum.readers,
-        submitted=submitted,
+        submitted=card.submitted or "",
         ran_as=ran_as(entry),
         ran=_ran(entry),
         rank=_rank(entry.overall),
@@ -158,7 +156,7 @@ def picture_views(model: Model, task: str | None = None) -> list[PictureView]:
     return [
         PictureView(
             file=f"pictures/{entry.id}/{picture.sha256}.jpg",
-            prompt=visible(picture.prompt),
+            prompt=picture.prompt,
             unchecked="" if picture.sha256 in checked else NOT_CHECKED,
         )
         for picture in entry.verdict.pictures
@@ -388,7 +386,7 @@ def ranks_of_task(model: Model, task: str) -> list[str]:
         if key == task:
             ranks.insert(0, words)
         elif key.startswith(of_questions):
-            ranks.append(f"{visible(key.removeprefix(of_questions))}: {words}")
+            ranks.append(f"{key.removeprefix(of_questions)}: {words}")
     return ranks
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import (
     Draws,
     Measured,
@@ -361,7 +360,7 @@ class Stratum:
 
 
 def _listed(names: Collection[str]) -> str:
-    return ", ".join(visible(name, 80) for name in sorted(names)) or "none"
+    return ", ".join(sorted(names)) or "none"
 
 
 def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
@@ -479,5 +478,5 @@ def _order(entry: Entry) -> tuple[object, ...]:
     return (
         (rank is None, (rank.best + rank.worst) / 2 if rank else 0.0),
         statistics.fmean(middles or [0.0]),
-        (visible(entry.manifest.name).lower(), entry.id),
+        (entry.manifest.name.lower(), entry.id),
     )
