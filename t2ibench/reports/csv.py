@@ -32,6 +32,21 @@ def cell(text: str) -> str:
     return text
 
 
+def _number(text: str) -> str:
+    """Return a number with the hyphen that programs read, and any other text as it is.
+
+    Examples:
+        >>> _number("−0.25"), _number("−"), _number("a − b")
+        ('-0.25', '−', 'a − b')
+    """
+    with_hyphen = text.replace("−", "-")
+    try:
+        float(with_hyphen)
+    except ValueError:
+        return text
+    return with_hyphen
+
+
 def _text(value: object) -> str:
     return "" if value is None else str(value)
 
@@ -55,7 +70,7 @@ class CsvWriter:
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(headers)
-        writer.writerows([[cell(text) for text in row] for row in rows])
+        writer.writerows([[cell(_number(text)) for text in row] for row in rows])
         return buffer.getvalue()
 
     def results(self, results: Results) -> str:

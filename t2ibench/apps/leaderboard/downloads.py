@@ -9,7 +9,7 @@ from typing import Any
 
 from t2ibench.apps.leaderboard.chosen import choice_of_seed, choice_of_settings
 from t2ibench.apps.leaderboard.names import shortened
-from t2ibench.apps.leaderboard.ranks import Rank, span
+from t2ibench.apps.leaderboard.ranks import Rank
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
 from t2ibench.apps.leaderboard.views import Model
 from t2ibench.arguments import format_args
@@ -203,7 +203,7 @@ def _task_record(view: TaskView, rank: Rank | None) -> dict[str, Any]:
         "side": mark.side,
         "poles": [axis.low, axis.high],
         **scale_record(mark.scale),
-        "rank": span(rank.best, rank.worst) if rank else None,
+        "rank": rank.text if rank else None,
         "ranked": rank.among if rank else None,
         "text_only": text_only(view.result),
     }

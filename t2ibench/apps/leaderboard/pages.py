@@ -22,7 +22,6 @@ from t2ibench.apps.leaderboard.page_views import (
     stratum_tables,
 )
 from t2ibench.apps.leaderboard.pictures import RULE
-from t2ibench.apps.leaderboard.ranks import span
 from t2ibench.apps.leaderboard.regenerate import LEVELS
 from t2ibench.apps.leaderboard.table import Stratum
 from t2ibench.apps.leaderboard.views import (
@@ -184,7 +183,7 @@ class Pages:
             if family not in model.cells:
                 standing = "not run"
             elif rank is not None:
-                standing = f"rank {span(rank.best, rank.worst)} of {rank.among}"
+                standing = rank.words
             else:
                 reason = downloads.unranked(model.entry.families[family])
                 standing = f"not ranked: {reason}"

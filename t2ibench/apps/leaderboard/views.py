@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from t2ibench.apps.leaderboard.names import shortened
-from t2ibench.apps.leaderboard.ranks import span
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
 from t2ibench.decimals import decimal
 from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow
@@ -113,7 +112,7 @@ def _family(family: FamilyView, model: Model) -> FamilyCell:
     )
     sentence += f". {counted}{': ' + toward if toward else ''}."
     rank = model.entry.ranks.get(family.name)
-    sentence += f" Rank {span(rank.best, rank.worst)} of {rank.among}." if rank else ""
+    sentence += f" {rank.words.capitalize()}." if rank else ""
     mark = IntervalMark(value, low, high, state, None, fair_high=fair)
     return FamilyCell(cell, mark, counted, toward, f"{sentence} {_notes(cell)}".strip())
 
