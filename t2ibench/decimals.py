@@ -52,9 +52,9 @@ def significant(value: float | None, *, sign: bool = False) -> str:
 
     Examples:
         >>> significant(0.012345), significant(-1.5, sign=True), significant(28312.0)
-        ('0.0123', '−1.5', '28,312')
+        ('0.0123', '−1.50', '28,312')
         >>> significant(2e-9), significant(-2e-9), significant(0.0), significant(None)
-        ('<0.001', '>−0.001', '0', '–')
+        ('<0.001', '>−0.001', '0.00', '–')
     """
     if value is None:
         return "–"
@@ -62,7 +62,8 @@ def significant(value: float | None, *, sign: bool = False) -> str:
         return f"<{_SMALLEST:g}" if value > 0 else f">−{_SMALLEST:g}"
     if abs(value) >= _WHOLE:
         return true_minus(f"{value:{'+' if sign else ''},.0f}")
-    return true_minus(f"{value:{'+' if sign and value else ''}.{_DIGITS}g}")
+    text = f"{value:{'+' if sign and value else ''}#.{_DIGITS}g}"
+    return true_minus(text.rstrip("."))
 
 
 def p_value(p: float | None) -> str:
@@ -72,7 +73,9 @@ def p_value(p: float | None) -> str:
         >>> p_value(0.049613), p_value(1.0), p_value(2e-9), p_value(None)
         ('0.0496', '1', '<0.001', '–')
     """
-    return significant(p)
+    if p is None:
+        return "–"
+    return f"<{_SMALLEST:g}" if p < _SMALLEST else f"{p:.{_DIGITS}g}"
 
 
 def p_in_words(p: float | None) -> str:
@@ -84,7 +87,7 @@ def p_in_words(p: float | None) -> str:
     """
     if p is None:
         return "–"
-    return f"p < {_SMALLEST:g}" if p < _SMALLEST else f"p = {significant(p)}"
+    return f"p < {_SMALLEST:g}" if p < _SMALLEST else f"p = {p_value(p)}"
 
 
 def true_minus(number: str) -> str:

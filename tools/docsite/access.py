@@ -1,4 +1,4 @@
-"""Names for landmarks that the theme leaves without one, for those who hear the page."""
+"""What the theme leaves undone: names of landmarks, and commands that fit a narrow page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ _NAMELESS = re.compile(
     r'<label class="md-nav__link[^"]*" for="(?P<id>[^"]+)"[^>]*>\s*'
     r'<span class="md-nav__icon md-icon"></span>\s*</label>'
 )
+# A block of code that begins with a command, whatever colours it has.
+_COMMANDS = re.compile(
+    r"<pre>(?=(?:<[^>]*>|\s)*(?:t2ibench|pip|python|git|mkdir|export|docker|hatch)\b)"
+)
+
+
+def wrapped(html: str) -> str:
+    """A page whose commands break into lines where a screen is narrow; code and tables scroll."""
+    return _COMMANDS.sub('<pre class="command">', html)
 
 
 def named(html: str) -> str:
