@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import singledispatch
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
@@ -56,32 +57,43 @@ def in_visible_words(part: Part) -> Part:
     return cast(Part, _in_visible_words(part))
 
 
+@singledispatch
 def _in_visible_words(part: Any) -> Any:
-    if isinstance(part, str):
-        is_plain = part.isascii() and part.isprintable() and len(part) <= LONGEST
-        return part if is_plain else visible(part, LONGEST)
-    if isinstance(part, dict):
-        members = {
-            _in_visible_words(key): _in_visible_words(value)
-            for key, value in part.items()
-        }
-        pairs = zip(part.items(), members.items(), strict=False)
-        is_same = all(
-            key is new and value is shown for (key, value), (new, shown) in pairs
-        )
-        return part if is_same else members
-    if type(part) in {list, tuple, set}:
-        parts = [_in_visible_words(member) for member in part]
-        is_same = all(map(operator.is_, part, parts))
-        return part if is_same else type(part)(parts)
-    if isinstance(part, BaseModel):
-        # Codes may make a text longer than a submission's may be: it is not checked again.
-        changed = _changed(part, type(part).model_fields)
-        return part.model_copy(update=changed) if changed else part
-    if is_dataclass(part):
-        changed = _changed(part, [field.name for field in fields(part)])
-        return replace(part, **changed) if changed else part
-    return part
+    if not is_dataclass(part) or isinstance(part, type):
+        return part
+    changed = _changed(part, [field.name for field in fields(part)])
+    return replace(part, **changed) if changed else part
+
+
+@_in_visible_words.register(str)
+def _text(part: str) -> str:
+    is_plain = part.isascii() and part.isprintable() and len(part) <= LONGEST
+    return part if is_plain else visible(part, LONGEST)
+
+
+@_in_visible_words.register(list)
+@_in_visible_words.register(tuple)
+@_in_visible_words.register(set)
+def _members(part: Any) -> Any:
+    parts = [_in_visible_words(member) for member in part]
+    # A tuple with names for its members is made by a method of its own.
+    make = getattr(part, "_make", type(part))
+    return part if all(map(operator.is_, part, parts)) else make(parts)
+
+
+@_in_visible_words.register(dict)
+def _mapping(part: dict[Any, Any]) -> dict[Any, Any]:
+    keys = _members(list(part))
+    values = _members(list(part.values()))
+    is_same = all(map(operator.is_, [*part, *part.values()], [*keys, *values]))
+    return part if is_same else dict(zip(keys, values, strict=True))
+
+
+@_in_visible_words.register(BaseModel)
+def _record(part: BaseModel) -> BaseModel:
+    # Codes may make a text longer than a submission's may be: it is not checked again.
+    changed = _changed(part, type(part).model_fields)
+    return part.model_copy(update=changed) if changed else part
 
 
 def _changed(part: Any, names: Iterable[str]) -> dict[str, Any]:
