@@ -165,6 +165,14 @@ def test_pages_are_accessible_and_fit(
     watch.close()
 
 
+def test_every_step_of_a_guide_is_an_item_of_its_list(site: Path) -> None:
+    """Markdown takes a step for text of the step before it where that ends in a paragraph."""
+    for guide in (site / "guides").glob("*.html"):
+        html = guide.read_text(encoding="utf-8")
+        assert html.count("<li>\n<p><strong>") >= 4, guide.name
+        assert not re.search(r"\d\. <strong>", html), guide.name
+
+
 def test_search_works_on_a_disk_and_on_a_server(
     browser: Any, site: Path, address: str
 ) -> None:

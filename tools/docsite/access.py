@@ -8,15 +8,24 @@ _NAMELESS = re.compile(
     r'<label class="md-nav__link[^"]*" for="(?P<id>[^"]+)"[^>]*>\s*'
     r'<span class="md-nav__icon md-icon"></span>\s*</label>'
 )
-# A block of code that begins with a command, whatever colours it has.
+# A block of code without colours that begins with a command.
 _COMMANDS = re.compile(
-    r"<pre>(?=(?:<[^>]*>|\s)*(?:t2ibench|pip|python|git|mkdir|export|docker|hatch)\b)"
+    r"<pre>(?P<start>(?:<span></span>)?<code>)"
+    r"(?P<code>(?:t2ibench|pip|python|git|mkdir|export|docker|hatch)\b[^<]*)</code>"
 )
 
 
 def wrapped(html: str) -> str:
     """A page whose commands break into lines where a screen is narrow; code and tables scroll."""
-    return _COMMANDS.sub('<pre class="command">', html)
+    return _COMMANDS.sub(_command_block, html)
+
+
+def _command_block(block: re.Match[str]) -> str:
+    """A block of commands, each with what it breaks into set in below its beginning."""
+    lines = "".join(
+        f'<span class="line">{line}</span>' for line in block["code"].splitlines(True)
+    )
+    return f'<pre class="command">{block["start"]}{lines}</code>'
 
 
 def named(html: str) -> str:
