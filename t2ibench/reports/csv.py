@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import SCORES, score_rows
@@ -11,6 +12,7 @@ from t2ibench.results.schema import Results
 
 # As a spreadsheet sees them, after any space and the full-width forms of East Asia included.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_NUMBERS = re.compile(r"\[?[−+]?\d[−+\d., ]*\]?")
 _UNSEEN = " \t\r\n\v\f\0\u00a0\u200b\u2028\u2029\u3000\ufeff"
 
 
@@ -33,18 +35,13 @@ def cell(text: str) -> str:
 
 
 def _number(text: str) -> str:
-    """Return a number with the hyphen that programs read, and any other text as it is.
+    """Return a number or interval with the hyphen that programs read; other text as it is.
 
     Examples:
-        >>> _number("−0.25"), _number("−"), _number("a − b")
-        ('-0.25', '−', 'a − b')
+        >>> _number("−0.25"), _number("[−0.1, 0.2]"), _number("−"), _number("a − 1")
+        ('-0.25', '[-0.1, 0.2]', '−', 'a − 1')
     """
-    with_hyphen = text.replace("−", "-")
-    try:
-        float(with_hyphen)
-    except ValueError:
-        return text
-    return with_hyphen
+    return text.replace("−", "-") if _NUMBERS.fullmatch(text) else text
 
 
 def _text(value: object) -> str:
