@@ -313,7 +313,7 @@ def _looks_remark(run: MeasuredRun, alpha: float) -> list[str]:
         return []
     return [
         f"the run may be looked at {len(looks.levels)} times; these results have the level "
-        f"{alpha:.2g}, so that all looks together are wrong in at most .05"
+        f"{alpha:.2g}, so that all looks together are wrong in at most 0.05"
     ]
 
 
