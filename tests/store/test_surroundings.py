@@ -6,9 +6,9 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,8 +19,7 @@ from t2ibench.store.database import Database
 from t2ibench.store.files import write_text
 from t2ibench.store.labels import COPY, Label, LabelStore
 from tests.store.test_lost_bytes import LABELS, labelled, labels_of
-
-resource = pytest.importorskip("resource")  # not on Windows
+from tests.system import files_up_to
 
 IN_PLACE: dict[str, Callable[[Path], object]] = {
     "a pipe": os.mkfifo,
@@ -52,17 +51,6 @@ def test_a_link_to_a_run_is_followed_and_stays(tmp_path: Path) -> None:
     assert link.is_symlink()
     with closing(Database(tmp_path / "there")) as database:
         assert "a doctor" in database.texts("").values()
-
-
-@contextmanager
-def files_up_to(size: int) -> Iterator[None]:
-    """A disk on which no file can grow larger than this many bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_disk_that_fills_up_loses_nothing_that_was_stored(tmp_path: Path) -> None:
