@@ -14,10 +14,15 @@ from pathlib import Path
 import pytest
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators.comfyui.workflow import read_workflow
+from t2ibench.results.files import read_results
 from t2ibench.results.run import mending
 from t2ibench.store.database import Database
+from t2ibench.store.file_errors import read_text
 from t2ibench.store.files import write_text
+from t2ibench.store.jsonl import read_rows
 from t2ibench.store.labels import COPY, Label, LabelStore
+from t2ibench.store.people_tables.reader import read_table
 from tests.store.test_lost_bytes import LABELS, labelled, labels_of
 from tests.system import files_up_to
 
@@ -38,6 +43,68 @@ def test_what_is_no_file_is_refused_at_once(name: str, tmp_path: Path) -> None:
         with pytest.raises(T2IBenchError, match="is no file") as caught, mending():
             use()
         assert "kept" not in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_what_is_no_file_in_place_of_a_journal_is_refused_at_once(
+    name: str, ending: str, tmp_path: Path
+) -> None:
+    path = labelled(tmp_path)
+    beside = path.with_name(f"run.db{ending}")
+    IN_PLACE[name](beside)
+    with pytest.raises(T2IBenchError, match=rf"run\.db{ending} is no file"):
+        Database(tmp_path).read("SELECT * FROM texts")
+    if beside.is_dir():
+        beside.rmdir()
+    else:
+        beside.unlink()
+    assert labels_of(tmp_path) == LABELS
+
+
+@pytest.mark.parametrize("name", ["a pipe", "a link to a device"])
+def test_a_copy_of_labels_that_keeps_nothing_is_refused(
+    name: str, tmp_path: Path
+) -> None:
+    labelled(tmp_path)
+    another = Label("Which?", ("a", "b"), "f" * 64, "berta", "b")
+    (tmp_path / COPY).unlink()
+    IN_PLACE[name](tmp_path / COPY)
+    with closing(Database(tmp_path)) as database:
+        with pytest.raises(T2IBenchError, match=r"labels\.jsonl .* no ordinary file"):
+            LabelStore(database).add([another])
+        assert another in LabelStore(database).all()
+
+
+@pytest.mark.parametrize("name", ["a pipe", "a link to a device"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        read_results,
+        lambda path: list(read_rows(path)),
+        read_table,
+        lambda path: read_text(path, 1000),
+        lambda path: read_workflow(str(path)),
+    ],
+    ids=["results", "rows", "table", "text", "workflow"],
+)
+def test_a_file_of_users_that_could_be_endless_is_not_read(
+    name: str, read: Callable[[Path], object], tmp_path: Path
+) -> None:
+    path = tmp_path / "file.json"
+    IN_PLACE[name](path)
+    with pytest.raises(T2IBenchError, match="no ordinary file"):
+        read(path)
+
+
+def test_what_a_shell_passes_on_is_read() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"text")
+    os.close(writing)
+    try:
+        assert read_text(Path(f"/dev/fd/{reading}"), 1000) == "text"
+    finally:
+        os.close(reading)
 
 
 def test_a_link_to_a_run_is_followed_and_stays(tmp_path: Path) -> None:
