@@ -264,6 +264,12 @@ class Database:
         identity = file_identity(self.path)
         if self._connection is not None and identity == self._identity:
             return self._connection
+        if self._connection is not None and self._journal is not None:
+            # What a run goes on with in a new file would lack its record and all it has stored.
+            raise T2IBenchError(
+                f"{shown(self.path, 400)} was removed or replaced while it was in use.",
+                "Run the same command again: it regenerates what is missing.",
+            )
         self.close()  # the file was removed, or another one took its place
         if identity is None:
             if not create:

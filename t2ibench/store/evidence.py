@@ -205,14 +205,17 @@ class EvidenceStore:
                 or blobs[0][4] != stored
                 or blobs[0][5] != blob_checksum(*blobs[0][2:5])
             ):
-                raise T2IBenchError(
-                    f"{self.database.path} was changed while it was in use.",
-                    "Run the command again.",
-                )
+                raise self._changed()
             width, dtype, _, data, _, _ = blobs[0]
             rows = np.frombuffer(data, dtype=_TYPES[dtype]).reshape(-1, width)
         self._hold(part, rows)
         return rows
+
+    def _changed(self) -> T2IBenchError:
+        return T2IBenchError(
+            f"{self.database.path} was changed while it was in use.",
+            "Run the command again.",
+        )
 
     def checksum(self, kind: Kind, key: str) -> int | None:
         """Return the checksum of an embedding without reading it; None if there is none."""
@@ -276,5 +279,8 @@ class EvidenceStore:
                 blob_checksum(*blobs),
             )
             ((part,),) = self.database.read("SELECT last_insert_rowid()")
+        if part in self._sums:
+            # Another file took its place, so that the index is that of parts which are gone.
+            raise self._changed()
         self._width = rows.shape[1]
         self._add(part, kind, blobs[0], rows, sums)

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from t2ibench.errors import T2IBenchError
@@ -18,6 +19,7 @@ from t2ibench.models.generators.comfyui.workflow import read_workflow
 from t2ibench.results.files import read_results
 from t2ibench.results.run import mending
 from t2ibench.store.database import Database
+from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.file_errors import read_text
 from t2ibench.store.files import write_text
 from t2ibench.store.jsonl import read_rows
@@ -181,6 +183,40 @@ def test_the_log_of_another_run_changes_nothing(tmp_path: Path) -> None:
         with closing(Database(folder)) as database:
             LabelStore(database).restore()
         assert labels_of(folder) == LABELS
+
+
+@pytest.mark.parametrize("how", ["the file", "the folder"])
+def test_a_run_that_loses_its_database_ends_and_begins_no_other(
+    how: str, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    labelled(run)
+    with closing(Database(run)) as database:
+        database.begin_run()
+        database.add_texts(["a doctor"])
+        gone = run / "run.db" if how == "the file" else run
+        gone.rename(tmp_path / "gone")
+        for use in (
+            lambda: database.add_texts(["a nurse"]),
+            lambda: database.read("SELECT * FROM texts"),
+        ):
+            with pytest.raises(T2IBenchError, match="was removed or replaced while"):
+                use()
+        database.end_run()
+    assert not (run / "run.db").exists()
+
+
+def test_embeddings_of_a_file_that_is_gone_are_not_mixed_with_new_ones(
+    tmp_path: Path,
+) -> None:
+    """A new file numbers its parts from 1 again, as the one before it did."""
+    with closing(Database(tmp_path)) as database:
+        store = EvidenceStore(database, "encoder", "f" * 64)
+        store.add("texts", [text_key("a"), text_key("b")], np.eye(2, dtype=np.float32))
+        (tmp_path / "run.db").unlink()
+        with pytest.raises(T2IBenchError, match="was changed while it was in use"):
+            store.add("texts", [text_key("c")], np.eye(2, dtype=np.float32)[1:])
+        assert store.get("texts", text_key("a")).tolist() == [1, 0]
 
 
 def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:
