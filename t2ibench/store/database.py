@@ -264,8 +264,10 @@ class Database:
         identity = file_identity(self.path)
         if self._connection is not None and identity == self._identity:
             return self._connection
-        if self._connection is not None and self._journal is not None:
-            # What a run goes on with in a new file would lack its record and all it has stored.
+        is_run = self._journal is not None
+        if self._connection is not None and (identity is None or is_run):
+            # A new file would lack the run's record and all that is stored. Another file in the
+            # place of a run that nobody works on may be the repaired one.
             raise T2IBenchError(
                 f"{shown(self.path, 400)} was removed or replaced while it was in use.",
                 "Run the same command again: it regenerates what is missing.",

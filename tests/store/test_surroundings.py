@@ -185,14 +185,16 @@ def test_the_log_of_another_run_changes_nothing(tmp_path: Path) -> None:
         assert labels_of(folder) == LABELS
 
 
+@pytest.mark.parametrize("during", ["a run", "other work"])
 @pytest.mark.parametrize("how", ["the file", "the folder"])
-def test_a_run_that_loses_its_database_ends_and_begins_no_other(
-    how: str, tmp_path: Path
+def test_what_loses_its_database_ends_and_begins_no_other(
+    how: str, during: str, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
     labelled(run)
     with closing(Database(run)) as database:
-        database.begin_run()
+        if during == "a run":
+            database.begin_run()
         database.add_texts(["a doctor"])
         gone = run / "run.db" if how == "the file" else run
         gone.rename(tmp_path / "gone")
@@ -213,7 +215,9 @@ def test_embeddings_of_a_file_that_is_gone_are_not_mixed_with_new_ones(
     with closing(Database(tmp_path)) as database:
         store = EvidenceStore(database, "encoder", "f" * 64)
         store.add("texts", [text_key("a"), text_key("b")], np.eye(2, dtype=np.float32))
-        (tmp_path / "run.db").unlink()
+        with closing(Database(tmp_path / "another")) as another:
+            another.add_texts(["a doctor"])
+        (tmp_path / "another" / "run.db").replace(tmp_path / "run.db")
         with pytest.raises(T2IBenchError, match="was changed while it was in use"):
             store.add("texts", [text_key("c")], np.eye(2, dtype=np.float32)[1:])
         assert store.get("texts", text_key("a")).tolist() == [1, 0]
