@@ -34,6 +34,7 @@ from t2ibench.results.unread import PromptReading
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.files import write_atomically
 from t2ibench.store.images import PERCEPTUAL_HASH, RANK
+from t2ibench.store.labels import LabelStore
 from t2ibench.store.locks import locked
 from t2ibench.store.schema import columns, key_columns
 from t2ibench.tasks.run_tasks import FOLDER as TASKS
@@ -86,6 +87,8 @@ def merge(
             for part in sources:
                 _copy(part, target)
                 ticker.advance(1)
+        # Their copy beside run.db, which a part may lack too.
+        LabelStore(target.database).restore()
         first = sources[0].record
         target.record = first
         target.update(

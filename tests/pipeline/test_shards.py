@@ -18,6 +18,7 @@ from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
+from t2ibench.store.labels import COPY, Label, LabelStore
 from t2ibench.tasks import load_tasks
 from tests import hand
 from tests.conftest import Cli
@@ -85,6 +86,18 @@ def test_a_merge_that_finds_no_room_goes_on_later(
     for image in Path("at-once/toyland/images").rglob("*.png"):
         copied = run / image.relative_to("at-once/toyland")
         assert copied.read_bytes() == image.read_bytes()
+
+
+def test_labels_are_merged_with_their_copy_though_images_are_gone(
+    parts: list[Path], cli: Cli
+) -> None:
+    label = Label("Which?", ("a", "b"), "f" * 64, "anna", "a")
+    LabelStore(Database(parts[0])).add([label])
+    next((parts[0] / "images").rglob("*.png")).unlink()
+    assert cli("merge", *parts, "--allow-missing")[0] in {0, 3}
+    run = Path("runs/toyland")
+    assert LabelStore(Database(run)).all() == [label]
+    assert (run / COPY).read_bytes() == (parts[0] / COPY).read_bytes()
 
 
 def _copied_by_half(source: str, target: str) -> None:
