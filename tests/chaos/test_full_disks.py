@@ -42,7 +42,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a finished run and a filled sheet."""
     folder = tmp_path_factory.mktemp("whole")
     run = folder / RUN
-    assert main([*FLAGS, "--output-dir", str(run.parent)]) == 0
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        assert main(list(FLAGS)) == 0
     sheets = folder / "sheets"
     assert main(["label", "export", str(run), "--output", str(sheets)]) == 0
     with (sheets / "sheet.csv").open(encoding="utf-8", newline="") as file:
