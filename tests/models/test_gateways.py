@@ -731,6 +731,16 @@ def test_azure_is_asked_by_deployment_and_version() -> None:
         create_generator("azure:painter")
 
 
+def test_an_address_of_azure_with_a_password_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address = "https://someone:zQ7vTopSecret19@name.openai.azure.com"
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", address)
+    with pytest.raises(T2IBenchError, match="no key may be among") as raised:
+        create_generator("azure:painter")
+    assert "zQ7v" not in str(raised.value)
+
+
 def responding(output: list[Any]) -> Said:
     return json_reply({"id": "r", "object": "response", "output": output})
 

@@ -7,6 +7,7 @@ import os
 from typing import Any
 from urllib.parse import quote
 
+from t2ibench.arguments import refuse_secrets
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
@@ -42,6 +43,7 @@ def create_azure(request: Request[AzureArguments]) -> HostedGenerator:
             f"{request.spec} needs the address of your resource.",
             f"Give base_url=https://NAME.openai.azure.com in --model-args, or set {_ENDPOINT}.",
         )
+    refuse_secrets({"base_url": address}, _ENDPOINT)
     key = ApiKey(args.api_key_env or "AZURE_OPENAI_API_KEY", header="api-key")
     resource = address.rstrip("/").removesuffix("/openai/v1")
     server = HttpServer(resource, key, args, needs_key=True)
