@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from time import monotonic
@@ -17,6 +17,8 @@ from t2ibench.models.server_errors import ServerAwayError, UnusableServerError
 from t2ibench.models.servers import Failure, Server, as_they_end, submit
 
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
+# Replies to a request that cannot be read, as from a restarting proxy, that make it fail.
+_UNREAD = 3
 _AWAY = 3  # requests without an answer, one after the other, that end the work
 # An answer that takes longer than this share of the deadline does not raise the limit of requests.
 _SLOW = 0.25
@@ -82,15 +84,16 @@ class Received(NamedTuple):
 
     Attributes:
         image: The image, or why there is none.
-        cost: What the last reply cost; None if that is unknown.
+        cost: What the reply cost; None if that is unknown.
         empty: Whether the reply has neither image nor reason.
-        cost_of_unread: What the replies before it cost that could not be read.
+        unread: Whether the reply could not be read. It may have been paid, and the request is sent
+            again as long as the costs allow.
     """
 
     image: GeneratedImage
     cost: float | None
     empty: bool = False
-    cost_of_unread: float = 0.0
+    unread: bool = False
 
 
 class RemoteGenerator:
@@ -189,6 +192,7 @@ class RemoteGenerator:
         """
         waiting = deque(range(len(requests)))
         began: dict[int, float] = {}  # start time of each running request
+        unread: Counter[int] = Counter()  # replies to each that could not be read
         ended: T2IBenchError | None = None
 
         def begin(number: int) -> Future[Received]:
@@ -196,6 +200,7 @@ class RemoteGenerator:
             return submit(self.ask(requests[number]))
 
         def room() -> int:
+            # Each request under way, and the next one, may cost as much as the dearest so far.
             costs = self._spent + (len(began) + 1) * self._dearest
             affords = self._most is None or costs <= self._most * (1 + 1e-9)
             return self._throttle.limit if affords else 0
@@ -207,6 +212,9 @@ class RemoteGenerator:
                 outcome = self._outcome(result, monotonic() - began.pop(number))
                 if isinstance(outcome, T2IBenchError):
                     ended = ended or outcome
+                elif outcome.unread and unread[number] < _UNREAD - 1:
+                    unread[number] += 1
+                    waiting.appendleft(number)
                 else:
                     (empty if outcome.empty else outcomes).append(
                         (number, outcome.image)
@@ -244,8 +252,9 @@ class RemoteGenerator:
                 return result
             return Received(GeneratedImage("failed", reason=str(result)), None)
         self._worked, self._away = True, 0
-        self._throttle.answered(seconds)
+        if not result.unread:
+            self._throttle.answered(seconds)
         if result.cost is not None:
-            self.cost = (self.cost or 0.0) + result.cost + result.cost_of_unread
+            self.cost = (self.cost or 0.0) + result.cost
             self._dearest = max(self._dearest, result.cost)
         return result
