@@ -132,6 +132,8 @@ class RemoteGenerator:
         self._price_source = price_source
         # The most that a reply has cost, which may be more than the price.
         self._dearest = price or 0.0
+        # Requests to come that try something out, besides those of the images.
+        self._trials = 0
         self.cost: float | None = None if price is None else 0.0
         self._most: float | None = None
         self._before = 0.0
@@ -163,7 +165,7 @@ class RemoteGenerator:
 
     def forecast(self, requests: Sequence[ImageRequest]) -> str:
         """Return a sentence that says how many requests there are and what they will cost."""
-        number = len(requests)
+        number = len(requests) + self.trials(requests)
         what = f"{number} request{'' if number == 1 else 's'} to {self._server.where}"
         if self._price is None:
             return f"{what}; their cost is unknown (--model-args price_per_image=… tells it)."
@@ -171,6 +173,10 @@ class RemoteGenerator:
         return (
             f"{what}, {number * self._price:,.2f} at {self._price:g} an image{source}."
         )
+
+    def trials(self, requests: Sequence[ImageRequest]) -> int:
+        """Return how many requests come besides those of images (see protocols.MakesTrials)."""
+        return self._trials if requests else 0
 
     def price_per_image(self) -> float | None:
         """Return the price of an image; None if unknown (see models.protocols.HasPrice)."""
@@ -201,7 +207,7 @@ class RemoteGenerator:
 
         def room() -> int:
             # Each request under way, and the next one, may cost as much as the dearest so far.
-            costs = self._spent + (len(began) + 1) * self._dearest
+            costs = self._spent + (len(began) + 1 + self._trials) * self._dearest
             affords = self._most is None or costs <= self._most * (1 + 1e-9)
             return self._throttle.limit if affords else 0
 
