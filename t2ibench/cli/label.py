@@ -151,7 +151,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
     if arguments.open:
         webbrowser.open(address)
     serve(local_app(server.routes(), port), listener, server.finished)
-    print(f"{server.added} answers stored in {folder.path}.")
+    print(f"{server.n_answers} answers stored in {folder.path}.")
     if not server.finished.is_set():
         print(f"  t2ibench score {scored_run(folder)}")
         return 0

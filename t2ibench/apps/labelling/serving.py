@@ -52,7 +52,6 @@ class LabelServer:
 
     Attributes:
         finished: Set once somebody asks to end and to score.
-        added: The number of answers that were stored.
     """
 
     def __init__(
@@ -63,7 +62,12 @@ class LabelServer:
         self._items = {item.id: item for item in items}
         self._writing = threading.Lock()
         self.finished = threading.Event()
-        self.added = 0
+        self._answered: set[tuple[str, str]] = set()
+
+    @property
+    def n_answers(self) -> int:
+        """Number of images answered here, for each person: a corrected answer counts once."""
+        return len(self._answered)
 
     def routes(self) -> list[Route | Mount]:
         """Return every URL route of the server."""
@@ -131,7 +135,7 @@ class LabelServer:
         label = Label(item.question, item.classes, item.image, name, asked.answer)
         with self._writing:
             self._store.add([label])
-            self.added += 1
+            self._answered.add((asked.id, name))
         return {"stored": True}
 
     def _finish(self, asked: FinishAsk) -> dict[str, Any]:
