@@ -51,7 +51,7 @@ class SeenGroups:
     Attributes:
         as_asked: Images in which it sees that group.
         another: Images in which it sees another one.
-        unknown: Images of which it cannot tell.
+        unknown: Images of which its answer is 'unknown'.
     """
 
     as_asked: int
@@ -120,5 +120,5 @@ def self_judgement_line(judge: str, seen: SeenGroups, level: float) -> str:
     return (
         f"{line} Does it see what it draws? In {seen.as_asked:,} of {total:,} images whose prompt "
         f"names a group, it sees that group ({100 * seen.as_asked / total:.0f} %, {interval}), in "
-        f"{seen.another:,} another, and of {seen.unknown:,} it cannot tell."
+        f"{seen.another:,} another one, and in {seen.unknown:,} none."
     )
