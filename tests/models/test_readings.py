@@ -125,9 +125,14 @@ def test_a_rewritten_generator_reports_unread_prompts(folders: dict[str, Path]) 
     assert list(model.unread_prompts()) == [LONG]
 
 
-# The first fails where a prompt is longer than it reads, and so truncates none. The second draws
-# tokens with a tiny language model, which one word among two thousand need not change.
-NOT_SEEN_HERE = {"Ideogram4Pipeline", "GlmImagePipeline"}
+# The first fails where a prompt is longer than it reads. Of the others, whose text encoders or
+# processors the reader does not know, the docs say that nothing is known.
+NOT_SEEN_HERE = {
+    "Ideogram4Pipeline",
+    "GlmImagePipeline",
+    "LDMTextToImagePipeline",
+    "NucleusMoEImagePipeline",
+}
 
 
 @pytest.mark.nightly

@@ -207,10 +207,9 @@ def tiny(kind: Any, options: Mapping[str, Any], like: str) -> Any:
     if not isinstance(one, torch.nn.Module):
         return one
     if kind.__name__ == "ChatGLMModel":
-        # Its norms begin with whatever was in memory.
+        # Its norms and biases begin with whatever was in memory.
         for name, parameter in one.named_parameters():
-            if "norm" in name:
-                parameter.data.fill_(1)
+            parameter.data.fill_(1 if "norm" in name else 0)
     seeded(one, spread)
     if kind.__name__ == "PriorTransformer":
         one.clip_std.data.fill_(1)
