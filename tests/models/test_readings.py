@@ -130,6 +130,8 @@ def test_a_rewritten_generator_reports_unread_prompts(folders: dict[str, Path]) 
 NOT_SEEN_HERE = {
     "Ideogram4Pipeline",
     "GlmImagePipeline",
+    "KolorsPAGPipeline",
+    "KolorsPipeline",
     "LDMTextToImagePipeline",
     "NucleusMoEImagePipeline",
 }
