@@ -18,7 +18,12 @@ from t2ibench.methods.core.edit_needs import expected_answers, expected_images
 from t2ibench.models.devices import choose_device
 from t2ibench.models.downloads import local_state
 from t2ibench.models.generators.aliases import PUBLISHED
-from t2ibench.models.protocols import Charges, HasPrice, ImageRequest
+from t2ibench.models.protocols import (
+    Charges,
+    HasPrice,
+    ImageRequest,
+    MakesTrials,
+)
 from t2ibench.pipeline.computed_edits import is_computed
 from t2ibench.pipeline.downloads import needed_models
 from t2ibench.pipeline.generator_record import spent
@@ -50,6 +55,13 @@ class _Bill:
         if not isinstance(self.generator, HasPrice):
             return None
         return self.generator.price_per_image()
+
+    @property
+    def trials(self) -> int:
+        """How many images it makes besides, to try something out."""
+        if not isinstance(self.generator, MakesTrials):
+            return 0
+        return self.generator.trials(self.requests)
 
 
 def show(context: RunContext, models: Models, verbose: bool = False) -> None:
@@ -330,22 +342,23 @@ def _budget(context: RunContext, bills: Sequence[_Bill]) -> list[str]:
     priced = [(len(bill.requests), bill.price) for bill in bills if bill.price]
     if not priced:
         return []
+    trials = sum(bill.trials * bill.price for bill in bills if bill.price)
     before = _spent(context)
     todo = sum(count for count, _ in priced)
-    total = before + sum(count * price for count, price in priced)
+    total = before + trials + sum(count * price for count, price in priced)
     paid = f", {before:,.2f} of them spent before," if before else ""
     if total <= most * (1 + 1e-9):
         return [
             f"--max-cost {most:g} suffices: the run costs {total:,.2f}{paid} at most."
         ]
-    affordable = _affordable(most - before, priced)
+    affordable = _affordable(most - before - trials, priced)
     lines = [
         f"--max-cost {most:g} does not suffice: the run costs {total:,.2f}{paid} and would end "
         f"after {affordable:,} of these {todo:,} images."
     ]
     if len(priced) == 1:
         _, price = priced[0]
-        lines += _within(context, most, before, price, affordable)
+        lines += _within(context, most, before + trials, price, affordable)
     return lines
 
 

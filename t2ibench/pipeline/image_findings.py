@@ -14,6 +14,7 @@ from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_pr
 from t2ibench.pipeline.edit_attempts import EditAttempts
 from t2ibench.pipeline.exclusion_reasons import most_frequent, reason_line
 from t2ibench.pipeline.people import asked_questions, people_agreement
+from t2ibench.pipeline.self_judgement import self_judgement_lines
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
 from t2ibench.pipeline.task_evidence import first_judge
@@ -122,6 +123,7 @@ def observe_images(
         findings["text_image_alignment"] = alikeness.alignment
         findings["diversity"] = alikeness.diversity
     lines = [
+        *self_judgement_lines(needs, stores, judges, level),
         unread_line(unread, len(counts)),
         revised_line(outcomes, stores.request),
         categories_line(outcomes),

@@ -16,6 +16,11 @@ from t2ibench.models.generators.hosted import (
     HostedArguments,
     HostedGenerator,
 )
+from t2ibench.models.generators.price_table import (
+    SOURCE,
+    installed_table,
+    listed_price,
+)
 from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.http_server import Form, HttpServer
 from t2ibench.models.server_errors import Reply
@@ -29,9 +34,12 @@ class AzureArguments(HostedArguments):
     Attributes:
         api_version: The version of the API of deployments, such as 2025-04-01-preview; without
             one, the API without versions is asked, which ends with /openai/v1.
+        base_model: The model that was deployed, such as gpt-image-1, as LiteLLM's table of prices
+            calls it; it changes no request.
     """
 
     api_version: str | None = None
+    base_model: str | None = None
 
 
 def create_azure(request: Request[AzureArguments]) -> HostedGenerator:
@@ -83,6 +91,11 @@ def create_azure(request: Request[AzureArguments]) -> HostedGenerator:
     if query is not None:
         settings["api_version"] = query["api-version"]
     wishes = {"output_format": "png"}
+    # The name of a deployment is its owner's, and says nothing about its price.
+    price = None
+    if args.base_model is not None:
+        listed = f"azure/{args.base_model}"
+        price = listed_price(installed_table(), listed, args.size, args.quality)
     return HostedGenerator(
         request,
         server,
@@ -90,6 +103,8 @@ def create_azure(request: Request[AzureArguments]) -> HostedGenerator:
         settings,
         wishes=wishes,
         edit=EditCall(edit, f"{server.base_url}{api}/edits"),
+        price=price,
+        price_source=SOURCE,
     )
 
 
