@@ -67,6 +67,7 @@ def test_the_fingerprint_follows_what_decides_an_image(
         ).fingerprint
 
     assert of() == of(offload="none") == of(offload="model") == of(compile="false")
+    assert of() == of(channels_last="false")
     scheduled = of(scheduler="EulerDiscreteScheduler")
     others = {
         of(steps="3"),
@@ -78,9 +79,32 @@ def test_the_fingerprint_follows_what_decides_an_image(
     others |= {
         of(dtype="bfloat16"),
         of(compile="true"),
+        of(channels_last="true"),
         made(folders["sdxl"]).fingerprint,
     }
-    assert len({of(), *others}) == 9
+    assert len({of(), *others}) == 10
+
+
+def test_channels_lie_together_where_that_is_asked_for(
+    folders: dict[str, Path],
+) -> None:
+    import torch
+
+    generator = made(folders["sd"], channels_last="true")
+    generator.load()
+    pipeline = generator._pipeline
+    weights = [
+        parameter
+        for part in (pipeline.unet, pipeline.vae)
+        for parameter in part.parameters()
+        if parameter.ndim == 4
+    ]
+    together = torch.channels_last
+    assert weights
+    assert all(weight.is_contiguous(memory_format=together) for weight in weights)
+    assert generator.effective_settings()["channels_last"] is True
+    difference = first(generator).astype(int) - first(made(folders["sd"])).astype(int)
+    assert np.abs(difference).max() <= 1
 
 
 def test_changed_weights_change_the_fingerprint(tmp_path: Path) -> None:

@@ -189,6 +189,17 @@ def test_a_pipeline_of_prompts_is_refused_unless_the_user_has_it_start_from_a_so
         weak.generate([ImageRequest("a nurse", 0, 7)])
 
 
+def test_image_to_image_says_where_a_share_of_the_steps_is_none(
+    sources: list[ImageFile], tmp_path: Path
+) -> None:
+    folder = str(tiny.stable_diffusion(tmp_path / "sd"))
+    for changes, share in ({"strength": "0.6"}, "0.6"), ({}, "0.8"):
+        args = {"steps": "1", "image_to_image": "true", **changes}
+        generator = create_generator(folder, args, device="cpu")
+        with refused(f"takes {share} of the steps, and of 1 none is left", "steps=4"):
+            generator.generate([edit(sources[0])])
+
+
 def test_image_to_image_is_refused_where_there_is_no_class_for_it(
     tmp_path: Path,
 ) -> None:

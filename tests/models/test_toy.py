@@ -139,6 +139,27 @@ def test_pictures_show_what_their_prompt_fixes(model: str) -> None:
     assert all(share >= 0.87 for share in shares.values()), shares
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("model", ["toy", "toy-fair"])
+def test_two_steps_show_what_four_show(model: str) -> None:
+    prompts = ["a photo of a nurse", "a photo of a chef", "an image of a person"]
+    requests = requests_for(prompts, 24)
+    two, four = (
+        [
+            read(drawn.image)
+            for drawn in create_generator(model, args).generate(requests)
+            if drawn.image
+        ]
+        for args in ({}, {"steps": "4"})
+    )
+    for axis in ("gender", "skin", "age", "weather"):
+        same = [
+            first.top(axis) == second.top(axis)
+            for first, second in zip(two, four, strict=True)
+        ]
+        assert np.mean(same) >= 0.85, axis
+
+
 def test_toy_clip_reads_toyland() -> None:
     encoder = create_encoder("toy-clip")
     pairs = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from t2ibench.reports.chosen_tables import COLUMNS, chosen_tables
@@ -11,8 +9,9 @@ from t2ibench.reports.results_tables import tables
 from t2ibench.reports.writers import render
 from t2ibench.results import read_results
 from tests.conftest import Cli
+from tests.shipped import shipped
 
-TOY = Path(__file__).parents[2] / "leaderboard" / "submissions" / "toy-905b4b9f"
+TOY = shipped("toy")
 
 
 def test_without_a_choice_tables_are_those_of_the_run() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -76,6 +77,9 @@ IMAGE_TO_IMAGE = {
     "StableDiffusionXLPipeline": "StableDiffusionXLImg2ImgPipeline",
     "ZImagePipeline": "ZImageImg2ImgPipeline",
 }
+
+# They take a share of the steps that is rounded down, so it can be none.
+_ROUND_DOWN = {"StableDiffusionImg2ImgPipeline", "StableDiffusionXLImg2ImgPipeline"}
 
 
 def editor_of(kind: type[Any]) -> Editor | None:
@@ -214,6 +218,7 @@ def edit_call(
         args: The user's settings.
         sources: One source image for each prompt, all of one size.
     """
+    _check_steps_left(type(pipeline), args)
     editor = EDITORS[type(pipeline).__name__]
     given = args.given()
     wanted = tuple(given[side] for side in SIDES if side in given)
@@ -227,6 +232,21 @@ def edit_call(
         sources = _resized(sources, _rounded((width, height)))
     call["image"] = list(sources) if len(sources) > 1 else sources[0]
     return call
+
+
+def _check_steps_left(kind: type[Any], args: DiffusersArguments) -> None:
+    """Raise an error if no step is left of those that start from a noised source image."""
+    if kind.__name__ not in _ROUND_DOWN or args.steps is None:
+        return
+    strength = args.strength
+    if strength is None:
+        strength = inspect.signature(kind.__call__).parameters["strength"].default
+    if int(args.steps * strength) < 1:
+        raise T2IBenchError(
+            f"--model-args: image_to_image=true takes {strength:g} of the steps, and of "
+            f"{args.steps} none is left.",
+            "Give more steps, such as steps=4, or a larger strength.",
+        )
 
 
 def _rounded(size: tuple[int, int]) -> tuple[int, int]:

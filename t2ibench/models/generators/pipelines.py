@@ -96,6 +96,8 @@ def load_pipeline(
     _set_scheduler(pipeline, args.scheduler)
     add_lora(pipeline, args.lora, args.lora_scale)
     pipeline.set_progress_bar_config(disable=True)
+    if args.channels_last:
+        _keep_channels_together(pipeline)
     if "device_map" not in args.to_load:  # which places the parts itself
         if args.offload == "model":
             pipeline.enable_model_cpu_offload(device=device)
@@ -106,6 +108,16 @@ def load_pipeline(
     if args.compile:
         _compile(pipeline)
     return pipeline
+
+
+def _keep_channels_together(pipeline: Any) -> None:
+    """Store the weights of convolutions with channels last, which rounds differently."""
+    import torch
+
+    for name in (*_DENOISERS, "vae"):
+        part: Any = getattr(pipeline, name, None)
+        if hasattr(part, "parameters"):
+            part.to(memory_format=torch.channels_last)
 
 
 def _compile(pipeline: Any) -> None:
@@ -388,8 +400,9 @@ def effective_settings(
         settings[f"call.{name}"] = value
     if "clean_caption" in parameters:
         settings["call.clean_caption"] = False
-    if args.compile:
-        settings["compile"] = True
+    for name in ("compile", "channels_last"):
+        if getattr(args, name):
+            settings[name] = True
     if args.lora:
         settings["lora"] = lora_fact(pipeline)
     return settings

@@ -18,8 +18,8 @@ from t2ibench.results import read_results
 from t2ibench.results.schema import Results, TaskResult
 from tests import hand
 from tests.conftest import Cli
+from tests.shipped import SUBMISSIONS, shipped
 
-SUBMISSIONS = Path(__file__).parents[3] / "leaderboard" / "submissions"
 PEOPLE = "answered by people"
 EVEN = [1.0, -1.0] * 20
 ONE_SIDED = [1.0] * 38 + [-1.0] * 2
@@ -122,7 +122,7 @@ def test_what_decides_nothing_in_the_run_is_not_compared() -> None:
 
 
 def test_a_submission_is_never_its_own_reference() -> None:
-    results = read_results(SUBMISSIONS / "toy-905b4b9f")
+    results = read_results(shipped("toy"))
     models, problems = read_references(SUBMISSIONS.parent, results)
     assert {model.name for model in models} == {
         "toy-fair",
@@ -133,7 +133,7 @@ def test_a_submission_is_never_its_own_reference() -> None:
 
 
 def test_the_same_results_of_an_unknown_model_are_no_reference() -> None:
-    results = read_results(SUBMISSIONS / "toy-905b4b9f")
+    results = read_results(shipped("toy"))
     results.model.fingerprint = None
     _, problems = read_references(SUBMISSIONS, results)
     assert problems == ["toy: left out: its results are those of this run"]
@@ -158,25 +158,25 @@ def with_text(change: Callable[[str], str]) -> Callable[[Path], object]:
 def test_a_damaged_submission_is_left_out_and_named(
     damage: Callable[[Path], object], tmp_path: Path
 ) -> None:
-    for name in ("toy-fair-263f276f", "toyland-fair-41d1f91b"):
+    for name in (shipped("toy-fair").name, shipped("toyland-fair").name):
         (tmp_path / name).mkdir()
         for file in ("submission.json", "results.json"):
             content = (SUBMISSIONS / name / file).read_bytes()
             (tmp_path / name / file).write_bytes(content)
-    damage(tmp_path / "toy-fair-263f276f")
-    results = read_results(SUBMISSIONS / "toy-905b4b9f")
+    damage(tmp_path / shipped("toy-fair").name)
+    results = read_results(shipped("toy"))
     models, problems = read_references(tmp_path, results)
     assert [model.name for model in models] == ["toyland-fair"]
-    assert len(problems) == 1 and "toy-fair-263f276f: left out" in problems[0]
+    assert len(problems) == 1 and f"{shipped('toy-fair').name}: left out" in problems[0]
 
 
 def test_report_prints_sentences(cli: Cli, tmp_path: Path) -> None:
-    words = ("report", SUBMISSIONS / "toy-905b4b9f", "--reference")
+    words = ("report", shipped("toy"), "--reference")
     status, text, errors = cli(*words, SUBMISSIONS)
     assert status == 0, errors
     lines = text.splitlines()
     tested = {line.partition(":")[0] for line in lines[: lines.index("")]}
-    tasks: dict[str, TaskResult] = read_results(SUBMISSIONS / "toy-905b4b9f").tasks
+    tasks: dict[str, TaskResult] = read_results(shipped("toy")).tasks
     assert tested == {
         name
         for name, task in tasks.items()

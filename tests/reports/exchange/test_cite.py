@@ -21,6 +21,7 @@ from t2ibench.tasks.index import build_index
 from tests import hand
 from tests.conftest import Cli
 from tests.reports.exchange.runs import NASTY, renamed, several_tests
+from tests.shipped import shipped
 
 ROOT = Path(__file__).parents[3]
 SUBMISSIONS = ROOT / "leaderboard" / "submissions"
@@ -59,7 +60,7 @@ def braced(text: str, start: int) -> tuple[str, int]:
 
 
 def test_everything_that_a_run_used_is_cited_once() -> None:
-    results = read_results(SUBMISSIONS / "toy-905b4b9f")
+    results = read_results(shipped("toy"))
     cited = entries(bibliography(results))
     assert {"t2ibench", "model-toy", "encoder-toy-clip", "judge-toyland"} <= set(cited)
     for task in results.tasks.values():
@@ -177,7 +178,7 @@ def test_the_program_is_cited_as_its_citation_file_says() -> None:
 
 
 def test_the_command_prints_or_writes(cli: Cli, tmp_path: Path) -> None:
-    run = SUBMISSIONS / "toy-905b4b9f"
+    run = shipped("toy")
     status, printed, _ = cli("cite", run)
     assert status == 0 and printed.startswith("% Written by t2ibench cite.")
     target = tmp_path / "bias.bib"

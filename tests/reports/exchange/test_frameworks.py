@@ -12,9 +12,9 @@ from t2ibench.results import read_results
 from tests import hand
 from tests.conftest import copied
 from tests.reports.exchange.runs import NASTY, renamed, several_tests
+from tests.shipped import SUBMISSIONS, shipped
 
-SUBMISSIONS = Path(__file__).parents[3] / "leaderboard" / "submissions"
-TOY = SUBMISSIONS / "toy-905b4b9f"
+TOY = shipped("toy")
 PEOPLE = SUBMISSIONS / "DALL-E-3-answered-by-people-ce8c0c20"
 
 
@@ -23,14 +23,16 @@ def cells(line: str) -> list[str]:
 
 
 def test_a_field_of_the_form_has_a_source_or_is_not_known() -> None:
-    parts = form_parts(read_results(TOY))
+    results = read_results(TOY)
+    parts = form_parts(results)
     assert [title[0] for title in parts] == list("1234567")
     fields = [field for part in parts.values() for field in part]
     for field in fields:
         assert bool(field.source) == (field.content != UNKNOWN), field
         assert field.source.startswith(("results.json", "run.db")) or not field.source
     filled = {field.name: field.content for field in fields if field.source}
-    assert "905b4b9f16f17c7e" in filled["Model authenticity"]
+    fingerprint = results.model.fingerprint
+    assert fingerprint and fingerprint[:16] in filled["Model authenticity"]
     assert "64 × 64" in filled["Output modalities"]
     assert "diffusers" in filled["Required software"]
     assert "Licence" not in filled and "Training time" not in filled

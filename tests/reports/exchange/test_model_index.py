@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import yaml
 from huggingface_hub.repocard_data import model_index_to_eval_results
@@ -12,8 +10,9 @@ from t2ibench.reports.writers import render
 from t2ibench.results import read_results
 from t2ibench.results.display import displayed
 from tests.reports.exchange.runs import NASTY, renamed, several_tests
+from tests.shipped import shipped
 
-TOY = Path(__file__).parents[3] / "leaderboard" / "submissions" / "toy-905b4b9f"
+TOY = shipped("toy")
 
 
 def test_the_hub_reads_every_number_back() -> None:

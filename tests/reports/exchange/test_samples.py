@@ -15,6 +15,7 @@ from t2ibench.reports.exchange.samples import export_samples, parquet
 from t2ibench.results import read_results
 from t2ibench.results.samples import read_samples
 from tests.conftest import Cli
+from tests.shipped import shipped
 
 
 def frame(content: bytes) -> pd.DataFrame:
@@ -69,7 +70,7 @@ def test_a_key_that_some_samples_lack_is_a_column() -> None:
 
 
 def test_results_without_a_run_have_no_samples(cli: Cli, tmp_path: Path) -> None:
-    submission = Path(__file__).parents[3] / "leaderboard/submissions/toy-905b4b9f"
+    submission = shipped("toy")
     target = tmp_path / "out"
     status, _, errors = cli("export", submission, "--samples", "--output", target)
     assert status == 1 and "it has no run.db" in errors and not target.exists()
