@@ -2,6 +2,7 @@
 
     python benchmarks/generate.py                       # tiny models of random weights, CPU
     python benchmarks/generate.py --size large --device cuda --prompts 16
+    python benchmarks/generate.py --size sdxl --device cuda --dtype bfloat16    # its real shape
 
 Both peers are loops over the same diffusers pipeline in the same process, and write the same PNG
 files: one call a prompt and image ('per prompt'), and one call a batch ('batched'). Models are of
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from sdxl_shape import sdxl_of_the_real_shape
 from timing import timed
 
 from t2ibench.models.adapter import Request
@@ -40,6 +42,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "large": {"unet": (320, 640, 1280), "text": (1024, 24), "dit": (8, 16), "pixels": 1024,
               "heads": 16},
 }  # fmt: skip
+REAL = "sdxl"  # a size of one kind alone, whose shape is that of the published model
 
 
 def tokenizer(folder: Path) -> Any:
@@ -194,10 +197,17 @@ def watching(pipeline: Any) -> Iterator[list[float]]:
         kind.__call__ = original
 
 
+def built(name: str, args: argparse.Namespace, folder: Path) -> Any:
+    """The pipeline of a kind, of the size that was asked for."""
+    if args.size != REAL:
+        return KINDS[name](folder, SIZES[args.size])
+    dtype = getattr(torch, args.dtype or "float32")
+    return sdxl_of_the_real_shape(tokenizer(folder / "tokens"), args.device, dtype)
+
+
 def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
-    size = SIZES[args.size]
     torch.manual_seed(0)
-    pipeline = KINDS[name](folder / name, size)
+    pipeline = built(name, args, folder / name)
     pipeline.save_pretrained(folder / name / "saved", safe_serialization=True)
     prompts = [
         f"a photo of a person, number {number}" for number in range(args.prompts)
@@ -268,8 +278,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0] if __doc__ else ""
     )
-    parser.add_argument("--size", choices=SIZES, default="tiny")
-    parser.add_argument("--kinds", default="sd,sdxl,flux")
+    parser.add_argument("--size", choices=[*SIZES, REAL], default="tiny")
+    parser.add_argument("--kinds", help="sd, sdxl and flux, or sdxl alone")
     parser.add_argument(
         "--device", default="cuda" if torch.cuda.is_available() else "cpu"
     )
@@ -283,7 +293,8 @@ def main() -> None:
     args = parser.parse_args()
     print(vars(args))
     with tempfile.TemporaryDirectory() as name:
-        for kind in args.kinds.split(","):
+        usual = REAL if args.size == REAL else ",".join(KINDS)
+        for kind in (args.kinds or usual).split(","):
             measure(kind, args, Path(name))
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Frontier,
         Results,
         RunsComparison,
+        Where,
         compare,
         evaluate,
         frontier,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         load_tasks,
         read_results,
         score,
+        where,
     )
     from t2ibench.apps.papers.call import reproduce
     from t2ibench.apps.papers.exhibits import Exhibit
@@ -50,6 +52,7 @@ _HOMES = {
         "Frontier",
         "Results",
         "RunsComparison",
+        "Where",
         "compare",
         "evaluate",
         "frontier",
@@ -57,6 +60,7 @@ _HOMES = {
         "load_tasks",
         "read_results",
         "score",
+        "where",
     ),
     "t2ibench.errors": ("MissingEvidence", "T2IBenchError"),
     "t2ibench.methods": ("MainScore", "Method"),
@@ -107,6 +111,7 @@ __all__ = [
     "T2IBenchError",
     "TaskResult",
     "Watcher",
+    "Where",
     "__version__",
     "compare",
     "evaluate",
@@ -116,6 +121,7 @@ __all__ = [
     "read_results",
     "reproduce",
     "score",
+    "where",
 ]
 
 

@@ -29,6 +29,8 @@ from t2ibench.results.frontier import Frontier
 from t2ibench.results.frontier import frontier as frontier_of
 from t2ibench.results.schema import Results
 from t2ibench.results.several_runs import RunsComparison, compare_runs
+from t2ibench.results.where import Where
+from t2ibench.results.where import where as where_of
 from t2ibench.settings import read_settings
 from t2ibench.tasks.index import load_tasks
 
@@ -36,6 +38,7 @@ __all__ = [
     "Frontier",
     "Results",
     "RunsComparison",
+    "Where",
     "compare",
     "evaluate",
     "frontier",
@@ -43,6 +46,7 @@ __all__ = [
     "load_tasks",
     "read_results",
     "score",
+    "where",
 ]
 
 
@@ -246,6 +250,37 @@ def frontier(
             result.remedies[0].numbers["diversity"].change
     """
     return frontier_of(read_runs([before, *after]), task)
+
+
+def where(
+    run: str | Path | Results,
+    *behind: str | Path | Results,
+    task: str | None = None,
+) -> Where:
+    """Measure where a lean comes from: the order of the words, the images, or a rewriter.
+
+    Args:
+        run: A run folder, or its results; without a rewriter, where others have one.
+        *behind: Runs of the same tasks behind a rewriter, or with another remedy. What is measured
+            image by image needs their folders.
+        task: A test of occupations with two groups; by default the one with most images.
+
+    Returns:
+        `sources`, one for each run: its leans in three parts (`split`), which of them are clear
+        (`findings`), how they differ from the first run's (`change`), and what its rewritten
+        prompts name (`rewritten`).
+
+    Raises:
+        T2IBenchError: a run cannot be read, or the runs have no such test in common.
+
+    Example:
+        A rewriter::
+
+            result = t2ibench.where("runs/toy", "runs/toy-rewritten")
+            result.sources[0].split.slope
+            result.sources[1].change.slope
+    """
+    return where_of(read_runs([run, *behind]), task)
 
 
 def _prepare(

@@ -127,6 +127,7 @@ from t2ibench.models.protocols import (
     ImageRequest as ImageRequest,
     Judge as Judge,
     LooksUp as LooksUp,
+    MakesTrials as MakesTrials,
     Query as Query,
     Releasable as Releasable,
     ReportsSettings as ReportsSettings,

@@ -28,6 +28,7 @@ from pydantic import (
 
 from t2ibench.arguments import Args, Columns, Names, Paths, expected, format_args
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.redaction import Redaction, known_secrets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +39,8 @@ Positive = Annotated[int, Field(strict=True, ge=1)]
 Images = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 Draws = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 NotNegative = Annotated[int, Field(strict=True, ge=0)]
+# Settings whose text the user makes up.
+_FREE_NAMES = ("name", "output_dir")
 DERIVED = "derived"  # a seed that is taken from the model's fingerprint
 
 
@@ -570,11 +573,25 @@ def by_setting(values: Mapping[str, Any]) -> dict[str, Any]:
 def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
     """Return settings from any source, checked; raise T2IBenchError if one is invalid."""
     try:
-        return RunSettings(**by_setting(values))
+        settings = RunSettings(**by_setting(values))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else ""
         raise T2IBenchError(f"{where}{_problem(name, first)}") from None
+    _refuse_secret_names(settings, where)
+    return settings
+
+
+def _refuse_secret_names(settings: RunSettings, where: str) -> None:
+    """Raise an error where a name that goes into every file holds a secret of the environment."""
+    secrets = Redaction(known_secrets())
+    for setting in _FREE_NAMES:
+        if secrets.contains(getattr(settings, setting) or ""):
+            raise T2IBenchError(
+                f"{where}{flag_name(setting)} holds a secret of the environment, and is stored "
+                "with the run.",
+                "Choose another name.",
+            )
 
 
 def _problem(name: str, item: Any) -> str:

@@ -11,7 +11,11 @@ import t2ibench
 from t2ibench.decimals import decimal, readable, true_minus
 from t2ibench.decisions.held import signed
 from t2ibench.reports import cells
+from t2ibench.reports.csv import CsvWriter
 from t2ibench.reports.html import numbers
+from t2ibench.reports.latex import LatexWriter
+from t2ibench.reports.writers import Table
+from t2ibench.results.schema import Headline
 from t2ibench.results.text_image_alignment import AgreementChange, agreement_sentence
 
 ROOT = Path(t2ibench.__file__).parent
@@ -21,7 +25,7 @@ ROOT = Path(t2ibench.__file__).parent
 def test_what_rounds_to_zero_has_no_sign(value: float) -> None:
     assert decimal(value, 3, sign=True) == decimal(value, 3) == "0.000"
     assert cells.number(value, 2) == cells.signed(value, 2) == "0.00"
-    assert cells.ends(value, value) == "[0.000, 0.000]"
+    assert cells.ends(value, value) == "[0.00, 0.00]"
     assert cells.in_points(value) == "0"
     assert numbers.plain(value) == numbers.signed(value) == "0.00"
     assert numbers.percent(value) == "0 %"
@@ -64,3 +68,31 @@ def test_signs_are_formatted_in_one_place() -> None:
         if signs.search(path.read_text(encoding="utf-8"))
     ]
     assert not places
+
+
+def test_an_estimate_never_leaves_its_interval_by_rounding() -> None:
+    """A value has as many decimals as its interval, wherever both are shown."""
+    score = Headline(value=0.4749, ci_low=0.4744, ci_high=0.6, scale="lean")
+    low, _ = cells.ends(score.ci_low, score.ci_high).strip("[]").split(", ")
+    assert float(low) <= float(cells.headline(score))
+    assert cells.headline(score) == "+0.47" and low == "0.47"
+
+
+def test_numbers_for_people_have_a_zero_before_the_point() -> None:
+    scripts = re.compile(r"""replace\(/\^.{0,12}0""")
+    templates = re.compile(r""">\s*[+−-]?\.\d""")
+    places = [
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*")
+        if path.suffix in {".js", ".html", ".svg"}
+        and (scripts if path.suffix == ".js" else templates).search(
+            path.read_text(encoding="utf-8")
+        )
+    ]
+    assert places == []
+
+
+def test_programs_read_numbers_as_programs_write_them() -> None:
+    table = Table(["a", "b"], [["−0.25", "a − b"]])
+    assert CsvWriter().table(table).splitlines() == ["a,b", "-0.25,a − b"]
+    assert "$-$0.25" in LatexWriter().table(table)

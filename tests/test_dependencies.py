@@ -42,6 +42,8 @@ OWN = {
     "tools",
     "toymodels",
     "docsite",
+    "generate",
+    "sdxl_shape",
     "timing",
     "real",
     "examples",

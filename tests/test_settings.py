@@ -153,6 +153,17 @@ def test_python_is_checked_like_the_command_line(
     assert message in str(raised.value)
 
 
+@pytest.mark.parametrize("setting", ["name", "output_dir"])
+def test_names_that_hold_a_secret_are_refused(
+    setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert getattr(read_settings({setting: "zQ7vTopSecret19"}), setting)
+    monkeypatch.setenv("SOME_TOKEN", "zQ7vTopSecret19")
+    with pytest.raises(T2IBenchError, match="holds a secret of the env") as raised:
+        read_settings({setting: "my-zQ7vTopSecret19"})
+    assert "zQ7v" not in str(raised.value)
+
+
 def test_arguments_are_given_in_parts() -> None:
     parts = ["--model-args", "a=1", "--model-args", "b=2"]
     assert parse(["run", "--tasks", "t", *parts]).model_args == {"a": "1", "b": "2"}

@@ -61,7 +61,7 @@ def main() -> int:
             html = looks.put_in(
                 page.read_text(encoding="utf-8"), ROOT, notebook.OUTPUTS
             )
-            page.write_text(access.named(html), encoding="utf-8")
+            page.write_text(access.wrapped(access.named(html)), encoding="utf-8")
         shutil.rmtree(site, ignore_errors=True)
         shutil.copytree(folder / "site", site)
     print(site / "index.html")

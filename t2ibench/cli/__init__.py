@@ -25,6 +25,7 @@ COMMANDS = {
         "report": "write report.html; with --format, the results as pdf, csv, md, latex, card, …",
         "compare": "compare two runs: how much more the second leans; or up to twenty",
         "frontier": "show what a remedy changes and what it costs, before and after",
+        "where": "show whether a lean comes from words, from images or from a rewriter",
         "explore": "look at every image of a run, its tests and answers, and type words, in "
         "the browser",
     },

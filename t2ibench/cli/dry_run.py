@@ -18,7 +18,13 @@ from t2ibench.methods.core.edit_needs import expected_answers, expected_images
 from t2ibench.models.devices import choose_device
 from t2ibench.models.downloads import local_state
 from t2ibench.models.generators.aliases import PUBLISHED
-from t2ibench.models.protocols import Charges, HasPrice, ImageRequest
+from t2ibench.models.protocols import (
+    Charges,
+    HasPrice,
+    ImageRequest,
+    MakesTrials,
+)
+from t2ibench.pipeline.computed_edits import is_computed
 from t2ibench.pipeline.downloads import needed_models
 from t2ibench.pipeline.generator_record import spent
 from t2ibench.pipeline.planned_edits import planned_edits
@@ -49,6 +55,13 @@ class _Bill:
         if not isinstance(self.generator, HasPrice):
             return None
         return self.generator.price_per_image()
+
+    @property
+    def trials(self) -> int:
+        """How many images it makes besides, to try something out."""
+        if not isinstance(self.generator, MakesTrials):
+            return 0
+        return self.generator.trials(self.requests)
 
 
 def show(context: RunContext, models: Models, verbose: bool = False) -> None:
@@ -97,10 +110,9 @@ def show(context: RunContext, models: Models, verbose: bool = False) -> None:
 
 def _edits_to_come(context: RunContext) -> list[ImageRequest]:
     """Return a request for each edit of a source image that does not exist yet, for counting."""
-    sources = context.sources
-    if sources is None or sources.context.images is None:
+    there = _source_images(context)
+    if there is None:
         return []
-    there = SourceImages(sources.context.images)
     requests: dict[tuple[str, object, int], ImageRequest] = {}
     for needs in context.plan.needs.values():
         for edit in needs.edits:
@@ -150,8 +162,10 @@ def _bills(
     images.append((models.generator, to_come))
     bills: list[_Bill] = []
     for generator, requests in images:
-        if requests and isinstance(generator, Charges):
-            bills.append(_Bill(generator, requests))
+        # What the run makes itself costs nothing.
+        paid = [request for request in requests if not is_computed(request)]
+        if paid and isinstance(generator, Charges):
+            bills.append(_Bill(generator, paid))
     return bills
 
 
@@ -210,6 +224,7 @@ def _table(context: RunContext, left: Sequence[ImageRequest], *, by_task: bool) 
         name = task.id if by_task or not task.group else task.group
         tasks.setdefault(name, []).append(plan.needs[task.id])
     rows = []
+    of_sources = _source_images(context)
     for name, needed in tasks.items():
         counts: Counter[str] = Counter()
         for task_needs in needed:
@@ -230,7 +245,7 @@ def _table(context: RunContext, left: Sequence[ImageRequest], *, by_task: bool) 
             len(needed),
             len(counts),
             counts.total() + n_edits,
-            todo + n_edits - _edits_made(context, needed),
+            todo + n_edits - _edits_made(context, needed, of_sources),
             answers + expected_answers(needed),
         ]
         rows.append(row)
@@ -239,13 +254,22 @@ def _table(context: RunContext, left: Sequence[ImageRequest], *, by_task: bool) 
     print()
 
 
-def _edits_made(context: RunContext, needed: Sequence[Needs]) -> int:
+def _source_images(context: RunContext) -> SourceImages | None:
+    """Return the source images that exist; None for a run without edits."""
+    sources = context.sources
+    if sources is None or sources.context.images is None:
+        return None
+    return SourceImages(sources.context.images)
+
+
+def _edits_made(
+    context: RunContext, needed: Sequence[Needs], sources: SourceImages | None
+) -> int:
     """Return how many edits that tasks need exist."""
-    sources, images = context.sources, context.images
-    if sources is None or sources.context.images is None or images is None:
+    images = context.images
+    if sources is None or images is None:
         return 0
-    of_sources = SourceImages(sources.context.images)
-    edits = planned_edits(needed, context.plan.settings.seed, of_sources)
+    edits = planned_edits(needed, context.plan.settings.seed, sources)
     return sum(images.is_done(request.key) for request in edits.requests)
 
 
@@ -318,22 +342,23 @@ def _budget(context: RunContext, bills: Sequence[_Bill]) -> list[str]:
     priced = [(len(bill.requests), bill.price) for bill in bills if bill.price]
     if not priced:
         return []
+    trials = sum(bill.trials * bill.price for bill in bills if bill.price)
     before = _spent(context)
     todo = sum(count for count, _ in priced)
-    total = before + sum(count * price for count, price in priced)
+    total = before + trials + sum(count * price for count, price in priced)
     paid = f", {before:,.2f} of them spent before," if before else ""
     if total <= most * (1 + 1e-9):
         return [
             f"--max-cost {most:g} suffices: the run costs {total:,.2f}{paid} at most."
         ]
-    affordable = _affordable(most - before, priced)
+    affordable = _affordable(most - before - trials, priced)
     lines = [
         f"--max-cost {most:g} does not suffice: the run costs {total:,.2f}{paid} and would end "
         f"after {affordable:,} of these {todo:,} images."
     ]
     if len(priced) == 1:
         _, price = priced[0]
-        lines += _within(context, most, before, price, affordable)
+        lines += _within(context, most, before + trials, price, affordable)
     return lines
 
 

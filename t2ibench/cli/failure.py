@@ -27,6 +27,9 @@ SAVED = "Everything done so far is kept."
 # Errors of a write to a stream that cannot be written.
 _STREAM = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG}
 _MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
+# What Python says of a limit on a user's processes, such as ulimit -u or that of a container.
+_THREADS = "can't start new thread"
+_FEWER = "Raise the limit on processes (ulimit -u, or the container's), or end some."
 _SMALLER = (
     "Lower --batch-size, or give --dtype float16, a smaller size or offload=model in --model-args; "
     "while scoring, run fewer tasks in one call, or lower --bootstrap or --permutations."
@@ -146,6 +149,11 @@ def explain(error: BaseException) -> int:
     what = f"{type(error).__name__}: {first_line(error)}"
     if _out_of_memory(error):
         say(one_line(f"memory ran out ({what}). {SAVED} {_SMALLER}"))
+        return 1
+    if _THREADS in str(error):
+        say(
+            one_line(f"the system allows no further threads ({what}). {SAVED} {_FEWER}")
+        )
         return 1
     what = f"unexpected error: {what}; this is a fault of t2ibench."
     say(one_line(f"{what} {SAVED} Please report it with what {TRACEBACK}=1 prints."))

@@ -15,10 +15,10 @@ from t2ibench.errors import T2IBenchError, check_installed, did_you_mean
 
 if TYPE_CHECKING:
     from t2ibench.apps.labelling.agreement import JudgeAgreement, RunAgreement
+    from t2ibench.apps.labelling.pairs import LabelledRun
     from t2ibench.apps.labelling.sample import Item
     from t2ibench.reports.writers import Table
     from t2ibench.results.run import RunFolder
-    from t2ibench.store.images import ImageStore
 
 _EXAMPLES = """\
 examples:
@@ -142,16 +142,16 @@ def run_serve(arguments: argparse.Namespace) -> int:
     from t2ibench.apps.labelling.serving import LabelServer
     from t2ibench.local_server import local_app, local_listener, serve
 
-    folder, images, items = _sample(arguments)
+    folder, run, items = _sample(arguments)
     listener = local_listener(arguments.port)
     port = int(listener.getsockname()[1])
-    server = LabelServer(folder.database, images, items)
+    server = LabelServer(run, items)
     address = f"http://127.0.0.1:{port}/"
     print(f"{_counted(items)}. Label them at {address} (Ctrl-C ends it)", flush=True)
     if arguments.open:
         webbrowser.open(address)
     serve(local_app(server.routes(), port), listener, server.finished)
-    print(f"{server.added} answers stored in {folder.path}.")
+    print(f"{server.n_answers} answers stored in {folder.path}.")
     if not server.finished.is_set():
         print(f"  t2ibench score {scored_run(folder)}")
         return 0
@@ -187,8 +187,9 @@ def _counted(items: Sequence[Item]) -> str:
 
 def _sample(
     arguments: argparse.Namespace,
-) -> tuple[RunFolder, ImageStore, list[Item]]:
+) -> tuple[RunFolder, LabelledRun, list[Item]]:
     """Return a run, its images, and the sample that people are asked about."""
+    from t2ibench.apps.labelling.pairs import LabelledRun
     from t2ibench.apps.labelling.sample import draw_sample
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.stores import open_stores
@@ -214,7 +215,16 @@ def _sample(
     judges = None
     if arguments.unknown:
         judges = open_stores(folder.database, {}, folder.record.judges).judges.values()
-    items = draw_sample(plan, images, arguments.images, arguments.seed, wanted, judges)
+    run = LabelledRun.of(folder, images)
+    items = draw_sample(
+        plan,
+        images,
+        arguments.images,
+        arguments.seed,
+        wanted,
+        judges,
+        run.items_before(plan),
+    )
     if arguments.unknown and not items:
         raise T2IBenchError(
             f"The judges of {arguments.run} named a class for every image."
@@ -224,16 +234,16 @@ def _sample(
             f"{arguments.run} has no answered question with classes.",
             "Label runs whose judge chooses among classes; free text cannot be corrected.",
         )
-    return folder, images, items
+    return folder, run, items
 
 
 def run_export(arguments: argparse.Namespace) -> int:
     """Write a sheet and a page for labelling a sample of images; return the exit status."""
     from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
 
-    folder, images, items = _sample(arguments)
+    folder, run, items = _sample(arguments)
     output = Path(arguments.output) if arguments.output else folder.path / "labels"
-    write_sheet(output, items, images)
+    write_sheet(output, items, run)
     print(f"{_counted(items)}: {output / SHEET}")
     print(
         f"Open {output / PAGE} in a browser to answer, or fill the column 'answer'. Then:"
@@ -244,19 +254,22 @@ def run_export(arguments: argparse.Namespace) -> int:
 
 def run_import(arguments: argparse.Namespace) -> int:
     """Store the answers of a filled sheet with the run, and return the exit status."""
+    from t2ibench.apps.labelling.pairs import LabelledRun, add_labels
     from t2ibench.apps.labelling.sample import asked_images
     from t2ibench.apps.labelling.sheet_reader import read_sheet
     from t2ibench.arguments import columns_of
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.results.run import open_images
-    from t2ibench.store.labels import LabelStore, labeller_name
+    from t2ibench.store.labels import labeller_name
 
     name = arguments.labeller
     if name is not None:
         name = labeller_name(name, "--labeller")
     folder, images = open_images(Path(arguments.run))
     plan = stored_plan(folder)
-    items = {item.id: item for item, _ in asked_images(plan, images)}
+    run = LabelledRun.of(folder, images)
+    items = {item.id: item for item in run.items_before(plan).values()}
+    items |= {item.id: item for item, _ in asked_images(plan, images)}
     filled = read_sheet(
         Path(arguments.file),
         items,
@@ -271,13 +284,14 @@ def run_import(arguments: argparse.Namespace) -> int:
         raise T2IBenchError(
             f"{arguments.file} holds no answer.", "Fill its column 'answer'."
         )
-    store = LabelStore(folder.database)
-    before = len(store)
+    stores = run.label_stores()
+    before = sum(len(store) for store, _ in stores)
     if damage := folder.database.damage():
         print(damage)
-    store.add(labels)
+    add_labels(stores, labels)
+    n_new = sum(len(store) for store, _ in stores) - before
     people = ", ".join(sorted({label.labeller for label in labels}))
-    print(f"{len(labels)} answers of {people}, {len(store) - before} of them new.")
+    print(f"{len(labels)} answers of {people}, {n_new} of them new.")
     print(
         "They correct the judge, and stand alone where no judge has named a class. Now:"
     )

@@ -38,8 +38,8 @@ class Changed:
     def rule(self) -> str:
         """Which interval decides, in words."""
         if self.one_sided:
-            return "upper end of the .95 interval of the change (non-inferiority)"
-        return ".95 interval of the difference from the other run"
+            return "upper end of the 95 % interval of the change (non-inferiority)"
+        return "95 % interval of the difference from the other run"
 
     @property
     def counts(self) -> str:

@@ -51,7 +51,7 @@ class Counted:
     @property
     def rule(self) -> str:
         """Which interval decides, in words."""
-        return "exact .90 interval (Clopper–Pearson), whatever images without an answer show"
+        return "exact 90 % interval (Clopper–Pearson), whatever images without an answer show"
 
     @property
     def counts(self) -> str:

@@ -9,7 +9,11 @@ from datetime import date
 from t2ibench.decisions.evidence import evidence
 from t2ibench.decisions.held import Held
 from t2ibench.decisions.holds import holds
-from t2ibench.decisions.images_needed import ImagesNeeded, images_needed
+from t2ibench.decisions.images_needed import (
+    SOURCE_IMAGES_NEEDED,
+    ImagesNeeded,
+    images_needed,
+)
 from t2ibench.decisions.looks import level_of
 from t2ibench.decisions.obstacles import obstacles, other_run_obstacles
 from t2ibench.decisions.profile import Profile, Scenario
@@ -17,6 +21,7 @@ from t2ibench.decisions.quantity import ALPHA, Chances, Limits
 from t2ibench.decisions.repeat import RepeatRate, joined, repeat_rate
 from t2ibench.decisions.rules import Outcome, Ruling, ruling, together
 from t2ibench.decisions.runs import MeasuredRun, ReferenceRuns
+from t2ibench.methods.core.edit_report import edit_report
 from t2ibench.results.fixed_before import RegisteredPlan
 from t2ibench.results.schema import TaskResult
 from t2ibench.stats import holm
@@ -234,6 +239,8 @@ def decide_scenario(
     needed = None
     if outcome == "undecided" and not reasons:
         needed = _most_images(rulings, limits, _images_of(scenario, run))
+        if _has_edits(scenario, run):
+            needed = SOURCE_IMAGES_NEEDED
     return ScenarioDecision(
         scenario=scenario,
         outcome=outcome,
@@ -282,6 +289,12 @@ def _how_many(needed: ImagesNeeded) -> float:
     return float("inf") if needed.times is None else needed.times
 
 
+def _has_edits(scenario: Scenario, run: MeasuredRun) -> bool:
+    """Return whether any task of a scenario edits images."""
+    details = [run.results.tasks[name].details for name in scenario.measurement.task]
+    return any(edit_report(each) is not None for each in details)
+
+
 def _images_of(scenario: Scenario, run: MeasuredRun) -> int | None:
     """Return the images of a prompt of the first task, by its rows; None if they do not say it."""
     task = run.results.tasks[scenario.measurement.task[0]]
@@ -300,7 +313,7 @@ def _looks_remark(run: MeasuredRun, alpha: float) -> list[str]:
         return []
     return [
         f"the run may be looked at {len(looks.levels)} times; these results have the level "
-        f"{alpha:.2g}, so that all looks together are wrong in at most .05"
+        f"{alpha:.2g}, so that all looks together are wrong in at most 0.05"
     ]
 
 

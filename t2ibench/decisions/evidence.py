@@ -183,7 +183,7 @@ def _square(name: str, task: TaskResult) -> Squared:
     if level < _SQUARE_LEVEL - 1e-9:
         raise MissingQuantity(
             f"{name} was scored with --level {level:g}; a mean square is decided by an interval "
-            "of .95 or more"
+            "of 0.95 or more"
         )
     quantile = float(ndtri((1 + level) / 2))
     value = headline.value or 0.0

@@ -30,6 +30,17 @@ class ImagesNeeded:
     says: str
 
 
+# Of edits: intervals of few source images are widened, which no multiple of images shows.
+SOURCE_IMAGES_NEEDED = ImagesNeeded(
+    times=None,
+    images=None,
+    says=(
+        "how many source images would decide is not forecast for edits; more of them narrow the "
+        "interval, more edits of the same ones hardly do (--images-per-prompt)"
+    ),
+)
+
+
 def images_needed(
     quantity: Quantity, limits: Limits, images: int | None
 ) -> ImagesNeeded:

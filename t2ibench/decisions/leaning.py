@@ -44,7 +44,7 @@ class Leaning:
         about = (
             ", with half an image and the variance at the limit" if self.images else ""
         )
-        return f"Student's t interval at .90{about}"
+        return f"Student's t interval at 90 %{about}"
 
     @property
     def counts(self) -> str:

@@ -43,7 +43,7 @@ class Squared:
     @property
     def rule(self) -> str:
         """Which interval decides, in words."""
-        return ".95 interval of the mean square, compared with the squared limit"
+        return "95 % interval of the mean square, compared with the squared limit"
 
     @property
     def counts(self) -> str:

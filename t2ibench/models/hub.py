@@ -13,6 +13,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, first_line, shown
 from t2ibench.models.downloads import snapshot_of
 from t2ibench.models.locations import exists
+from t2ibench.redaction import redacted
 
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -103,7 +104,8 @@ def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
     from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
     from huggingface_hub.errors import HfHubHTTPError
 
-    where = constants.ENDPOINT
+    # It may hold a password, as the address of a mirror.
+    where = redacted(constants.ENDPOINT)
     try:
         metadata = get_hf_file_metadata(
             hf_hub_url(source, file, revision=revision), timeout=5.0

@@ -236,6 +236,17 @@ class HasPrice(Protocol):
 
 
 @runtime_checkable
+class MakesTrials(Protocol):
+    """A generator that makes images to try something out, which cost as others do (optional).
+
+    With it, `--dry-run` counts them.
+    """
+
+    def trials(self, requests: Sequence[ImageRequest]) -> int:
+        """Return how many images it will make besides those of the requests."""
+
+
+@runtime_checkable
 class Encoder(Protocol):
     """Embeds images and texts into one vector space.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.errors import shown
+from t2ibench.store.file_errors import could_be_endless
 
 _POINTER = b"version https://git-lfs.github.com/spec/"
 _POINTER_SIZE = 1024  # bytes; a pointer is smaller
@@ -81,6 +82,9 @@ def _files_of(source: Path) -> Iterator[Path]:
 
 
 def _defect_of(path: Path, name: str, repository: Path) -> FileDefect | None:
+    hint = "Download it again, or copy it again."
+    if could_be_endless(path):
+        return FileDefect(f"{name} is no ordinary file", hint)
     size = path.stat().st_size
     with path.open("rb") as file:
         start = file.read(_START)
@@ -89,7 +93,6 @@ def _defect_of(path: Path, name: str, repository: Path) -> FileDefect | None:
             f"{name} is a Git LFS pointer, not the file itself",
             f"Run `git lfs pull` in {shown(repository, 200)} (`git lfs install` before it, once).",
         )
-    hint = "Download it again, or copy it again."
     is_weights = path.suffix in PICKLED or path.suffix == _SAFETENSORS
     if is_weights and size == 0:
         return FileDefect(f"{name} is empty", hint)

@@ -21,6 +21,7 @@ from t2ibench.models.protocols import (
     ImageRequest,
     Status,
 )
+from t2ibench.pipeline.computed_edits import computed_image, is_computed
 from t2ibench.redaction import redacted
 from t2ibench.store.files import read_ordinary
 from t2ibench.store.pixels import (
@@ -88,6 +89,12 @@ def generated(
                 size = max(1, batch_size or generator.batch_size)
                 batch = _of_one_kind(requests[start : start + size])
                 start += len(batch)
+                if is_computed(batch[0]):
+                    encoding.add(
+                        (request, computed_image(request)) for request in batch
+                    )
+                    yield from encoding.finished(waiting=_BATCHES)
+                    continue
                 if isinstance(generator, GeneratesInParts):
                     # Images that were paid for are written at once.
                     for pairs in _in_parts(generator, batch):
@@ -108,11 +115,17 @@ def generated(
 
 
 def _of_one_kind(requests: Sequence[ImageRequest]) -> Sequence[ImageRequest]:
-    """Return the first requests of a batch that are all edits, or that all are none."""
+    """Return the first requests of a batch of one kind: prompts, a model's edits, or a run's."""
+    first = _kind_of(requests[0])
     for number, request in enumerate(requests):
-        if (request.source is None) != (requests[0].source is None):
+        if _kind_of(request) != first:
             return requests[:number]
     return requests
+
+
+def _kind_of(request: ImageRequest) -> tuple[bool, bool]:
+    """Return whether a request has a source image, and whether the run makes its image itself."""
+    return request.source is not None, is_computed(request)
 
 
 class _EncodingQueue:

@@ -14,6 +14,7 @@ from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_pr
 from t2ibench.pipeline.edit_attempts import EditAttempts
 from t2ibench.pipeline.exclusion_reasons import most_frequent, reason_line
 from t2ibench.pipeline.people import asked_questions, people_agreement
+from t2ibench.pipeline.self_judgement import self_judgement_lines
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
 from t2ibench.pipeline.task_evidence import first_judge
@@ -45,6 +46,7 @@ class ObservedImages:
         warnings: What a reader of the record must know of its images.
         cosines: By encoder, how well each image agrees with its own prompt.
         diversity: By encoder, what each image adds to the diversity of its prompt.
+        vendi: By encoder, the Vendi score of each prompt's images.
         contradictions: By judge, which guided images do not show what was asked for.
     """
 
@@ -52,6 +54,7 @@ class ObservedImages:
     warnings: Sequence[str] = ()
     cosines: Mapping[str, tuple[PromptCosines, ...]] = field(default_factory=dict)
     diversity: Mapping[str, tuple[PromptValues, ...]] = field(default_factory=dict)
+    vendi: Mapping[str, tuple[PromptValues, ...]] = field(default_factory=dict)
     contradictions: Mapping[str, tuple[PromptValues, ...]] = field(default_factory=dict)
 
 
@@ -120,6 +123,7 @@ def observe_images(
         findings["text_image_alignment"] = alikeness.alignment
         findings["diversity"] = alikeness.diversity
     lines = [
+        *self_judgement_lines(needs, stores, judges, level),
         unread_line(unread, len(counts)),
         revised_line(outcomes, stores.request),
         categories_line(outcomes),
@@ -130,6 +134,7 @@ def observe_images(
         [line for line in lines if line],
         cosines=alikeness.cosines,
         diversity=alikeness.diversity_values,
+        vendi=alikeness.vendi_scores,
         contradictions=_contradictions(needs, stores),
     )
 
@@ -231,6 +236,7 @@ class _Alikeness:
     diversity: dict[str, list[Diversity]] = field(default_factory=dict)
     cosines: dict[str, tuple[PromptCosines, ...]] = field(default_factory=dict)
     diversity_values: dict[str, tuple[PromptValues, ...]] = field(default_factory=dict)
+    vendi_scores: dict[str, tuple[PromptValues, ...]] = field(default_factory=dict)
 
 
 def _alikeness(
@@ -253,6 +259,9 @@ def _alikeness(
             alikeness.diversity[name] = _diversity_records(diversities, level)
             alikeness.diversity_values[name] = tuple(
                 prompt.images for prompt in diversities if prompt.images is not None
+            )
+            alikeness.vendi_scores[name] = tuple(
+                prompt.vendi for prompt in diversities if prompt.vendi is not None
             )
     return alikeness
 

@@ -31,13 +31,14 @@ from t2ibench.results.record import (
 )
 from t2ibench.results.run import RunFolder, folder_of, is_run, open_run
 from t2ibench.results.unread import PromptReading
-from t2ibench.store.evidence import KINDS, EvidenceStore
+from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.files import write_atomically
 from t2ibench.store.images import PERCEPTUAL_HASH, RANK
+from t2ibench.store.labels import LabelStore
 from t2ibench.store.locks import locked
 from t2ibench.store.schema import columns, key_columns
 from t2ibench.tasks.run_tasks import FOLDER as TASKS
 
-_PART = 256  # embeddings that are copied together
 # Rows with keys of their content, which are the same in a part and in the run.
 _ROWS = ("texts", "models", "questions", "answers", "labels")
 _FAILED = "failed"
@@ -68,7 +69,7 @@ def merge(
     """
     sources, target = _opened(paths, output)
     _check_no_edits(sources)
-    existing = target if target.database.exists() else None
+    existing = target if target.knows_generator else None
     for other in [*sources[1:], *([existing] if existing else [])]:
         check_alike(sources[0], other)
     check_split(sources, existing)
@@ -86,6 +87,8 @@ def merge(
             for part in sources:
                 _copy(part, target)
                 ticker.advance(1)
+        # Their copy beside run.db, which a part may lack too.
+        LabelStore(target.database).restore()
         first = sources[0].record
         target.record = first
         target.update(
@@ -123,12 +126,22 @@ def _opened(
     path = (output or named.parent.parent) / named.name
     sources = [folder for folder in folders if folder.path.resolve() != path.resolve()]
     is_among_them = len(sources) < len(folders)
-    target = open_run(path) if is_run(path) else RunFolder(path)
+    target = _target(path)
     if not sources or (is_among_them and target.record.part is not None):
         raise T2IBenchError(
             f"{path} is one of the parts.", "Give another --output-dir."
         )
     return sources, target
+
+
+def _target(path: Path) -> RunFolder:
+    """Return the folder to merge into, new or with what earlier merges put there.
+
+    The record is written last: one that was interrupted left rows without it, and is gone on with.
+    """
+    folder = RunFolder(path)
+    has_record = is_run(path) and folder.database.read("SELECT 1 FROM run LIMIT 1")
+    return open_run(path) if has_record else folder
 
 
 def _merged_parts(
@@ -175,11 +188,7 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
     for name, fingerprint in [*encoders, PERCEPTUAL_HASH]:
         source = EvidenceStore(part.database, name, fingerprint)
         target = EvidenceStore(folder.database, name, fingerprint)
-        for kind in KINDS:
-            keys = target.missing(kind, sorted(source.keys(kind)))
-            for start in range(0, len(keys), _PART):
-                some = keys[start : start + _PART]
-                target.add(kind, some, source.rows(kind, some).astype("float32"))
+        target.copy_from(source)
     for files in ("images", TASKS):
         if (part.path / files).is_dir():
             shutil.copytree(
@@ -238,8 +247,14 @@ def _copy_rewrites(part: RunFolder, folder: RunFolder) -> None:
 
 
 def _copy_new(source: str, target: str) -> None:
-    if Path(source).is_file() and not Path(target).exists():
-        shutil.copyfile(source, target)
+    """Copy a file that is not there yet, whole or not at all."""
+    path = Path(target)
+    if Path(source).is_file() and not path.exists():
+        write_atomically(
+            path,
+            lambda temporary: shutil.copyfile(source, temporary),
+            durable=False,
+        )
 
 
 def _generator(

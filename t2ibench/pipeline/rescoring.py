@@ -142,6 +142,7 @@ def _stores_of(folder: RunFolder) -> Stores:
         checks=record.judge_checks,
         readings=record.generator.unread_prompts if record.generator else {},
         request=added_request(record.generator),
+        generator="" if record.generator is None else record.generator.name,
     )
 
 

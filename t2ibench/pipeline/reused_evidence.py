@@ -11,9 +11,7 @@ from collections.abc import Collection
 from t2ibench.pipeline.missing_work import ObservationStores
 from t2ibench.results.run import RunFolder
 from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import KINDS, EvidenceStore
-
-_PART = 256  # embeddings that are copied together
+from t2ibench.store.evidence import EvidenceStore
 
 
 def reuse_evidence(
@@ -28,20 +26,7 @@ def reuse_evidence(
     """
     for store in stores.embeddings:
         embedded = EvidenceStore(source.database, store.name, store.fingerprint)
-        _copy_embeddings(embedded, store, images)
+        store.copy_from(embedded, images)
     for judge in stores.judges:
         answers = AnswerStore(source.database, judge.name, judge.fingerprint)
         judge.add(answer for answer in answers if answer.image in images)
-
-
-def _copy_embeddings(
-    source: EvidenceStore, target: EvidenceStore, images: Collection[str]
-) -> None:
-    for kind in KINDS:
-        keys = sorted(source.keys(kind))
-        if kind == "images":
-            keys = [key for key in keys if key in images]
-        missing = target.missing(kind, keys)
-        for start in range(0, len(missing), _PART):
-            part = missing[start : start + _PART]
-            target.add(kind, part, source.rows(kind, part).astype("float32"))

@@ -26,6 +26,7 @@ from t2ibench.methods import METHODS
 from t2ibench.methods.core.concepts import synonyms
 from t2ibench.methods.core.edit_needs import needs_of_sources, questions_about_edit
 from t2ibench.methods.core.evidence import Needs
+from t2ibench.pipeline.self_judgement import judges_itself
 from t2ibench.pipeline.work_items import Question
 from t2ibench.results.paired import PairedTask, dump_paired, load_paired
 from t2ibench.results.samples import dump_samples
@@ -127,7 +128,8 @@ class _Digest:
         for judge in (*stores.judges.values(), *stores.people.values()):
             check = stores.check_of(judge)
             content = None if check is None else check.model_dump(mode="json")
-            self.add("judge", judge.name, judge.fingerprint, content)
+            is_own = judges_itself(stores.generator, judge.name)
+            self.add("judge", judge.name, judge.fingerprint, content, is_own)
 
     def add_images(self, needs: Needs, stores: Stores) -> dict[str, list[str]]:
         """Add images and their embeddings to the digest; return file hashes, keyed by prompt."""

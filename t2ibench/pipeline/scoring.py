@@ -341,6 +341,7 @@ def _task_scored(
             scored.by_encoder,
             observed.cosines,
             diversity=observed.diversity,
+            vendi=observed.vendi,
             contradictions=observed.contradictions,
         ),
         incomplete=incomplete,

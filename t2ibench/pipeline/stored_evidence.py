@@ -187,6 +187,25 @@ class StoredEvidence:
             embeddings, numbers = embeddings[is_known], numbers[is_known]
         return ImageEvidence(embeddings, numbers, excluded)
 
+    def brightness_of_source(self, source: SourceImage) -> Float64Array | None:
+        """Return the brightness of a source image in cells; None for an image without."""
+        return self.sources._brightness(self.sources._record_of_source(source))
+
+    def brightness_of_edit(self, edit: EditNeed) -> dict[int, Float64Array]:
+        """Return the brightness of the images of an edit in cells, keyed by index."""
+        cells: dict[int, Float64Array] = {}
+        for record in self._records_of_edit(edit):
+            measured = self._brightness(record)
+            if measured is not None:
+                cells[record.index] = measured
+        return cells
+
+    def _brightness(self, record: _Record) -> Float64Array | None:
+        """Return the brightness of an image in cells; None without an image."""
+        if self._images is None or record.status != "ok":
+            return None
+        return self._images.brightness(record.sha256)
+
     def texts(self, texts: Sequence[str]) -> Float64Array:
         """Return the encoder's embeddings of texts."""
         if self._store is None:
@@ -282,10 +301,22 @@ class StoredEvidence:
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> dict[int, str]:
         """Return people's majority label of a prompt's first `n` images, keyed by image index."""
+        return self._labels_of(self._image_records(prompt, n), question, classes)
+
+    def labels_about_edit(
+        self, edit: EditNeed, question: str, classes: Sequence[str]
+    ) -> dict[int, str]:
+        """Return people's majority label of the images of an edit, keyed by image index."""
+        return self._labels_of(self._records_of_edit(edit), question, classes)
+
+    def _labels_of(
+        self, records: Iterable[_Record], question: str, classes: Sequence[str]
+    ) -> dict[int, str]:
+        """Return people's majority label of images, keyed by image index."""
         if self._labels is None or not len(self._labels):
             return {}
         answers = {}
-        for record in self._image_records(prompt, n):
+        for record in records:
             answer = (
                 self._labels.majority(record.sha256, question, classes)
                 if record.status == "ok"

@@ -32,6 +32,7 @@ class Stores:
         checks: What checks by people say of the judges.
         readings: What the model read of a text that it did not read to its end.
         request: What was added to every prompt before the model got it; empty where nothing was.
+        generator: The model that made the images, as the user wrote it; empty where none did.
         images: The images; None where only texts are scored.
         sources: The same of the source images; None without edits.
         made_by: Of source images, what made them, as JSON values.
@@ -45,6 +46,7 @@ class Stores:
     checks: Sequence[JudgeCheck] = ()
     readings: Mapping[str, Sequence[PromptReading]] = field(default_factory=dict)
     request: str = ""
+    generator: str = ""
     images: DistinctImages | None = None
     sources: Stores | None = None
     made_by: Mapping[str, Any] = field(default_factory=dict)

@@ -189,14 +189,14 @@ def _by_judge(
             labels,
             stores.check_of(judge),
             votes,
-            sources=_judged_sources(stores, encoder, judge),
+            sources=_judged_sources(stores, encoder, judge, by_people),
         )
         for name, judge in judges.items()
     }
 
 
 def _judged_sources(
-    stores: Stores, encoder: EvidenceStore | None, judge: Judge
+    stores: Stores, encoder: EvidenceStore | None, judge: Judge, by_people: bool
 ) -> StoredEvidence | None:
     """Return what a judge, and an encoder beside it, observed of the source images."""
     sources = stores.sources
@@ -207,6 +207,7 @@ def _judged_sources(
         sources.images,
         embeddings,
         _same_judge(stores, sources, judge),
+        labels=None if by_people else sources.labels,
         check=stores.check_of(judge),
     )
 

@@ -20,7 +20,7 @@ from t2ibench.results.states import STATES
 
 METHOD_NOTE = (
     "A lean is 0 where images are balanced and ±1 where all are on one side; rms is the root mean "
-    "square of several. Clear: outside a fair model's band, and p below .05 after Holm's "
+    "square of several. Clear: outside a fair model's band, and p below 0.05 after Holm's "
     "correction over all tests. A score describes these prompts, this model and this encoder or "
     "judge; it says nothing about real people."
 )

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from t2ibench.decimals import decimal
+from t2ibench.decimals import SCALE_DECIMALS, p_value, readable, significant
 from t2ibench.methods import method_named
 from t2ibench.methods.core.score_names import join_score_name, split_score_name
 from t2ibench.results.display import displayed
 from t2ibench.results.schema import Headline, Results, TaskResult
 
-_SMALLEST = 0.001  # of a number with three digits; what is less is shown as that
 PUBLISHED = "†"  # marks a score whose uncertainty is that of its paper
 _ABOUT = {"fixed_prompts": "these", "prompt_population": "like these", None: "–"}
 
 
-def number(value: float | None, digits: int = 3) -> str:
+def number(value: float | None, digits: int = SCALE_DECIMALS) -> str:
     """Return a number with `digits` decimals as text; None becomes a dash."""
-    return "–" if value is None else decimal(value, digits)
+    return "–" if value is None else readable(value, digits)
 
 
-def signed(value: float | None, digits: int = 3) -> str:
+def signed(value: float | None, digits: int = SCALE_DECIMALS) -> str:
     """Return a number with its sign as text; None becomes a dash.
 
     Examples:
-        >>> signed(0.5), signed(-0.25, 2), signed(-0.0001), signed(None)
-        ('+0.500', '-0.25', '0.000', '–')
+        >>> signed(0.5), signed(-0.25, 3), signed(-0.0001), signed(None)
+        ('+0.50', '−0.250', '0.00', '–')
     """
-    return "–" if value is None else decimal(value, digits, sign=True)
+    return "–" if value is None else readable(value, digits, sign=True)
 
 
 def in_points(share: float | None) -> str:
@@ -35,39 +34,32 @@ def in_points(share: float | None) -> str:
 
     Examples:
         >>> in_points(0.256), in_points(-0.3), in_points(-0.001), in_points(None)
-        ('+26', '-30', '0', '–')
+        ('+26', '−30', '0', '–')
     """
-    return "–" if share is None else decimal(100 * share, 0, sign=True)
+    return "–" if share is None else readable(100 * share, 0, sign=True)
 
 
-def format_p(value: float | None) -> str:
-    """Return a p-value as text for a table; None becomes a dash."""
-    if value is None:
-        return "–"
-    return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
-
-
-def ends(low: float | None, high: float | None) -> str:
+def ends(low: float | None, high: float | None, digits: int = SCALE_DECIMALS) -> str:
     """Return both ends of an interval or band as text; a dash if either is None."""
     if low is None or high is None:
         return "–"
-    return f"[{decimal(low, 3)}, {decimal(high, 3)}]"
+    return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
-def headline(record: Headline, digits: int = 3) -> str:
+def headline(record: Headline) -> str:
     """Return a headline as text, with the prefix and unit of the scale that tables use.
 
     Examples:
         >>> headline(Headline(value=0.47, scale="lean"))
-        '+0.470'
+        '+0.47'
         >>> headline(Headline(value=0.25, scale="mean_square"))
-        'rms 0.500'
+        'rms 0.50'
     """
     shown = displayed(record)
     if shown.value is None:
         return "–"
     scale = shown.scale
-    text = signed(shown.value, digits) if scale.signed else number(shown.value, digits)
+    text = signed(shown.value) if scale.signed else number(shown.value)
     return f"{scale.prefix} {text}{scale.unit}".lstrip()
 
 
@@ -87,8 +79,8 @@ def task_cells(task: TaskResult) -> list[str]:
         ends(shown.low, shown.high),
         _ABOUT[head.question] if shown.low is not None or head.p is not None else "–",
         fair,
-        format_p(head.p),
-        format_p(head.p_holm),
+        p_value(head.p),
+        p_value(head.p_holm),
     ]
 
 
@@ -99,16 +91,7 @@ def main_score(task: TaskResult) -> str:
     if main is None or score is None or score.value is None:
         return "–"
     mark = PUBLISHED if score.as_published else ""
-    return f"{main.label} = {decimal(score.value, 3, sign=True)}{mark}"
-
-
-def three_digits(value: float | None) -> str:
-    """Return a possibly small number as text with three significant digits; None as a dash."""
-    if value is None:
-        return "–"
-    return (
-        f"{value:.3g}" if abs(value) >= _SMALLEST or value == 0 else f"<{_SMALLEST:g}"
-    )
+    return f"{main.label} = {significant(score.value, sign=True)}{mark}"
 
 
 def excluded(task: TaskResult) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from t2ibench.decimals import p_in_words
 from t2ibench.methods.core.answer_counts import ShownRow
 from t2ibench.methods.core.describe import listed, shown_class
-from t2ibench.reports.cells import format_p
 from t2ibench.reports.comparison import Comparison
 from t2ibench.results.comparison_claims import OverallDifference
 from t2ibench.results.display import ALPHA
@@ -16,7 +16,6 @@ from t2ibench.results.score_difference import Difference, tally
 # A sentence in parts, each with whether it is a finding.
 Sentence = list[tuple[str, bool]]
 _REASONS = 2  # why nothing can be told, in the summary
-_LEAST_P = 0.001
 
 
 def verdict(comparison: Comparison) -> Sentence:
@@ -101,18 +100,6 @@ def overall_in_words(comparison: Comparison) -> str:
     )
 
 
-def p_in_words(p: float | None) -> str:
-    """Return a p-value with three digits; a tiny one as below 0.001.
-
-    Examples:
-        >>> p_in_words(0.01239), p_in_words(2e-9), p_in_words(1.0), p_in_words(None)
-        ('p = 0.0124', 'p < 0.001', 'p = 1', '–')
-    """
-    if p is None:
-        return "–"
-    return f"p < {_LEAST_P}" if p < _LEAST_P else f"p = {p:.3g}"
-
-
 def change_in_words(question: AttributeChange, prompt: PromptChange) -> str:
     """Return the change for a prompt in words, or that the model did not read it to its end."""
     if question.unread:
@@ -133,19 +120,19 @@ def overall_sentence(overall: OverallDifference | None) -> list[str]:
     """Return a sentence on whether two runs differ at all; empty if no test can tell."""
     if overall is None:
         return []
-    p = format_p(overall.p)
+    p = p_in_words(overall.p)
     if not overall.differ:
         tests = "1 test" if overall.n_tests == 1 else f"{overall.n_tests} tests"
         return [
-            f"All tests together: no difference between the runs beyond chance (p = {p}, {tests})."
+            f"All tests together: no difference between the runs beyond chance ({p}, {tests})."
         ]
     if overall.n_tests == 1:
         return [
-            f"The one test: the runs differ beyond chance (p = {p}), whichever leans less."
+            f"The one test: the runs differ beyond chance ({p}), whichever leans less."
         ]
     where = f"in {overall.n_differ} of {overall.n_tests} tests"
     return [
-        f"All tests together: the runs differ (p = {p}), {where} beyond chance after Holm's "
+        f"All tests together: the runs differ ({p}), {where} beyond chance after Holm's "
         "correction, whichever leans less."
     ]
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from t2ibench.decimals import p_value
 from t2ibench.methods.core.describe import counts_text, people
-from t2ibench.reports.cells import (
-    ends,
-    format_p,
-    headline,
-    in_points,
-    level_of,
-    signed,
-)
+from t2ibench.reports.cells import ends, headline, in_points, level_of, signed
 from t2ibench.reports.comparison_records import (
     agreement_record,
     difference_record,
@@ -110,11 +104,11 @@ def _row(difference: Difference, names: Sequence[str]) -> list[str]:
         row,
         _cell(difference.first),
         _cell(difference.second),
-        format_p(difference.p_differ_holm),
+        p_value(difference.p_differ_holm),
         signed(change.value) if change else "–",
         ends(change.low, change.high) if change else "–",
-        format_p(difference.p),
-        format_p(difference.p_holm),
+        p_value(difference.p),
+        p_value(difference.p_holm),
         verdict_text(difference, *names),
         "; ".join(difference.notes),
     ]
@@ -172,7 +166,7 @@ def _prompt_row(attribute: AttributeChange, prompt: PromptChange) -> list[str]:
         counts_text(prompt.second),
         points,
         interval,
-        format_p(prompt.p_holm),
+        p_value(prompt.p_holm),
         from_even,
         from_known,
         change_in_words(attribute, prompt),

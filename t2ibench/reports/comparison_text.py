@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
+from t2ibench.decimals import p_value
 from t2ibench.errors import visible_lines
 from t2ibench.methods.core.answer_counts import ShownRow
 from t2ibench.methods.core.describe import people
-from t2ibench.reports.cells import format_p, headline, in_points, number, signed
+from t2ibench.reports.cells import ends, headline, in_points, signed
 from t2ibench.reports.comparison import Comparison
 from t2ibench.reports.comparison_sentences import (
     change_in_words,
@@ -158,7 +159,7 @@ def _test(difference: Difference) -> list[str]:
         name,
         _value(difference.first),
         _value(difference.second),
-        format_p(difference.p_differ_holm),
+        p_value(difference.p_differ_holm),
         _change(difference.change),
         _VERDICTS[difference.verdict],
     ]
@@ -166,16 +167,14 @@ def _test(difference: Difference) -> list[str]:
 
 def _value(score: Score) -> str:
     if isinstance(score, Headline):
-        return headline(score, 2)
-    return signed(score.value, 2)
+        return headline(score)
+    return signed(score.value)
 
 
 def _change(change: Contrast | None) -> str:
     if change is None:
         return "–"
-    return (
-        f"{signed(change.value, 2)} [{number(change.low, 2)}, {number(change.high, 2)}]"
-    )
+    return f"{signed(change.value)} {ends(change.low, change.high)}"
 
 
 def _rows(differences: Sequence[Difference]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import SCORES, score_rows
@@ -11,6 +12,7 @@ from t2ibench.results.schema import Results
 
 # As a spreadsheet sees them, after any space and the full-width forms of East Asia included.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_NUMBERS = re.compile(r"\[?[−+]?\d[−+\d., ]*\]?")
 _UNSEEN = " \t\r\n\v\f\0\u00a0\u200b\u2028\u2029\u3000\ufeff"
 
 
@@ -30,6 +32,16 @@ def cell(text: str) -> str:
     except ValueError:
         return f"'{text}"
     return text
+
+
+def _number(text: str) -> str:
+    """Return a number or interval with the hyphen that programs read; other text as it is.
+
+    Examples:
+        >>> _number("−0.25"), _number("[−0.1, 0.2]"), _number("−"), _number("a − 1")
+        ('-0.25', '[-0.1, 0.2]', '−', 'a − 1')
+    """
+    return text.replace("−", "-") if _NUMBERS.fullmatch(text) else text
 
 
 def _text(value: object) -> str:
@@ -55,7 +67,7 @@ class CsvWriter:
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(headers)
-        writer.writerows([[cell(text) for text in row] for row in rows])
+        writer.writerows([[cell(_number(text)) for text in row] for row in rows])
         return buffer.getvalue()
 
     def results(self, results: Results) -> str:

@@ -24,3 +24,12 @@ def edits_counted(results: Iterable[TaskResult]) -> str:
     edits = "edit" if n_edits == 1 else "edits"
     images = "source image" if n_sources == 1 else "source images"
     return f"{n_edits:,} {edits} of {n_sources:,} {images}"
+
+
+def prompts_given(result: TaskResult) -> int:
+    """Return how many prompts a test gave a model without a source image.
+
+    The number of prompts of a test about edits is that of its instructions, each of which goes to
+    the model with every source image.
+    """
+    return 0 if edit_report(result.details) else result.n_prompts

@@ -16,7 +16,7 @@ from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
-from t2ibench.store.files import UNWRITABLE, write_text
+from t2ibench.store.files import UNWRITABLE, read_ordinary, write_text
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
 from t2ibench.tasks.run_tasks import stored_specs
@@ -128,7 +128,7 @@ def _submitted(folder: Path) -> str | None:
     """Return the date of submission that a folder states, as text; None if it states none."""
     unreadable = (OSError, ValueError, LookupError, TypeError, AttributeError)
     with contextlib.suppress(*unreadable):
-        text = (folder / SUBMISSION).read_text("utf-8")
+        text = read_ordinary(folder / SUBMISSION).decode("utf-8")
         submitted = date.fromisoformat(json.loads(text)["card"]["submitted"])
         return f"submitted {submitted.isoformat()}"
     return None

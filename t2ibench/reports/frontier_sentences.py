@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from t2ibench.decimals import readable
+from t2ibench.decimals import SCALE_DECIMALS, readable
 from t2ibench.methods.core.describe import listed
 from t2ibench.results.contrast import Contrast
 from t2ibench.results.frontier import CostName, Frontier, NumberName, Remedy
@@ -29,9 +29,11 @@ BETTER: dict[NumberName, str] = {
     "refusals": "less",
 }
 _ALPHA = 0.05
+# Of numbers whose changes are smaller than those of leans.
+_DECIMALS = {"agreement": 4, "diversity": 3}
 ABOUT = (
     "A change is after less before, with its interval; images are paired by prompt and index. A "
-    "cost is named where its p-value is below .05 after Holm’s correction, over groups, tests or "
+    "cost is named where its p-value is below 0.05 after Holm’s correction, over groups, tests or "
     "rows, and then over the costs of a remedy. No cost named is not the same as none: look at the "
     "intervals. Spill-over is the root mean square by which the leans of tests about other "
     "attributes move; where a test is clearly less one-sided after, that is no cost. A run and "
@@ -40,8 +42,8 @@ ABOUT = (
 
 
 def digits_of(name: str) -> int:
-    """Return how many decimals a number has: cosines of images and prompts move little."""
-    return 4 if name == "agreement" else 3
+    """Return how many decimals a number has: cosines and distances move little."""
+    return _DECIMALS.get(name, SCALE_DECIMALS)
 
 
 def remedy_sentences(frontier: Frontier, remedy: Remedy) -> Iterator[str]:
@@ -77,7 +79,7 @@ def _lean_sentence(frontier: Frontier, remedy: Remedy) -> str:
     if not change.differs:
         return f"The lean of {frontier.task} does not change beyond chance ({amount(change)})."
     verb = "falls" if change.value < 0 else "rises"
-    ends = _from_to(number.before, number.after)
+    ends = _from_to(number.before, number.after, digits_of("lean"))
     return f"The lean of {frontier.task} {verb} {ends} ({amount(change)})."
 
 
@@ -100,9 +102,10 @@ def _cost(name: CostName, remedy: Remedy) -> list[str]:
             for group in _clear_groups(remedy.contradictions, rises=True)
         ]
     if name == "diversity":
+        digits = digits_of(name)
         return [
             f"It collapses a group: the diversity of images asked for {group.group} falls "
-            f"{_from_to(group.before, group.after)} ({amount(group.change)})."
+            f"{_from_to(group.before, group.after, digits)} ({amount(group.change, digits)})."
             for group in _clear_groups(remedy.diversity, rises=False)
         ]
     return [
@@ -115,16 +118,17 @@ def _cost(name: CostName, remedy: Remedy) -> list[str]:
 def _moved_tests(remedy: Remedy, *, falls: bool) -> str:
     """Return the tests about other attributes that moved, and became less one-sided or did not."""
     moved = [
-        f"{cell.task} ({cell.attribute}, by {readable(cell.shift.value or 0.0, 3)})"
+        f"{cell.task} ({cell.attribute}, by {readable(cell.shift.value or 0.0, SCALE_DECIMALS)})"
         for cell in remedy.spill_over
         if cell.p_holm is not None and cell.p_holm < _ALPHA and cell.falls == falls
     ]
     return listed(moved) if moved else ""
 
 
-def _from_to(before: Score, after: Score) -> str:
-    first = readable(before.value or 0.0, 3)
-    return f"from {first} to {readable(after.value or 0.0, 3)}"
+def _from_to(before: Score, after: Score, digits: int) -> str:
+    first = readable(before.value or 0.0, digits)
+    last = readable(after.value or 0.0, digits)
+    return f"from {first} to {last}"
 
 
 def _clear_groups(
@@ -143,8 +147,8 @@ def _shares(group: GroupChange) -> str:
     return f"{after}, before {before},"
 
 
-def amount(change: Contrast, digits: int = 3) -> str:
-    """Return a change with its interval, such as '-0.120, -0.200 to -0.040'."""
+def amount(change: Contrast, digits: int = SCALE_DECIMALS) -> str:
+    """Return a change with its interval, such as '−0.12, −0.20 to −0.04'."""
     value = readable(change.value, digits, sign=True)
     if change.low is None or change.high is None:
         return f"{value}, no interval"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from t2ibench.decimals import decimal
-from t2ibench.reports.cells import format_p, number, signed
+from t2ibench.decimals import p_value
+from t2ibench.reports.cells import ends, number, signed
 from t2ibench.reports.frontier_sentences import (
     ABOUT,
     NUMBER_NAMES,
@@ -109,6 +109,15 @@ def _details(remedy: Remedy, name: str) -> Iterator[FrontierRecord]:
     for group in groups.get(name, ()):
         blank = FrontierRecord(remedy.name, name, group.group)
         yield _record(blank, group.before, group.after, group.change, group.p_holm)
+    if name == "diversity":
+        for group in remedy.vendi:
+            blank = FrontierRecord(
+                remedy.name,
+                "vendi",
+                f"{group.group}: Vendi score",
+                verdict="exploratory",
+            )
+            yield _record(blank, group.before, group.after, group.change, group.p_holm)
     if name == "contradictions":
         for row in remedy.turned:
             blank = FrontierRecord(remedy.name, "turned", row.row, verdict="turned")
@@ -153,11 +162,7 @@ def _cells(record: FrontierRecord) -> list[str]:
     digits = digits_of(record.number)
     names: dict[str, str] = {str(key): words for key, words in NUMBER_NAMES.items()}
     name = names.get(record.number, record.number)
-    interval = "–"
-    if record.change_low is not None and record.change_high is not None:
-        low = decimal(record.change_low, digits)
-        high = decimal(record.change_high, digits)
-        interval = f"[{low}, {high}]"
+    interval = ends(record.change_low, record.change_high, digits)
     return [
         "" if record.of else record.remedy,
         f"· {record.of}" if record.of else name,
@@ -165,6 +170,6 @@ def _cells(record: FrontierRecord) -> list[str]:
         number(record.after, digits),
         signed(record.change, digits),
         interval,
-        format_p(record.p if record.p_holm is None else record.p_holm),
+        p_value(record.p if record.p_holm is None else record.p_holm),
         record.verdict,
     ]

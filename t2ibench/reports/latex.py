@@ -9,6 +9,10 @@ from t2ibench.reports.results_tables import tables
 from t2ibench.reports.writers import Table
 from t2ibench.results.schema import Results
 
+# LaTeX has a sign of its own for a minus: fonts may lack the letter.
+_MINUS = "\N{MINUS SIGN}"
+_MATH_MINUS = "$-$"
+
 
 class LatexWriter:
     """Formats tables and results as LaTeX.
@@ -23,9 +27,10 @@ class LatexWriter:
         """Return a table as LaTeX text, with its notes in small print."""
         # tabulate escapes what LaTeX obeys, and so the backslashes of this too.
         rows = [[visible(_one_line(cell)) for cell in row] for row in table.rows]
-        body = tabulate(
+        formatted = tabulate(
             rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True
         )
+        body = formatted.replace(_MINUS, _MATH_MINUS)
         notes = [f"\\par{{\\footnotesize {escaped(note)}}}" for note in table.notes]
         if not table.title:
             return "\n".join([body, *notes]) + "\n"
@@ -49,7 +54,8 @@ def _one_line(text: str) -> str:
 def escaped(text: str) -> str:
     """Return text of tasks and models as LaTeX shows it, in one line."""
     line = visible(" ".join(text.split()))
-    return "".join(LATEX_ESCAPE_RULES.get(letter, letter) for letter in line)
+    rules = LATEX_ESCAPE_RULES | {_MINUS: _MATH_MINUS}
+    return "".join(rules.get(letter, letter) for letter in line)
 
 
 WRITER = LatexWriter()

@@ -75,8 +75,9 @@ def _judges(run: RunView) -> Iterator[tuple[str, str]]:
     title = "One judge" if len(run.judges) == 1 else "Judges"
     results = [task.result for task in run.tasks if task.result.settings.judges]
     sentences = [judges_said(result).partition(_EXPLAINED)[0] for result in results]
-    texts = [f"{text.rstrip('.')}." for text in dict.fromkeys(sentences) if text]
-    yield f"{title}, {', '.join(run.judges)}.", " ".join(texts[:_NAMED])
+    # What was cut off may be all in which two sentences differ.
+    texts = dict.fromkeys(f"{text.rstrip('.,; ')}." for text in sentences if text)
+    yield f"{title}, {', '.join(run.judges)}.", " ".join(list(texts)[:_NAMED])
 
 
 def _guided_images(run: RunView) -> Iterator[tuple[str, str]]:

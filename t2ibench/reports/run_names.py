@@ -8,7 +8,7 @@ _DOTS = "…"
 
 
 def short_names(names: Sequence[str], width: int) -> list[str]:
-    """Return names of at most some letters, which are as distinct as they were.
+    """Shorten names to at most `width` letters, keeping apart those that differ.
 
     Where names are too long, what all begin with is left out; then their middles. If that makes
     two of them one, they are numbered.

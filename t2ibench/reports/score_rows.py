@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from t2ibench.decimals import p_value
 from t2ibench.methods.core.score_table import adjusted_p_values, score_tables
-from t2ibench.reports.cells import ends, format_p, level_name, signed
+from t2ibench.reports.cells import ends, level_name, signed
 from t2ibench.results.schema import Score, TaskResult
 
 
@@ -30,8 +31,8 @@ def score_table_views(task: TaskResult) -> list[ScoreTableView]:
         for label, name in table.rows.items():
             score = task.scores.get(name, Score())
             interval = ends(score.ci_low, score.ci_high)
-            p_values = format_p(score.p), format_p(adjusted.get(name))
-            rows.append((label, signed(score.value, 2), interval, *p_values))
+            p_values = p_value(score.p), p_value(adjusted.get(name))
+            rows.append((label, signed(score.value), interval, *p_values))
             reasons += [score.reason] if score.value is None and score.reason else []
         heads = ("Score", "Value", level_name([task.settings.level]), "p", "p (Holm)")
         views.append(

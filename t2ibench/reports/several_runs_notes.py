@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from t2ibench.decimals import p_in_words
 from t2ibench.methods.core.describe import listed
-from t2ibench.reports.cells import format_p
 from t2ibench.results.display import displayed
 from t2ibench.results.several_runs import OverallTest, RunsComparison
 from t2ibench.results.states import STATES
@@ -61,7 +61,7 @@ def overall_notes(comparison: RunsComparison) -> list[str]:
     else:
         notes.append(
             "All tests together: no difference between the runs beyond chance "
-            f"(p = {format_p(overall.p)}, {_tests(overall.n_tests)})."
+            f"({p_in_words(overall.p)}, {_tests(overall.n_tests)})."
         )
     trend = comparison.overall_trend
     if comparison.ordered and trend is None:
@@ -71,17 +71,17 @@ def overall_notes(comparison: RunsComparison) -> list[str]:
     elif trend is not None:
         notes.append(
             "Over the runs in order there is no trend beyond chance "
-            f"(p = {format_p(trend.p)}, {_tests(trend.n_tests)})."
+            f"({p_in_words(trend.p)}, {_tests(trend.n_tests)})."
         )
     return notes
 
 
 def _beyond_chance(overall: OverallTest) -> str:
-    p = format_p(overall.p)
+    p = p_in_words(overall.p)
     if overall.n_tests == 1:
-        return f" beyond chance (p = {p}, 1 test)"
+        return f" beyond chance ({p}, 1 test)"
     return (
-        f" (p = {p}), in {overall.n_clear} of {overall.n_tests} tests beyond chance after Holm's "
+        f" ({p}), in {overall.n_clear} of {overall.n_tests} tests beyond chance after Holm's "
         "correction"
     )
 

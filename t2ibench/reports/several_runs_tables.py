@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from t2ibench.decimals import decimal
+from t2ibench.decimals import p_value
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.presentation import Axis
-from t2ibench.reports.cells import level_name
+from t2ibench.reports.cells import ends, level_name, number, signed
 from t2ibench.reports.markdown.markup import github
 from t2ibench.reports.run_names import short_names, without_middles
 from t2ibench.reports.several_runs_notes import (
@@ -32,7 +32,7 @@ _SHORT_TASK = 26
 _SHORTEST_TASK = 20
 _RUN = 34
 _RUN_HEAD = 17
-_SMALL_P = 0.001
+_SLOPE_DECIMALS = 3  # a change a step is smaller than what changes
 _NOTHING = "–"
 
 
@@ -79,7 +79,7 @@ def _wide_table(comparison: RunsComparison, width: int) -> Table:
     heads = short_names([run.name for run in comparison.runs], _RUN_HEAD)
     tasks = without_middles([test.task for test in comparison.tasks], width)
     rows = [
-        [task, *(_cell(run) for run in test.runs), _p(test.p_differ_holm)]
+        [task, *(_cell(run) for run in test.runs), p_value(test.p_differ_holm)]
         for task, test in zip(tasks, comparison.tasks, strict=True)
     ]
     return Table(["Test", *heads, "Differ"], rows)
@@ -94,7 +94,7 @@ def _long_table(comparison: RunsComparison) -> Table:
     for task, test in zip(tasks, comparison.tasks, strict=True):
         # What is about all runs is in the first row of a test.
         head = task
-        p = _p(test.p_differ_holm)
+        p = p_value(test.p_differ_holm)
         for name, run in zip(names, test.runs, strict=True):
             value, interval = value_and_interval(run)
             if run.excluded and run.task is not None:
@@ -122,14 +122,15 @@ def trend_table(
             continue
         slope = trend.slope
         first, last = trend.ends
-        is_lean = test.first_result.headline.scale != "mean_square"
+        is_square = test.first_result.headline.scale == "mean_square"
+        shown = number if is_square else signed
         rows.append(
             [
                 task,
-                _number(slope.value, digits=3),
-                _interval(slope.low, slope.high, digits=3),
-                _p(trend.p_holm),
-                f"{_number(first, signed=is_lean)} to {_number(last, signed=is_lean)}",
+                signed(slope.value, _SLOPE_DECIMALS),
+                ends(slope.low, slope.high, _SLOPE_DECIMALS),
+                p_value(trend.p_holm),
+                f"{shown(first)} to {shown(last)}",
                 _in_words(test, trend, (axes or {}).get(test.task)),
             ]
         )
@@ -202,32 +203,5 @@ def value_and_interval(run: RunResult) -> tuple[str, str]:
     sign = STATES[mark.state].sign
     if mark.value is None:
         return f"{sign} {_NOTHING}", _NOTHING
-    value = _number(mark.value, signed=mark.scale.signed)
-    return f"{sign} {value}{mark.scale.unit}", _interval(mark.low, mark.high)
-
-
-def _interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    if low is None or high is None:
-        return _NOTHING
-    ends = [_number(end, digits=digits, signed=False) for end in (low, high)]
-    return f"[{', '.join(ends)}]"
-
-
-def _number(value: float, digits: int = 2, *, signed: bool = True) -> str:
-    """Format a number without a zero before its point.
-
-    Examples:
-        >>> _number(0.531), _number(-0.2), _number(1.0, signed=False), _number(-0.001)
-        ('+.53', '-.20', '1.00', '.00')
-    """
-    text = decimal(value, digits, sign=signed)
-    return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text
-
-
-def _p(value: float | None) -> str:
-    """Format a p-value with three digits, or one where it is small."""
-    if value is None:
-        return _NOTHING
-    if value < _SMALL_P:
-        return f"{value:.0e}"
-    return _number(value, digits=3, signed=False)
+    value = signed(mark.value) if mark.scale.signed else number(mark.value)
+    return f"{sign} {value}{mark.scale.unit}", ends(mark.low, mark.high)

@@ -16,7 +16,7 @@ from t2ibench.results.comparison_remarks import rewriting_line, unread_lines
 from t2ibench.results.contrast import Contrast
 from t2ibench.results.display import displayed
 from t2ibench.results.frontier_numbers import GroupChange, RemedyNumber, least_p
-from t2ibench.results.group_diversity import group_diversity
+from t2ibench.results.group_diversity import group_diversity, group_vendi
 from t2ibench.results.group_refusals import group_refusals
 from t2ibench.results.over_correction import TurnedRow, contradictions, turned_rows
 from t2ibench.results.paired import PairedTask
@@ -87,6 +87,7 @@ class Remedy:
         turned: Rows that lean to the other side after the remedy.
         spill_over: The tests about other attributes.
         diversity: Diversity by group of guided prompts.
+        vendi: Vendi scores by group of guided prompts; exploratory, no cost rests on them.
         refusals: Refused and filtered images by group.
         costs: Which of these are clear.
         notes: What a reader must know, in sentences.
@@ -103,6 +104,7 @@ class Remedy:
     refusals: tuple[GroupChange, ...]
     costs: tuple[Cost, ...]
     notes: tuple[str, ...] = ()
+    vendi: tuple[GroupChange, ...] = ()
 
     @property
     def clear_costs(self) -> list[CostName]:
@@ -291,6 +293,7 @@ def _remedy(before: ComparedRun, after: ComparedRun, task: str) -> Remedy:
         refusals=refusals[1],
         costs=_costs(p_values, level),
         notes=_notes(pair, unassigned),
+        vendi=() if paired is None else group_vendi(pair.results, paired),
     )
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from t2ibench.methods.core.contradictions import shown_group
 from t2ibench.methods.core.prompt_values import (
     PromptValues,
     changes_of,
@@ -21,6 +24,8 @@ from t2ibench.results.schema import Score, TaskResult
 from t2ibench.results.task_attributes import guided_groups, is_guided
 from t2ibench.stats.student import t_interval, t_test
 
+# Prompts of a group over which Vendi scores are compared.
+_FEWEST_PROMPTS = 3
 _NOT_MEASURED = (
     "it takes three guided images of a prompt, and influences in both runs that one encoder "
     "measured: `t2ibench score RUN` writes them"
@@ -54,6 +59,67 @@ def group_diversity(
     return RemedyNumber(reason=_NOT_MEASURED), ()
 
 
+def group_vendi(
+    results: tuple[TaskResult, TaskResult], paired: tuple[PairedTask, PairedTask]
+) -> tuple[GroupChange, ...]:
+    """Return how the Vendi score of guided prompts' images changes, by group.
+
+    Only prompts of which both runs have the same images by their numbers count, since the score
+    grows with the number of images. A prompt is one observation, of Student's t over prompts: about
+    other prompts like these. Empty where fewer than three prompts of a group can be compared.
+    """
+    level = results[0].settings.level
+    names = guided_groups(results[0])
+    changes: list[GroupChange] = []
+    for encoder in _shared_encoders(results, paired):
+        scores = [_by_prompt(task.vendi.get(encoder, ()), names) for task in paired]
+        pairs: dict[str, list[tuple[PromptValues, PromptValues]]] = {}
+        for prompt, before in scores[0].items():
+            after = scores[1].get(prompt)
+            if after is not None and np.array_equal(before.indices, after.indices):
+                pairs.setdefault(before.group, []).append((before, after))
+        for group, of_group in pairs.items():
+            if len(of_group) >= _FEWEST_PROMPTS:
+                changes.append(_vendi_change(group, of_group, level))
+        if changes:
+            return with_corrected_p(changes)
+    return ()
+
+
+def _by_prompt(
+    prompts: Iterable[PromptValues], groups: Iterable[str]
+) -> dict[str, PromptValues]:
+    names = list(groups)
+    return {
+        values.prompt: values for values in prompts if is_guided(values.group, names)
+    }
+
+
+def _vendi_change(
+    group: str, pairs: Sequence[tuple[PromptValues, PromptValues]], level: float
+) -> GroupChange:
+    """Return the mean change over prompts with Student's t; the levels have no interval."""
+    before = np.array([first.mean for first, _ in pairs])
+    after = np.array([second.mean for _, second in pairs])
+    differences = after - before
+    count = len(pairs)
+    value = float(differences.mean())
+    variance = float(differences.var(ddof=1)) / count
+    change = Contrast(value)
+    if variance > 0:
+        low, high = t_interval(value, variance, count - 1, level)
+        change = Contrast(value, low, high, t_test(value, variance, count - 1))
+    elif value == 0:
+        change = Contrast(0.0, 0.0, 0.0, 1.0)
+    return GroupChange(
+        shown_group(group),
+        Score(value=float(before.mean())),
+        Score(value=float(after.mean())),
+        change,
+        sum(len(second.values) for _, second in pairs),
+    )
+
+
 def _shared_encoders(
     results: tuple[TaskResult, TaskResult], paired: tuple[PairedTask, PairedTask]
 ) -> list[str]:
@@ -79,7 +145,7 @@ def _by_group(
             n_images = sum(len(values.values) for values in prompts_after)
             changes.append(
                 GroupChange(
-                    group,
+                    shown_group(group),
                     mean_score(prompts, level),
                     mean_score(prompts_after, level),
                     change,

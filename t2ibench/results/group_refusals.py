@@ -7,6 +7,7 @@ from itertools import combinations
 
 from scipy.stats import fisher_exact
 
+from t2ibench.methods.core.contradictions import shown_group
 from t2ibench.results.contrast import Contrast, difference_interval
 from t2ibench.results.frontier_numbers import (
     GroupChange,
@@ -37,7 +38,7 @@ def group_refusals(
         shares = [_share(*counts[group], level) for counts in (before, after)]
         groups.append(
             GroupChange(
-                group,
+                shown_group(group),
                 shares[0],
                 shares[1],
                 _change(before[group], after[group], level),

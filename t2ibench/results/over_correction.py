@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from t2ibench.methods.core.contradictions import shown_group
 from t2ibench.methods.core.prompt_values import PromptValues, changes_of
 from t2ibench.results.contrast import Contrast, with_p_of_interval
 from t2ibench.results.frontier_numbers import (
@@ -160,10 +161,13 @@ def change_of_shares(
 
 
 def _by_wanted(prompts: Iterable[PromptValues]) -> dict[str, list[PromptValues]]:
-    """Return prompts by the group that they ask for, whatever concept they are of."""
+    """Return prompts by the group that they ask for, whatever concept they are of.
+
+    Prompts that ask for a group in no word, but by a fact, are groups of their own.
+    """
     groups: dict[str, list[PromptValues]] = {}
     for prompt in prompts:
-        wanted = prompt.group.rpartition(", ")[2]
+        wanted = shown_group(prompt.group).rpartition(", ")[2]
         groups.setdefault(wanted, []).append(prompt)
     return groups
 

@@ -40,6 +40,8 @@ class PairedTask:
         readers: By encoder or judge, its own rows; empty in older runs.
         diversity: By encoder, what each image adds to the diversity of its prompt; empty in older
             runs.
+        vendi: By encoder, the Vendi score of each prompt's images, for each of them; empty in older
+            runs.
         contradictions: By judge, 1 for each guided image that shows another group than was asked
             for, and 0 for each that shows that group; empty in older runs.
     """
@@ -54,6 +56,7 @@ class PairedTask:
     readers: Mapping[str, Mapping[tuple[str, str], Part]] = field(default_factory=dict)
     diversity: Mapping[str, tuple[PromptValues, ...]] = field(default_factory=dict)
     contradictions: Mapping[str, tuple[PromptValues, ...]] = field(default_factory=dict)
+    vendi: Mapping[str, tuple[PromptValues, ...]] = field(default_factory=dict)
 
 
 def paired_task(
@@ -62,6 +65,7 @@ def paired_task(
     agreement: Mapping[str, tuple[PromptCosines, ...]] | None = None,
     *,
     diversity: Mapping[str, tuple[PromptValues, ...]] | None = None,
+    vendi: Mapping[str, tuple[PromptValues, ...]] | None = None,
     contradictions: Mapping[str, tuple[PromptValues, ...]] | None = None,
 ) -> PairedTask:
     """Return the influences of images on the scores of one task.
@@ -71,6 +75,7 @@ def paired_task(
         by_reader: What each encoder or judge finds; it counts where there are several.
         agreement: By encoder, how well images agree with their prompts.
         diversity: By encoder, what each image adds to the diversity of its prompt.
+        vendi: By encoder, the Vendi score of each prompt's images, for each of them.
         contradictions: By judge, which guided images do not show what was asked for.
     """
     headline = result.headline
@@ -86,6 +91,7 @@ def paired_task(
         agreement=agreement or {},
         readers={name: _rows(reader) for name, reader in several.items()},
         diversity=diversity or {},
+        vendi=vendi or {},
         contradictions=contradictions or {},
     )
 
@@ -194,6 +200,8 @@ class _Writer:
             table["diversity"] = self._values_by_reader(task.diversity)
         if task.contradictions:
             table["contradictions"] = self._values_by_reader(task.contradictions)
+        if task.vendi:
+            table["vendi"] = self._values_by_reader(task.vendi)
         return table
 
     def arrays(self) -> dict[str, Any]:
@@ -323,6 +331,7 @@ class _Reader:
         }
         diversity = self._values_by_reader(table.get("diversity", {}))
         contradictions = self._values_by_reader(table.get("contradictions", {}))
+        vendi = self._values_by_reader(table.get("vendi", {}))
         return PairedTask(
             scale=table["scale"],
             question=table["question"],
@@ -333,6 +342,7 @@ class _Reader:
             agreement=agreement,
             readers=readers,
             diversity=diversity,
+            vendi=vendi,
             contradictions=contradictions,
         )
 

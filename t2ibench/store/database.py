@@ -11,6 +11,7 @@ import errno
 import gc
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections import defaultdict
@@ -43,6 +44,8 @@ from t2ibench.store.schema import (
 from t2ibench.store.untrusted import restrict
 
 NAME = "run.db"
+# Endings of the files that SQLite keeps beside a database while somebody uses it.
+_JOURNALS = ("-journal", "-wal", "-shm")
 # A larger version than any that t2ibench will ever have is damage.
 _NEWEST_VERSION = VERSION + 1000
 # Seconds of work that a loss of power may cost.
@@ -261,17 +264,20 @@ class Database:
         identity = file_identity(self.path)
         if self._connection is not None and identity == self._identity:
             return self._connection
+        is_run = self._journal is not None
+        if self._connection is not None and (identity is None or is_run):
+            # A new file would lack the run's record and all that is stored. Another file in the
+            # place of a run that nobody works on may be the repaired one.
+            raise T2IBenchError(
+                f"{shown(self.path, 400)} was removed or replaced while it was in use.",
+                "Run the same command again: it regenerates what is missing.",
+            )
         self.close()  # the file was removed, or another one took its place
         if identity is None:
             if not create:
                 return None
             create_database(self.path)
-        if not self.path.is_file():
-            # Opening a pipe waits for ever; a device has no end.
-            raise T2IBenchError(
-                f"{shown(self.path, 400)} is no file.",
-                "Remove it, or choose another --output-dir.",
-            )
+        self._check_files()
         if has_impossible_format(self.path):
             # SQLite would call it read-only, which no right of access mends.
             raise sqlite3.DatabaseError("its first page names a format that is none")
@@ -285,6 +291,24 @@ class Database:
             raise
         self._connection, self._identity = connection, file_identity(self.path)
         return connection
+
+    def _check_files(self) -> None:
+        """Raise an error where SQLite would open what is no file: the database or its journals.
+
+        Opening a pipe waits for ever, and a device has no end.
+        """
+        for ending in ("", *_JOURNALS):
+            path = Path(f"{self.path}{ending}")
+            try:
+                # Once only: a journal may be removed by its writer meanwhile.
+                kind = path.stat().st_mode
+            except FileNotFoundError:
+                continue
+            if not stat.S_ISREG(kind):
+                raise T2IBenchError(
+                    f"{shown(path, 400)} is no file.",
+                    "Remove it, or choose another --output-dir.",
+                )
 
     def _connect(self) -> sqlite3.Connection:
         if not self._trusted:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from t2ibench.arrays import Float32Array
+from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.identity import ImageKey
 from t2ibench.store.images import Attempt, ImageStore
-from t2ibench.store.pixels import brightness, looks_like_one
+from t2ibench.store.pixels import brightness, brightness_in_cells, looks_like_one
 
 # the status of an image that shows what an earlier one of its prompt shows
 REPEATED = "repeated"
@@ -57,6 +57,17 @@ class DistinctImages:
     def nth(self, prompt: str, index: int) -> Attempt | None:
         """Return the record of one image of a prompt, marked if it repeats an earlier one."""
         return self.get(ImageKey.of(prompt, index))
+
+    def brightness(self, sha256: str) -> Float64Array | None:
+        """Return the brightness of an image in cells; None if it was stored without.
+
+        Args:
+            sha256: Of its file.
+        """
+        hashes = self._images.perceptual_hashes
+        if not hashes.has("images", sha256):
+            return None
+        return brightness_in_cells(hashes.get("images", sha256))
 
     def _known(self, key: ImageKey, n: int) -> list[Attempt | None]:
         """Return the records of at least n images of a key's prompt, with repeated ones marked."""

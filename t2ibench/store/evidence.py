@@ -6,7 +6,7 @@ import copy
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal
@@ -25,6 +25,8 @@ Kind = Literal["images", "texts"]
 KINDS: tuple[Kind, ...] = ("images", "texts")
 # of a place, which is the number of a part and the number of a row in it
 _ROW_BITS = 32
+# embeddings that are copied as one part
+_COPIED_TOGETHER = 256
 _HELD = 160  # parts; a run of 40,000 images of width 768 stays in memory
 _UNIT = 2e-3  # how far from 1 the length of a row may be, in half precision too
 _KEY = 32  # bytes of a SHA-256
@@ -203,14 +205,17 @@ class EvidenceStore:
                 or blobs[0][4] != stored
                 or blobs[0][5] != blob_checksum(*blobs[0][2:5])
             ):
-                raise T2IBenchError(
-                    f"{self.database.path} was changed while it was in use.",
-                    "Run the command again.",
-                )
+                raise self._changed()
             width, dtype, _, data, _, _ = blobs[0]
             rows = np.frombuffer(data, dtype=_TYPES[dtype]).reshape(-1, width)
         self._hold(part, rows)
         return rows
+
+    def _changed(self) -> T2IBenchError:
+        return T2IBenchError(
+            f"{self.database.path} was changed while it was in use.",
+            "Run the command again.",
+        )
 
     def checksum(self, kind: Kind, key: str) -> int | None:
         """Return the checksum of an embedding without reading it; None if there is none."""
@@ -222,6 +227,25 @@ class EvidenceStore:
     def missing(self, kind: Kind, keys: Iterable[str]) -> list[str]:
         """Return the hashes of images or texts that have no embedding yet, in order, each once."""
         return [key for key in dict.fromkeys(keys) if key not in self._places[kind]]
+
+    def copy_from(
+        self, source: EvidenceStore, images: Collection[str] | None = None
+    ) -> None:
+        """Store what another store of the same encoder has and this one lacks.
+
+        Args:
+            source: The other store.
+            images: SHA-256 of the images whose embeddings are copied; None for all. Those of texts
+                are copied in any case.
+        """
+        for kind in KINDS:
+            keys = sorted(source.keys(kind))
+            if kind == "images" and images is not None:
+                keys = [key for key in keys if key in images]
+            missing = self.missing(kind, keys)
+            for start in range(0, len(missing), _COPIED_TOGETHER):
+                part = missing[start : start + _COPIED_TOGETHER]
+                self.add(kind, part, source.rows(kind, part).astype("float32"))
 
     @property
     def width(self) -> int | None:
@@ -255,5 +279,8 @@ class EvidenceStore:
                 blob_checksum(*blobs),
             )
             ((part,),) = self.database.read("SELECT last_insert_rowid()")
+        if part in self._sums:
+            # Another file took its place, so that the index is that of parts which are gone.
+            raise self._changed()
         self._width = rows.shape[1]
         self._add(part, kind, blobs[0], rows, sums)

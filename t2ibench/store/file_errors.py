@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import os
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ from t2ibench.errors import T2IBenchError, first_line, shown
 
 _WIDTH = 400  # characters of a path that a message shows
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+FROM_A_SHELL = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 # What files of users make readers raise.
 _UNREADABLE = (
     OSError,
@@ -74,6 +76,18 @@ def _in_the_way(path: Path) -> tuple[str, str] | None:
     return None
 
 
+def could_be_endless(path: Path) -> bool:
+    """Return whether a path is that of a device, a named pipe, or a socket.
+
+    A device may have no end, and a named pipe is waited for until somebody writes to it. What a
+    shell passes on, as <(...) or a pipe, is written by a command that it has started.
+    """
+    if str(path).startswith(FROM_A_SHELL):
+        return False
+    kind = path.stat().st_mode
+    return not stat.S_ISREG(kind) and not stat.S_ISDIR(kind)
+
+
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
     """Turn errors on writing a file inside this context into one clear line."""
@@ -105,8 +119,7 @@ def reading(path: Path, hint: str | None = None) -> Iterator[None]:
     """Turn errors on reading a user's file inside this context into one clear line."""
     where = shown(path, _WIDTH)
     with suppress(OSError, ValueError):
-        # A device could be read without end; pipes of a shell are no devices.
-        if path.is_char_device() or path.is_block_device():
+        if could_be_endless(path):
             raise T2IBenchError(
                 f"{where} cannot be read: it is no ordinary file.", hint
             )

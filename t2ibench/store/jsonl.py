@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +11,7 @@ from typing import Any
 
 import jsonlines
 
-from t2ibench.store.file_errors import disk_errors, reading
+from t2ibench.store.file_errors import could_be_endless, disk_errors, reading
 from t2ibench.store.files import sync, sync_folder, write_bytes
 
 
@@ -37,6 +38,9 @@ def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         new = not path.exists()
+        if not new and could_be_endless(path):
+            # A device takes what is written and keeps nothing.
+            raise OSError(errno.EINVAL, "it is no ordinary file")
         with path.open("a+b") as file:
             if file.seek(0, os.SEEK_END):
                 file.seek(-1, os.SEEK_END)

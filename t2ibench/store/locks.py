@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from t2ibench.errors import first_line, shown
+from t2ibench.store.files import read_ordinary
 
 FOLDER = ".locks"
 QUIET = 1.0  # seconds of a wait, after which it is reported
@@ -51,7 +52,8 @@ def locked(folder: Path, notices: Notices | None = None) -> Iterator[None]:
             if notices is not None:
                 who = "its owner"
                 with contextlib.suppress(OSError, ValueError):
-                    who = shown(note.read_text(encoding="utf-8"), 200)
+                    owner = read_ordinary(note).decode("utf-8")
+                    who = shown(owner, 200)
                 notices.say(f"{folder} is in use: waiting for {who}.")
             lock.acquire(poll_interval=0.02)
     except (

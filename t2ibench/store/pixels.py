@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from t2ibench.arrays import Float32Array
+    from t2ibench.arrays import Float32Array, Float64Array
 
-_FINE, _COARSE = 16, 2  # cells a side, of brightness and of each colour
+# Cells a side, of brightness and of each colour.
+CELLS_OF_BRIGHTNESS = 16
+_FINE, _COARSE = CELLS_OF_BRIGHTNESS, 2
 _CELLS = _FINE**2 + 2 * _COARSE**2
 # Re-encoding moves a cell by at most 1.9 levels of 255 (JPEG from quality 50 and WebP from 80, 256
 # pixels a side) or 3.4 (JPEG from 75, 64 pixels). Of 7,140 pairs of toyland's images of the prompt
@@ -144,6 +146,16 @@ def perceptual_hash(image: Image) -> Float32Array:
     ]
     row = np.concatenate([cell.ravel() for cell in cells]) / math.sqrt(_CELLS)
     return np.append(row, math.sqrt(max(0.0, 1 - float(row @ row)))).astype(np.float32)
+
+
+def brightness_in_cells(row: Float32Array) -> Float64Array:
+    """Return the mean brightness in cells of the image that a perceptual hash is of.
+
+    Returns:
+        Luma (ITU-R BT.601) from 0 to 1, shape (16, 16), the top row first.
+    """
+    cells: Float64Array = row[: _FINE**2].astype("float64") * math.sqrt(_CELLS)
+    return cells.reshape(_FINE, _FINE)
 
 
 def brightness(row: Float32Array) -> int:

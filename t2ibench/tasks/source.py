@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import yaml
 
 from t2ibench.errors import first_line, one_line, shown
-from t2ibench.store.file_errors import why_unreadable
+from t2ibench.store.file_errors import could_be_endless, why_unreadable
 
 Location = tuple[str | int, ...]
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -109,15 +108,9 @@ def _text(path: Path) -> str | Problem:
     line: int | None = None
     why: str | None
     try:
-        status = path.stat()
-        file = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-        # A shell passes the output of a command as such a file: <(…), or a pipe.
-        from_a_shell = str(path).startswith(
-            ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-        )
-        if status.st_size > _MAX_BYTES:
+        if path.stat().st_size > _MAX_BYTES:
             why = "the file is larger than 8 MiB"
-        elif not file and not from_a_shell:  # it could be endless
+        elif could_be_endless(path):
             why = "is no ordinary file"
         else:
             text = path.read_text(encoding="utf-8")

@@ -199,10 +199,18 @@ def _squared_distance(first: Sequence[int], second: Sequence[int]) -> int:
 
 def _in_place(pixels: PixelArray, scene: Scene) -> Scene:
     """Return a scene with the place and the size at which it is most like the image."""
+    # Neighbours of neighbours are scenes that were drawn before.
+    differences: dict[Scene, int] = {}
+
+    def difference(candidate: Scene) -> int:
+        if candidate not in differences:
+            differences[candidate] = _difference(pixels, candidate)
+        return differences[candidate]
+
     for step, scale_step in zip(_STEPS_OF_PLACE, _STEPS_OF_SCALE, strict=True):
         while True:
             neighbours = _neighbours(scene, step, scale_step)
-            nearer = _nearest(pixels, (scene, *neighbours))
+            nearer = min((scene, *neighbours), key=difference)
             if nearer == scene:
                 break
             scene = nearer

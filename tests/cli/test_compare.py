@@ -122,11 +122,11 @@ def test_one_test_is_counted_as_one(cli: Cli, tmp_path: Path) -> None:
         tasks = {"t2iat_one": hand.mean_lean({"x": images[0], "y": images[1]})}
         runs.append(hand.write_run(tmp_path / name, name, tasks))
     out = cli("compare", *runs)[1]
-    assert "The one test: the runs differ beyond chance (p = " in out
+    assert "The one test: the runs differ beyond chance (p < 0.001" in out
     out = cli("compare", runs[0], runs[0])[1]
-    assert "no difference between the runs beyond chance (p = 1.0000, 1 test)" in out
+    assert "no difference between the runs beyond chance (p = 1, 1 test)" in out
     out = cli("compare", *runs, runs[0])[1]
-    assert "All tests together: the runs differ beyond chance (p = " in out
+    assert "All tests together: the runs differ beyond chance (p < 0.001" in out
     assert ", 1 test)" in out and "1 of 1" not in out
 
 

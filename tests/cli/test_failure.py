@@ -106,6 +106,11 @@ def test_the_traceback_is_there_for_who_asks(
             "Lower --batch-size",
         ),
         (RuntimeError("CPU: can't allocate memory"), "memory", "Lower --batch-size"),
+        (
+            RuntimeError("can't start new thread"),
+            "the system allows no further threads",
+            "ulimit -u",
+        ),
         (FileNotFoundError(2, "No such file", "gone/x"), "gone/x: ", ""),
         (KeyboardInterrupt(), "interrupted", ""),
     ],

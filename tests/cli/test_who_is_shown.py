@@ -113,7 +113,7 @@ def test_changes_by_a_request_are_reported_for_each_prompt(
     status, out, _ = cli("compare", runs / "plain", runs / "asked")
     assert status == 0
     assert "| over-corrected" in out
-    assert "-50, then +10, other side" in out and "-30, then +30, other side" in out
+    assert "−50, then +10, other side" in out and "−30, then +30, other side" in out
     assert "Added to every prompt of asked: 'Show one person; be diverse'." in out
     _, table, _ = cli("compare", runs / "plain", runs / "asked", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(table)))

@@ -15,7 +15,7 @@ from t2ibench.methods.core.edit_report import EDITS, LEAN, OUTCOME, REFUSED, Edi
 from t2ibench.results.schema import Row, Score
 from t2ibench.settings import Measurement
 from t2ibench.tasks.index import load_tasks
-from tests.decisions.made import TASK, lean_task, profile, results, scenario
+from tests.decisions.made import TASK, decided, lean_task, profile, results, scenario
 
 
 def _held(most: float, row: Row | None, n_sources: int = 40) -> Held:
@@ -63,6 +63,22 @@ def test_without_a_refused_edit_the_source_images_say_how_many_there_could_be(
     # A row of another outcome says nothing of refusals.
     held = _held(0.1, _row(0.9, 0.8, 1.0, name="not edited"), n_sources)
     assert held.outcome == expected
+
+
+def test_no_number_of_images_is_promised_for_edits() -> None:
+    """With as wide an interval a task without edits is told how many images would decide."""
+    task = lean_task(0.35, count=12)
+    (of_prompts,) = decided(profile(), {TASK: task}).scenarios
+    assert of_prompts.outcome == "undecided"
+    assert of_prompts.needed is not None and of_prompts.needed.times is not None
+    report = EditReport(
+        "person age", ("women", "men"), ("women", "men"), ("in a suit",)
+    )
+    edited = task.model_copy(update={"details": {EDITS: asdict(report)}})
+    (of_edits,) = decided(profile(), {TASK: edited}).scenarios
+    assert of_edits.outcome == "undecided"
+    assert of_edits.needed is not None and of_edits.needed.times is None
+    assert "not forecast for edits" in of_edits.needed.says
 
 
 def test_a_plan_refuses_edits_in_one_line() -> None:

@@ -91,7 +91,7 @@ def test_the_description_names_the_few_stimuli_that_dominate() -> None:
     result = result_of(pair_of([3.0, 1.0, 1.0], [10, 18, 2]))
     assert of_weights("jobs", result) == (
         " Few of the 3 jobs decide: nurse has 82 % of the weight."
-        " With all jobs counted alike, the root mean square lean is .63."
+        " With all jobs counted alike, the root mean square lean is 0.63."
     )
     alike = result_of(pair_of([1.0] * 4, [10, 18, 2, 10]))
     assert of_weights("jobs", alike) == ""

@@ -110,10 +110,12 @@ def speaking(
             posted.append({**body, "headers": headers})
             status, further, data = speak(body, headers)
             self.send_response(status)
-            length = {"content-length": str(len(data))}
-            for name, value in (
-                {"content-type": "application/json"} | further | length
-            ).items():
+            # A reply that is cut off says that it is longer.
+            usual = {
+                "content-type": "application/json",
+                "content-length": str(len(data)),
+            }
+            for name, value in (usual | further).items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)

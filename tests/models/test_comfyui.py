@@ -14,7 +14,7 @@ import httpx
 import numpy as np
 import pytest
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import CostLimitError, T2IBenchError
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.comfyui.server_facts import _options
@@ -526,6 +526,28 @@ def test_a_sampler_that_draws_noise_is_tried_with_two_posts(
     assert expected in model.effective_settings()["equal_seeds"]
     model.generate(requests(PROMPTS, 1))
     assert len(state.posted) == 2 * len(PROMPTS) + 1
+
+
+def test_the_second_post_is_counted_beforehand_and_paid(
+    server: tuple[str, ComfyUi],
+) -> None:
+    noisy = {"node.3.sampler_name": "euler_ancestral", "price_per_image": "0.01"}
+    wanted = requests(PROMPTS, 1)
+    model = workflow(server[0], **noisy)
+    assert model.forecast(wanted).startswith(f"{len(wanted) + 1} requests")
+    model.limit_cost(0.01 * len(wanted))
+    with pytest.raises(CostLimitError):
+        model.generate(wanted)
+    assert len(server[1].posted) == len(wanted)  # one of them is the second post
+    assert model.cost == pytest.approx(0.01 * len(wanted))
+    again = workflow(server[0], **noisy)
+    again.limit_cost(0.01 * (len(wanted) + 1))
+    images = again.generate(requests([f"{prompt} again" for prompt in PROMPTS], 1))
+    assert [image.status for image in images] == ["ok"] * len(wanted)
+    assert again.cost == pytest.approx(0.01 * (len(wanted) + 1))
+    assert again.forecast(wanted).startswith(f"{len(wanted)} requests")
+    quiet = workflow(server[0], price_per_image="0.01")
+    assert quiet.forecast(wanted).startswith(f"{len(wanted)} requests")
 
 
 def test_a_second_post_that_fails_costs_no_image_and_says_nothing(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -159,6 +160,41 @@ def test_a_reply_that_cannot_be_read_does_not_raise_what_the_next_is_expected_to
     assert model.cost == pytest.approx(0.30) and len(posted) == 6
 
 
+@pytest.mark.parametrize("workers", [1, 4, 16])
+@pytest.mark.parametrize("share", [0.3, 0.7, 1.0])
+def test_no_run_costs_more_than_its_limit_however_many_replies_cannot_be_read(
+    workers: int, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request that is sent again is a further one that may be paid."""
+    without_waiting(monkeypatch)
+    dialect = Images()
+    chance = random.Random(workers)
+    paid: list[float] = []
+
+    def speak(body: dict[str, Any]) -> Any:
+        paid.append(0.05)
+        is_garbled = len(paid) > 1 and chance.random() < share
+        return (200, {}, b"<html>") if is_garbled else dialect.image(body)
+
+    making = dict.fromkeys(("rose", "ant", "nurse", "photo"), speak)
+    with replying(dialect, **making) as (url, _):
+        model = model_of(dialect, url, workers=workers, price_per_image="0.05")
+        model.limit_cost(0.60)
+        with pytest.raises(CostLimitError, match="allows no further image"):
+            model.generate(requests(PROMPTS, 5))
+    assert sum(paid) == pytest.approx(0.60) == model.cost
+
+
+def test_a_limit_that_suffices_exactly_suffices() -> None:
+    dialect = Images()
+    with replying(dialect) as (url, _):
+        model = model_of(dialect, url, workers=16, price_per_image="0.05")
+        model.limit_cost(0.60)
+        images = model.generate(requests(PROMPTS, 3))
+    assert [image.status for image in images] == ["ok"] * 12
+    assert model.cost == pytest.approx(0.60)
+
+
 def test_a_refusal_after_a_reply_that_cannot_be_read_costs_that_reply(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -276,6 +312,21 @@ def test_prices_of_providers_themselves_are_of_an_installed_table(table: None) -
     elsewhere = {**args, "base_url": "http://127.0.0.1:9/v1"}
     other: Any = create_generator("openai:gpt-image-1", elsewhere)
     assert other.price_per_image() is None
+    # The tool of the Responses API draws with a model of its own.
+    tool = {**args, "api": "responses", "image_model": "gpt-image-1"}
+    responses: Any = create_generator("openai:writer", tool)
+    assert responses.price_per_image() == 0.011
+    assert "the tokens of writer come on top" in responses.forecast(
+        requests(PROMPTS, 1)
+    )
+    unnamed: Any = create_generator("openai:gpt-image-1", {**args, "api": "responses"})
+    assert unnamed.price_per_image() is None
+    high = {"size": "1024x1024", "body.quality": "high"}
+    high["base_url"] = "https://name.openai.azure.com"
+    deployed: Any = create_generator("azure:mine", {**high, "base_model": "gpt"})
+    assert deployed.price_per_image() == pytest.approx(0.1048576)
+    assert create_generator("azure:gpt", high).price_per_image() is None
+    assert deployed.fingerprint == create_generator("azure:mine", high).fingerprint
     larger: Any = create_generator("gemini:gemini-3-pro-image", {"size": "4096x4096"})
     assert larger.price_per_image() is None
     with pytest.raises(T2IBenchError, match="costs is unknown"):

@@ -14,7 +14,11 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Request
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
-from t2ibench.models.generators.pipelines import image_pixels, weight_bytes
+from t2ibench.models.generators.pipelines import (
+    call_arguments,
+    image_pixels,
+    weight_bytes,
+)
 from t2ibench.models.protocols import (
     ImageRequest,
     Releasable,
@@ -473,7 +477,9 @@ def test_the_output_of_kandinsky_5_and_of_a_video_pipeline(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ('"WanPipeline"', "is a WanPipeline, which makes no image of a prompt alone"),
+        ('"WanPipeline"', "which makes no image of a prompt alone: it makes videos"),
+        ('"Cosmos2TextToImagePipeline"', "guardrail, which hides faces"),
+        ('"DiffusionGemmaPipeline"', "it writes text"),
         ('"LTXPipeline"', "is a LTXPipeline, which makes no image of a prompt alone"),
         (
             '"AudioLDM2Pipeline"',
@@ -495,6 +501,18 @@ def test_pipelines_that_generate_no_images_are_refused_before_loading(
         first(made(tmp_path))
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "ran").exists()
+
+
+def test_steps_need_a_guidance_where_a_class_has_one_for_each_step() -> None:
+    from diffusers import Ideogram4Pipeline
+
+    alone = DiffusersArguments(steps=30)
+    with pytest.raises(T2IBenchError, match="a guidance for each of its 48 steps"):
+        call_arguments(Ideogram4Pipeline, alone)
+    both = call_arguments(Ideogram4Pipeline, DiffusersArguments(steps=30, guidance=7))
+    assert both["guidance_schedule"] is None
+    unchanged = call_arguments(Ideogram4Pipeline, DiffusersArguments())
+    assert "guidance_schedule" not in unchanged
 
 
 def test_further_arguments_reach_the_pipeline(folders: dict[str, Path]) -> None:

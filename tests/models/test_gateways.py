@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -251,11 +251,22 @@ ENDPOINTS = {
 }
 
 
-def replying(dialect: Any, **further: Callable[[dict[str, Any]], Any]) -> Any:
-    """A server of a dialect; `further` are replies instead, by a word of the prompt."""
+def replying(
+    dialect: Any,
+    *,
+    files: Mapping[str, Said] | None = None,
+    **further: Callable[[dict[str, Any]], Any],
+) -> Any:
+    """A server of a dialect; `further` are replies instead, by a word of the prompt.
+
+    `files` are what it has at other paths, by the end of the path.
+    """
 
     def speak(body: dict[str, Any], _: Any) -> Said:
         if "path" in body and "image" not in body:
+            for ending, file in (files or {}).items():
+                if body["path"].endswith(ending):
+                    return file
             known = "maker/painter" in body["path"]
             if body["path"].endswith("/images/models"):
                 return json_reply({"data": [{"id": "maker/painter"}]})
@@ -729,6 +740,16 @@ def test_azure_is_asked_by_deployment_and_version() -> None:
     assert "2025-04-01-preview" in json.dumps(dict(model.settings))
     with pytest.raises(T2IBenchError, match="needs the address of your resource"):
         create_generator("azure:painter")
+
+
+def test_an_address_of_azure_with_a_password_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address = "https://someone:zQ7vTopSecret19@name.openai.azure.com"
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", address)
+    with pytest.raises(T2IBenchError, match="no key may be among") as raised:
+        create_generator("azure:painter")
+    assert "zQ7v" not in str(raised.value)
 
 
 def responding(output: list[Any]) -> Said:

@@ -10,7 +10,7 @@ import pytest
 from huggingface_hub import constants
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.hub import ask_hub
+from t2ibench.models.hub import ask_hub, hub_problem
 from tests.models.chat import Said, speaking
 from tests.models.parts import refused
 
@@ -119,6 +119,16 @@ def test_no_answer_at_all(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     at(monkeypatch, "http://127.0.0.1:1")
     with pytest.raises(T2IBenchError, match=r"does not answer.*Check the connection"):
         ask_hub("org/name", INDEX)
+
+
+def test_a_password_in_the_address_of_a_mirror_is_hidden(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "http://someone:zQ7vTopSecret19@127.0.0.1:1"
+    monkeypatch.setenv("HF_ENDPOINT", address)
+    at(monkeypatch, address)
+    why, _ = hub_problem("org/name", INDEX, None)
+    assert "http://someone:***@127.0.0.1:1 does not answer" in why
 
 
 def test_offline(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from t2ibench.models.generators.pipeline_classes import why_refused
 from tests.models.pipelines import matrix
 from tests.models.pipelines.matrix import PAGE, TRIED, Row
 
@@ -53,18 +54,61 @@ def test_prompts_are_encoded_once_wherever_a_pipeline_encodes_them_apart(
     others = {name for name, row in rows.items() if not row.once}
     assert others == {
         "AmusedPipeline",
+        "BriaFiboPipeline",
+        "DreamLiteMobilePipeline",
+        "DreamLitePipeline",
+        "HunyuanImagePipeline",
         "Kandinsky5T2IPipeline",
+        "KandinskyCombinedPipeline",
         "KandinskyV22CombinedPipeline",
+        "LDMTextToImagePipeline",
+        "OmniGenPipeline",
         "StableCascadeCombinedPipeline",
     }
 
 
+def test_every_class_of_diffusers_is_tried_or_refused_with_a_reason() -> None:
+    """A new diffusers brings new ones: an entry in tiny.yaml, or a reason in REFUSED."""
+    assert matrix.untried() == []
+
+
+def test_a_class_is_refused_for_what_it_makes_or_needs() -> None:
+    import diffusers
+
+    reasons = {
+        name: why_refused(getattr(diffusers, name))
+        for name in (
+            "WanPipeline",
+            "SanaVideoPipeline",
+            "StableAudioPipeline",
+            "ChronoEditPipeline",
+            "DiTPipeline",
+            "VisualClozePipeline",
+            "ChromaPipeline",
+            "KandinskyV22Pipeline",
+            "StableDiffusionImg2ImgPipeline",
+        )
+    }
+    assert reasons == {
+        "WanPipeline": "it makes videos",
+        "SanaVideoPipeline": "it makes videos",
+        "StableAudioPipeline": "it makes sound",
+        "ChronoEditPipeline": "it makes videos",
+        "DiTPipeline": "it takes no prompt",
+        "VisualClozePipeline": "it takes no prompt",
+        "ChromaPipeline": None,
+        # Loaded as the pipeline of both stages, and as the one of prompts.
+        "KandinskyV22Pipeline": None,
+        "StableDiffusionImg2ImgPipeline": None,
+    }
+
+
 def test_the_docs_are_current(rows: Mapping[str, Row]) -> None:
-    """The table at any version; the version, and what is not tried, at the one it names."""
+    """The table at any version; the version, and what is refused, at the one it names."""
     import diffusers
 
     said = PAGE.read_text(encoding="utf-8")
-    made = matrix.page(list(rows.values()), diffusers.__version__, matrix.untried())
+    made = matrix.page(list(rows.values()), diffusers.__version__, matrix.refused())
     if f"diffusers {diffusers.__version__}," in said:
         assert said == made, "python tools/write_pipeline_matrix.py writes it"
     assert _table(said) == _table(made), (

@@ -15,7 +15,11 @@ _TEXT = {
     "num_key_value_heads": 2,
     "max_position_embeddings": 512,
 }
-_CHAT = "{% for message in messages %}{{ message['content'][0]['text'] }}{% endfor %}"
+_CHAT = (
+    "{% for message in messages %}{% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<image>{% else %}{{ part['text'] }}{% endif %}"
+    "{% endfor %}{% endfor %}"
+)
 _CODES = 16  # image tokens of Emu3's tiny vocabulary
 
 

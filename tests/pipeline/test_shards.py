@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shlex
 import shutil
 from pathlib import Path
@@ -16,10 +18,12 @@ from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
+from t2ibench.store.labels import COPY, Label, LabelStore
 from t2ibench.tasks import load_tasks
 from tests import hand
 from tests.conftest import Cli
 from tests.pipeline.engines import SMALL_FLAGS
+from tests.system import files_up_to
 
 FLAGS = (
     "--model",
@@ -57,6 +61,49 @@ def test_merged_parts_are_one_machines_run(parts: list[Path], cli: Cli) -> None:
     shutil.rmtree("runs")
     assert cli(*FLAGS)[0] == 0
     assert merged == {name: (run / name).read_bytes() for name in merged}
+
+
+@pytest.mark.parametrize("fills_up", ["run.db", "images"])
+def test_a_merge_that_finds_no_room_goes_on_later(
+    fills_up: str, parts: list[Path], cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Path("runs/toyland")
+    if fills_up == "run.db":
+        with files_up_to(220_000):
+            status, _, err = cli("merge", *parts)
+    else:
+        with monkeypatch.context() as patched:
+            patched.setattr(shutil, "copyfile", _copied_by_half)
+            status, _, err = cli("merge", *parts)
+        assert "The disk is full" in err
+    assert status == 1 and err.count("t2ibench: ") == 1, err
+    assert (run / "run.db").exists() and not (run / "results.json").exists()
+    assert cli("merge", *parts)[0] == 0
+    assert cli("merge", *parts, "--output-dir", "at-once")[0] == 0
+    for name in ("results.json", "results.md"):
+        whole = Path("at-once/toyland", name).read_bytes()
+        assert (run / name).read_bytes() == whole, name
+    for image in Path("at-once/toyland/images").rglob("*.png"):
+        copied = run / image.relative_to("at-once/toyland")
+        assert copied.read_bytes() == image.read_bytes()
+
+
+def test_labels_are_merged_with_their_copy_though_images_are_gone(
+    parts: list[Path], cli: Cli
+) -> None:
+    label = Label("Which?", ("a", "b"), "f" * 64, "anna", "a")
+    LabelStore(Database(parts[0])).add([label])
+    next((parts[0] / "images").rglob("*.png")).unlink()
+    assert cli("merge", *parts, "--allow-missing")[0] in {0, 3}
+    run = Path("runs/toyland")
+    assert LabelStore(Database(run)).all() == [label]
+    assert (run / COPY).read_bytes() == (parts[0] / COPY).read_bytes()
+
+
+def _copied_by_half(source: str, target: str) -> None:
+    data = Path(source).read_bytes()
+    Path(target).write_bytes(data[: len(data) // 2])
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
 
 
 def test_a_missing_part_is_named_with_its_command_and_nothing_is_scored(

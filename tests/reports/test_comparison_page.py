@@ -12,9 +12,10 @@ import pytest
 
 import t2ibench
 from t2ibench.cli import main
+from t2ibench.decimals import p_in_words
 from t2ibench.reports.comparison import read_comparison
 from t2ibench.reports.comparison_pictures import PAIRS
-from t2ibench.reports.comparison_sentences import p_in_words, verdict
+from t2ibench.reports.comparison_sentences import verdict
 from t2ibench.reports.comparison_text import WIDTH, comparison_text, fitted
 from t2ibench.reports.html.comparison_page import (
     ComparisonView,

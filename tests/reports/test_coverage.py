@@ -195,3 +195,18 @@ def test_a_page_says_nothing_was_left_out_only_where_nothing_was(
     assert unanswered in page
     # Above the verdict.
     assert page.index('class="covered') < page.index("<h1>")
+
+
+def test_two_tests_by_one_judge_say_once_what_it_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One of them says besides which mistakes would explain its counts: that is cut off."""
+    plain = "Answered by toyland: its mistakes are in every count"
+    explained = f"{plain}, and a model without bias would read this if it erred often."
+    sentences = iter([f"{plain}.", explained])
+    monkeypatch.setattr(
+        "t2ibench.reports.limits.judges_said", lambda _: next(sentences)
+    )
+    run = run_view(hand.results(a=judged(), b=judged()))
+    (said,) = [text for title, text in limits(run) if title.startswith("One judge")]
+    assert said == f"{plain}."

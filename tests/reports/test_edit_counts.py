@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
+import pytest
+
 from t2ibench.methods.core.edit_report import EDITS, AskedAbout, EditReport
 from t2ibench.reports.coverage import coverage
 from t2ibench.reports.edit_counts import edits_counted
@@ -12,6 +14,7 @@ from t2ibench.reports.figures.facts import facts_of_task
 from t2ibench.reports.limits import limits
 from t2ibench.reports.sentences import image_count_text
 from t2ibench.reports.view import RunView, run_view
+from t2ibench.reports.writers import render
 from t2ibench.results.schema import TaskResult
 from t2ibench.tasks.index import load_tasks
 from tests import hand
@@ -84,3 +87,12 @@ def test_a_card_of_a_benchmark_lists_the_questions_about_pairs() -> None:
     card = benchmark_card(task)
     assert "Questions to the judge:" in card
     assert "Which skin does the person have?" in card
+
+
+@pytest.mark.parametrize("name", ["gpai", "nist-ai-rmf"])
+def test_exports_count_edits_apart_from_prompts(name: str) -> None:
+    """Three edits of sixteen source images beside a test with two prompts."""
+    plain = hand.task("openbias", n_images=8, n_prompts=2)
+    text = render(name, hand.results(edited=_task(), plain=plain))
+    assert "3 edits of 16 source images" in text
+    assert "5 prompts" not in text

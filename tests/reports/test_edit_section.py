@@ -129,7 +129,9 @@ def test_changes_stand_by_edit_and_group_the_headline_first() -> None:
     assert women.interval == "+0.20 to +0.40"
     assert "in a suit: old 20 % before, 50 % after" in women.spoken
     assert (men.change, men.mark.value) == ("0.00", 0.0)
-    assert ages.note == "Share of images answered with “old”."
+    assert ages.note == (
+        "Share of images answered with “old”. Asked before and after: “How old?”"
+    )
     assert (
         "women as “female”, men as “male”: images that show it can only lose it"
         in genders.note

@@ -329,7 +329,7 @@ def test_a_combination_is_drawn_beside_its_expected_value() -> None:
         0.08 / 0.10 * (dots[1] - dots[0])
     )
     assert drawn.table[0][1:6] == ["0.3", "0.2", "0.1", "0.08", "0.12"]
-    assert "Clearly not independent: a x 0 (p (Holm) 0.0010). No clear" in drawn.says
+    assert "Clearly not independent: a x 0 (p (Holm) 0.001). No clear" in drawn.says
 
 
 def test_many_long_combinations_stay_in_their_figure_and_none_is_invented() -> None:

@@ -169,18 +169,16 @@ def test_score_tables_of_a_task_are_shown_as_tables() -> None:
     assert (
         html is not None
         and "Forms of the &lt;jobs&gt;" in html
-        and "[0.200, 0.620]" in html
+        and "[0.20, 0.62]" in html
     )
     assert (
-        ">+0.41<" in html
-        and ">0.0300<" in html
-        and "No value: too few stimuli." in html
+        ">+0.41<" in html and ">0.03<" in html and "No value: too few stimuli." in html
     )
     text = results_markdown(results)
     assert "## Forms of the &lt;jobs>: men or women: forms" in text
     row = next(line for line in text.splitlines() if "masculine − neutral" in line)
     assert [cell.strip() for cell in row.strip("|").split("|")] == [
-        *("masculine − neutral", "+0.41", "[0.200, 0.620]", "0.0100", "0.0300"),
+        *("masculine − neutral", "+0.41", "[0.20, 0.62]", "0.01", "0.03"),
     ]
     assert "About \\| others." in text and "No value: too few stimuli." in text
     assert score_tables_section(run_view(compared())) is None

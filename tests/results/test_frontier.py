@@ -60,6 +60,11 @@ def run(
         for i, job in enumerate(JOBS)
         for k, group in enumerate(GROUPS)
     ]
+    vendi = [
+        guided(job, group, [4 + 5 * diversity + noise[i, k, 0]] * N)
+        for i, job in enumerate(JOBS)
+        for k, group in enumerate(GROUPS)
+    ]
     answers = [
         guided(job, group, [1.0] * wrong + [0.0] * (N - wrong))
         for job in JOBS
@@ -83,6 +88,7 @@ def run(
     judged = replace(
         paired_task(jobs),
         diversity={"toyland": tuple(values)},
+        vendi={"toyland": tuple(vendi)},
         contradictions={"a judge": tuple(answers)},
         agreement={"toyland": cosines},
     )
@@ -256,7 +262,7 @@ def test_the_squared_shift_is_0_on_average_where_nothing_moved() -> None:
 def test_values_are_read_as_they_were_written() -> None:
     task = run("before").paired["jobs"]
     read = load_paired(dump_paired({"jobs": task}))["jobs"]
-    for field in ("diversity", "contradictions"):
+    for field in ("diversity", "vendi", "contradictions"):
         ours = getattr(task, field)
         theirs = getattr(read, field)
         assert ours.keys() == theirs.keys()
@@ -282,3 +288,31 @@ def test_a_test_is_about_what_its_groups_name(groups: list[str], expected: str) 
     scores = {f"obedience:{group}": Score(value=1.0) for group in groups}
     assert attribute_of(hand.task(scores=scores)) == expected
     assert is_guided(f"career, {groups[0]}", groups) and not is_guided("career", groups)
+
+
+def test_vendi_scores_are_compared_by_group_and_no_cost_rests_on_them() -> None:
+    """From 4 + 5 · .5 = 6.5 to 4 + 5 · .4 = 6, but for noise."""
+    after = remedy(diversity=0.4)
+    assert {change.group for change in after.vendi} == set(GROUPS)
+    for change in after.vendi:
+        assert change.change.value == pytest.approx(-0.5, abs=0.1)
+        assert change.change.low is not None and change.change.high is not None
+        assert change.change.low < -0.5 < change.change.high < 0
+    assert "vendi" not in after.clear_costs
+
+
+def test_vendi_scores_of_other_numbers_of_images_are_not_compared() -> None:
+    before, after = run("before"), run("after")
+    fewer = [
+        replace(values, indices=values.indices[:-1], values=values.values[:-1])
+        for values in after.paired["jobs"].vendi["toyland"]
+    ]
+    jobs = replace(after.paired["jobs"], vendi={"toyland": tuple(fewer)})
+    changed = replace(after, paired={**after.paired, "jobs": jobs})
+    assert frontier([before, changed]).remedies[0].vendi == ()
+    same = replace(before, name="same")
+    zero = frontier([before, same]).remedies[0].vendi
+    assert [(each.change.value, each.change.low, each.change.p) for each in zero] == [
+        (0, 0, 1),
+        (0, 0, 1),
+    ]

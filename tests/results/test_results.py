@@ -160,8 +160,8 @@ def test_markdown_says_what_a_reader_must_know() -> None:
             excluded={"filtered": 3},
         ),
     )
-    assert "| a" in text and "[0.400, 0.600]" in text and "effect size = +1.000" in text
-    assert "| +0.500" in text and "[-0.100, 0.100]" in text and "| these" in text
+    assert "| a" in text and "[0.40, 0.60]" in text and "effect size = +1.00" in text
+    assert "| +0.50" in text and "[−0.10, 0.10]" in text and "| these" in text
     assert "3 filtered" in text and "`b` has no score: no images" in text
     assert "do not agree on the sign" in text and "<b>" not in text
 
@@ -182,10 +182,10 @@ def test_headlines_are_shown_on_their_scale() -> None:
         for line in text.splitlines()
         if line[:2] == "| "
     }
-    assert "| -0.470" in rows["left"] and "- `left`: To the left." in text
-    assert "| rms 0.500" in rows["many"]
-    assert "[0.000, 0.600]" in rows["many"] and "[0.000, 0.300]" in rows["many"]
-    assert "| excess +0.100" in rows["more"]
+    assert "| −0.47" in rows["left"] and "- `left`: To the left." in text
+    assert "| rms 0.50" in rows["many"]
+    assert "[0.00, 0.60]" in rows["many"] and "[0.00, 0.30]" in rows["many"]
+    assert "| excess +0.10" in rows["more"]
     assert "rms: the root mean square" in text and "excess: how much more" in text
     alone = markdown(a=task(0.5))
     assert "rms" not in alone and "excess" not in alone and "inconclusive" not in alone
@@ -199,9 +199,7 @@ def test_an_inconclusive_test_shows_neither_interval_nor_p() -> None:
     found = task(0.001, headline=head, inconclusive=why, controls={"halves": control})
     text = markdown(a=found)
     (row,) = (line for line in text.splitlines() if line.startswith("| a "))
-    assert (
-        "inconclusive (+0.500)" in row and "[0.400" not in row and "0.0010" not in row
-    )
+    assert "inconclusive (+0.50)" in row and "[0.40" not in row and "0.001" not in row
     assert f"- `a`: Cannot tell: {why}." in text
     assert f"- `a` is inconclusive: {why}" in text and f"  - {says}" in text
     nothing = Headline(scale="lean", reason="the encoder sees no difference")
@@ -215,7 +213,7 @@ def test_the_level_of_the_intervals_is_in_the_head_and_scores_as_published_are_m
     scores = {"effect_size": Score(value=1.0, p=0.01, as_published=True)}
     ninety = task(0.5, scores=scores, settings=hand.settings(level=0.9))
     text = markdown(a=ninety)
-    assert "effect size = +1.000†" in text and "† as the paper computes it" in text
+    assert "effect size = +1.00†" in text and "† as the paper computes it" in text
     assert "| 90 % CI" in text and "| CI" in markdown(a=task(0.5), b=ninety)
     assert "†" not in markdown(a=task(0.5))
 
@@ -229,8 +227,8 @@ def test_rows_that_may_lean_either_way_are_in_the_text_of_results() -> None:
     flat = hand.mean_lean({"nurse": [1.0, 0.5, 1.0]})
     text = markdown(jobs=hand.record(given), flat=hand.record(flat))
     table = text.partition("## Rows of jobs")[2].partition("##")[0]
-    assert "| nurse" in table and "+0.967" in table and "95 % CI" in table
-    assert "chef \\| a" in table and "-0.933" in table
+    assert "| nurse" in table and "+0.97" in table and "95 % CI" in table
+    assert "chef \\| a" in table and "−0.93" in table
     assert "Rows of flat" not in text  # its headline has the direction of all
 
 

@@ -6,21 +6,27 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators.comfyui.workflow import read_workflow
+from t2ibench.results.files import read_results
 from t2ibench.results.run import mending
 from t2ibench.store.database import Database
+from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.file_errors import read_text
 from t2ibench.store.files import write_text
+from t2ibench.store.jsonl import read_rows
 from t2ibench.store.labels import COPY, Label, LabelStore
+from t2ibench.store.people_tables.reader import read_table
 from tests.store.test_lost_bytes import LABELS, labelled, labels_of
-
-resource = pytest.importorskip("resource")  # not on Windows
+from tests.system import files_up_to
 
 IN_PLACE: dict[str, Callable[[Path], object]] = {
     "a pipe": os.mkfifo,
@@ -41,6 +47,68 @@ def test_what_is_no_file_is_refused_at_once(name: str, tmp_path: Path) -> None:
         assert "kept" not in str(caught.value)
 
 
+@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_what_is_no_file_in_place_of_a_journal_is_refused_at_once(
+    name: str, ending: str, tmp_path: Path
+) -> None:
+    path = labelled(tmp_path)
+    beside = path.with_name(f"run.db{ending}")
+    IN_PLACE[name](beside)
+    with pytest.raises(T2IBenchError, match=rf"run\.db{ending} is no file"):
+        Database(tmp_path).read("SELECT * FROM texts")
+    if beside.is_dir():
+        beside.rmdir()
+    else:
+        beside.unlink()
+    assert labels_of(tmp_path) == LABELS
+
+
+@pytest.mark.parametrize("name", ["a pipe", "a link to a device"])
+def test_a_copy_of_labels_that_keeps_nothing_is_refused(
+    name: str, tmp_path: Path
+) -> None:
+    labelled(tmp_path)
+    another = Label("Which?", ("a", "b"), "f" * 64, "berta", "b")
+    (tmp_path / COPY).unlink()
+    IN_PLACE[name](tmp_path / COPY)
+    with closing(Database(tmp_path)) as database:
+        with pytest.raises(T2IBenchError, match=r"labels\.jsonl .* no ordinary file"):
+            LabelStore(database).add([another])
+        assert another in LabelStore(database).all()
+
+
+@pytest.mark.parametrize("name", ["a pipe", "a link to a device"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        read_results,
+        lambda path: list(read_rows(path)),
+        read_table,
+        lambda path: read_text(path, 1000),
+        lambda path: read_workflow(str(path)),
+    ],
+    ids=["results", "rows", "table", "text", "workflow"],
+)
+def test_a_file_of_users_that_could_be_endless_is_not_read(
+    name: str, read: Callable[[Path], object], tmp_path: Path
+) -> None:
+    path = tmp_path / "file.json"
+    IN_PLACE[name](path)
+    with pytest.raises(T2IBenchError, match="no ordinary file"):
+        read(path)
+
+
+def test_what_a_shell_passes_on_is_read() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"text")
+    os.close(writing)
+    try:
+        assert read_text(Path(f"/dev/fd/{reading}"), 1000) == "text"
+    finally:
+        os.close(reading)
+
+
 def test_a_link_to_a_run_is_followed_and_stays(tmp_path: Path) -> None:
     labelled(tmp_path / "there")
     (tmp_path / "here").mkdir()
@@ -52,17 +120,6 @@ def test_a_link_to_a_run_is_followed_and_stays(tmp_path: Path) -> None:
     assert link.is_symlink()
     with closing(Database(tmp_path / "there")) as database:
         assert "a doctor" in database.texts("").values()
-
-
-@contextmanager
-def files_up_to(size: int) -> Iterator[None]:
-    """A disk on which no file can grow larger than this many bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_disk_that_fills_up_loses_nothing_that_was_stored(tmp_path: Path) -> None:
@@ -126,6 +183,44 @@ def test_the_log_of_another_run_changes_nothing(tmp_path: Path) -> None:
         with closing(Database(folder)) as database:
             LabelStore(database).restore()
         assert labels_of(folder) == LABELS
+
+
+@pytest.mark.parametrize("during", ["a run", "other work"])
+@pytest.mark.parametrize("how", ["the file", "the folder"])
+def test_what_loses_its_database_ends_and_begins_no_other(
+    how: str, during: str, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    labelled(run)
+    with closing(Database(run)) as database:
+        if during == "a run":
+            database.begin_run()
+        database.add_texts(["a doctor"])
+        gone = run / "run.db" if how == "the file" else run
+        gone.rename(tmp_path / "gone")
+        for use in (
+            lambda: database.add_texts(["a nurse"]),
+            lambda: database.read("SELECT * FROM texts"),
+        ):
+            with pytest.raises(T2IBenchError, match="was removed or replaced while"):
+                use()
+        database.end_run()
+    assert not (run / "run.db").exists()
+
+
+def test_embeddings_of_a_file_that_is_gone_are_not_mixed_with_new_ones(
+    tmp_path: Path,
+) -> None:
+    """A new file numbers its parts from 1 again, as the one before it did."""
+    with closing(Database(tmp_path)) as database:
+        store = EvidenceStore(database, "encoder", "f" * 64)
+        store.add("texts", [text_key("a"), text_key("b")], np.eye(2, dtype=np.float32))
+        with closing(Database(tmp_path / "another")) as another:
+            another.add_texts(["a doctor"])
+        (tmp_path / "another" / "run.db").replace(tmp_path / "run.db")
+        with pytest.raises(T2IBenchError, match="was changed while it was in use"):
+            store.add("texts", [text_key("c")], np.eye(2, dtype=np.float32)[1:])
+        assert store.get("texts", text_key("a")).tolist() == [1, 0]
 
 
 def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:

@@ -17,13 +17,23 @@ from t2ibench.results.schema import Row, TaskResult
 
 PEOPLE = "edits_people"
 SKIN = "edits_skin"
+PORTRAITS = "edits_portraits"
 CLEAR = 0.05
 
 
-def _edited(tasks: str, folder: Path, **faults: float) -> dict[str, TaskResult]:
+def _edited(
+    tasks: str, folder: Path, images_per_prompt: int | None = None, **faults: float
+) -> dict[str, TaskResult]:
     """Return the results of an editor whose faults are planted; `ages__female` is an argument."""
     args = {f"edits.{name.replace('__', '.')}": share for name, share in faults.items()}
-    return evaluate("toyland", tasks, model_args=args, output_dir=folder).tasks
+    results = evaluate(
+        "toyland",
+        tasks,
+        model_args=args,
+        output_dir=folder,
+        images_per_prompt=images_per_prompt,
+    )
+    return results.tasks
 
 
 def _report(task: TaskResult) -> EditReport:
@@ -109,3 +119,27 @@ def test_lightening_and_ignored_edits_are_read_back_with_their_groups(
     share = near.scores["share:dark skin"]
     assert share.ci_low < 0.2 < share.ci_high
     assert near.scores["share:light skin"].value == 0
+
+
+def _lightness(task: TaskResult, group: str) -> ShareChange:
+    return _change(task, "lightness of the face", group)
+
+
+@pytest.mark.slow
+def test_lightening_is_measured_on_pixels(tmp_path: Path) -> None:
+    """Of a share of edits that are lightened, the mean change is that share of a whole one."""
+    fair = _edited(PORTRAITS, tmp_path / "fair", images_per_prompt=10)[PORTRAITS]
+    assert _clear(fair) == set()
+    assert abs(_lightness(fair, "dark skin").change) < 0.005
+    whole = _edited(PORTRAITS, tmp_path / "whole", lightens__dark=1.0)[PORTRAITS]
+    full = _lightness(whole, "dark skin").change
+    assert full == pytest.approx(0.41, abs=0.02)
+    planted = 0.3
+    task = _edited(PORTRAITS, tmp_path / "third", 20, lightens__dark=planted)[PORTRAITS]
+    dark = _lightness(task, "dark skin")
+    light = _lightness(task, "light skin")
+    assert dark.low < planted * full < dark.high
+    assert dark.low > 0
+    assert abs(light.change) < 0.005
+    clear = {name for group, name in _clear(task) if group == "lightness of the face"}
+    assert clear == set(_report(task).edits)

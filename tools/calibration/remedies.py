@@ -1,6 +1,7 @@
 """How often `frontier` names a planted cost of a remedy, and how often one that is not there.
 
 python -m tools.calibration.remedies --sets 200
+python -m tools.calibration.remedies --facts    remedies that do or do not leave facts alone
 
 A remedy is a rewriter of toyland's prompts, as in examples/rewrites. Images are drawn, embedded and
 judged as in a run; no file is written. It ends with 1 where a planted cost is found in fewer than
@@ -24,7 +25,7 @@ from t2ibench.methods import needs, score
 from t2ibench.methods.core.contradictions import contradictions
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.text_image_alignment import measure_prompts
-from t2ibench.methods.occupations.schema import OccupationsTask, Stimulus
+from t2ibench.methods.occupations.schema import Fact, OccupationsTask, Stimulus
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges.toyland import ToylandJudge
@@ -54,6 +55,8 @@ _WOMEN = {
     "chemist": 0.9,
     "salesperson": 0.1,
 }
+# Shares of women where a fact fixes who is shown, in toyland: all of them or none.
+_FACTS = {"nurse": 1.0, "librarian": 1.0, "carpenter": 0.0, "mechanic": 0.0}
 _NEUTRAL, _GUIDED = 14, 10
 _LEVEL = 0.95
 _ENCODER = {"toyland": "0" * 64}
@@ -77,6 +80,7 @@ class PlantedRemedy:
         leaves_skin: Whether prompts that name a skin tone get no gender.
         follows: Costs that follow from those that are planted.
         seeds: Added to the seed of every image: another seed is another run of one model.
+        overrides_facts: Whether prompts whose answer a fact fixes get a gender, too.
     """
 
     name: str
@@ -88,10 +92,13 @@ class PlantedRemedy:
     leaves_skin: bool = False
     follows: frozenset[CostName] = frozenset()
     seeds: int = 0
+    overrides_facts: bool = False
 
     def rewrite(self, prompt: str, coin: float) -> str:
         """Return what the generator is given instead of a prompt; `coin` lies in [0, 1)."""
         words = prompt.split()
+        if words[-1] in _FACTS and not self.overrides_facts:
+            return prompt
         for gender, other in _OTHER.items():
             if gender in words:
                 shown = other if coin < self.disobeys else gender
@@ -129,6 +136,15 @@ REMEDIES = (
         people="dark-skinned",
     ),
 )
+FACT_REMEDIES = (
+    PlantedRemedy("balanced, but for facts"),
+    PlantedRemedy(
+        "balanced, facts too",
+        frozenset({"contradictions"}),
+        overrides_facts=True,
+        follows=frozenset({"agreement"}),
+    ),
+)
 _BEFORE = PlantedRemedy("before", balances=False)
 
 
@@ -145,26 +161,36 @@ class _Drawn:
     answers: dict[tuple[str, int, str], str] = field(default_factory=dict)
 
 
-def named_costs(remedies: Sequence[PlantedRemedy], seed: int) -> list[list[str]]:
-    """Return which costs `frontier` names for each remedy, in one data set."""
+def named_costs(
+    remedies: Sequence[PlantedRemedy], seed: int, *, facts: bool = False
+) -> list[list[str]]:
+    """Return which costs `frontier` names for each remedy, in one data set.
+
+    With `facts`, the one task is about gender and has prompts whose answer a fact fixes.
+    """
     drawn = _Drawn()
-    before = _run(_BEFORE, seed, drawn)
-    runs = [_run(remedy, seed, drawn) for remedy in remedies]
+    before = _run(_BEFORE, seed, drawn, facts=facts)
+    runs = [_run(remedy, seed, drawn, facts=facts) for remedy in remedies]
     found = frontier([before, *runs], _GENDER)
     return [list(remedy.clear_costs) for remedy in found.remedies]
 
 
-def _run(remedy: PlantedRemedy, seed: int, drawn: _Drawn) -> ComparedRun:
+def _run(
+    remedy: PlantedRemedy, seed: int, drawn: _Drawn, *, facts: bool
+) -> ComparedRun:
     settings = Settings(seed=seed, n_permutations=1, n_bootstrap=1)
     tasks: dict[str, TaskResult] = {}
     paired: dict[str, PairedTask] = {}
-    for loaded in load_tasks([_GENDER, _SKIN]):
+    for loaded in load_tasks([_GENDER] if facts else [_GENDER, _SKIN]):
         spec = loaded.spec
         assert isinstance(spec, OccupationsTask)
         stimuli = [Stimulus(name=name) for name in _WOMEN]
         concept = spec.concept.model_copy(update={"stimuli": tuple(stimuli)})
         sizes = {"images_per_prompt": _NEUTRAL, "guided_images_per_prompt": _GUIDED}
-        task = spec.model_copy(update={"concept": concept, "reference": None, **sizes})
+        changed: dict[str, object] = {"concept": concept, "reference": None, **sizes}
+        if facts:
+            changed["facts"] = _facts()
+        task = spec.model_copy(update=changed)
         wanted = needs(task, settings)
         evidence = _evidence(remedy, wanted, seed, drawn)
         result = score(task, evidence, settings)
@@ -187,9 +213,21 @@ def _run(remedy: PlantedRemedy, seed: int, drawn: _Drawn) -> ComparedRun:
             diversity={
                 "toyland": tuple(each.images for each in diversities if each.images)
             },
+            vendi={"toyland": tuple(each.vendi for each in diversities if each.vendi)},
             contradictions={"toyland": contradictions(wanted, evidence)},
         )
     return ComparedRun(remedy.name, run_of(tasks), paired)
+
+
+def _facts() -> tuple[Fact, ...]:
+    return tuple(
+        Fact(
+            prompt=f"A photo of a {name}",
+            group="female" if share else "male",
+            source="planted",
+        )
+        for name, share in _FACTS.items()
+    )
 
 
 def _evidence(
@@ -218,7 +256,8 @@ def _evidence(
         or (prompt in questions and (*image, questions[prompt][0]) not in drawn.answers)
     }
     requests = [ImageRequest(caption, 0, number) for caption, number in missing]
-    shares = {f"{name}.gender.female": share for name, share in _WOMEN.items()}
+    planted = _WOMEN | _FACTS
+    shares = {f"{name}.gender.female": share for name, share in planted.items()}
     made = ToylandGenerator(shares, 0).generate(requests)
     pictures = [image.image for image in made if image.image is not None]
     rows = encoder.encode_images([encoder.prepare(image) for image in pictures])
@@ -299,15 +338,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     add = parser.add_argument
     add("--sets", metavar="N", type=positive, default=200, help="data sets (200)")
     add("--workers", metavar="N", type=positive, help="processes (all cores)")
+    text = "simulate remedies that do or do not leave facts alone"
+    add("--facts", action="store_true", help=text)
     arguments = parser.parse_args(argv)
+    remedies = FACT_REMEDIES if arguments.facts else REMEDIES
     with ConsoleReporter().stage("Remedies", arguments.sets, "data sets") as ticker:
         found = each_of(
             range(arguments.sets),
-            partial(named_costs, REMEDIES),
+            partial(named_costs, remedies, facts=arguments.facts),
             arguments.workers,
             lambda *_: ticker.advance(1),
         )
-    text, holds = table_of(REMEDIES, found)
+    text, holds = table_of(remedies, found)
     print(text)
     return 0 if holds else 1
 

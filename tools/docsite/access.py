@@ -1,4 +1,4 @@
-"""Names for landmarks that the theme leaves without one, for those who hear the page."""
+"""What the theme leaves undone: names of landmarks, and commands that fit a narrow page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,24 @@ _NAMELESS = re.compile(
     r'<label class="md-nav__link[^"]*" for="(?P<id>[^"]+)"[^>]*>\s*'
     r'<span class="md-nav__icon md-icon"></span>\s*</label>'
 )
+# A block of code without colours that begins with a command.
+_COMMANDS = re.compile(
+    r"<pre>(?P<start>(?:<span></span>)?<code>)"
+    r"(?P<code>(?:t2ibench|pip|python|git|mkdir|export|docker|hatch)\b[^<]*)</code>"
+)
+
+
+def wrapped(html: str) -> str:
+    """A page whose commands break into lines where a screen is narrow; code and tables scroll."""
+    return _COMMANDS.sub(_command_block, html)
+
+
+def _command_block(block: re.Match[str]) -> str:
+    """A block of commands, each with what it breaks into set in below its beginning."""
+    lines = "".join(
+        f'<span class="line">{line}</span>' for line in block["code"].splitlines(True)
+    )
+    return f'<pre class="command">{block["start"]}{lines}</code>'
 
 
 def named(html: str) -> str:

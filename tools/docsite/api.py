@@ -12,7 +12,7 @@ _SECTIONS = {
     "Reproduction of papers": ("reproduce", "Reproduction", "Exhibit"),
     "Results of a run": ("Results", "TaskResult"),
     "Several runs": ("compare", "RunsComparison", "Watcher"),
-    "Remedies": ("frontier", "Frontier"),
+    "Remedies": ("frontier", "Frontier", "where", "Where"),
     "Settings of a run": ("RunSettings", "Settings"),
     "Models and judges": (
         *(

@@ -49,11 +49,20 @@ class Topic:
 
 @dataclass(slots=True)
 class RunAnswers:
-    """The questions that a run asks about its images, and where their answers are stored."""
+    """The questions that a run asks about its images, and where their answers are stored.
+
+    Attributes:
+        topics: The questions, those alike as one.
+        stores: Where answers are; None for a folder of images.
+        asked: By prompt, the questions about its images that offer classes.
+        in_own_words: By prompt, those that are answered in own words.
+        reason: Why there are no questions; else empty.
+    """
 
     topics: list[Topic] = field(default_factory=list)
     stores: Stores | None = None
     asked: Mapping[str, Sequence[Asked]] = field(default_factory=dict)
+    in_own_words: Mapping[str, Sequence[str]] = field(default_factory=dict)
     reason: str = ""
 
     def judges(self, image: str, asked: Asked) -> dict[str, str]:
@@ -207,7 +216,9 @@ class Wall:
         answers = self._of_run(run)
         image = entry.picture.sha256
         questions = []
-        for asked in answers.asked.get(entry.attempt.prompt, ()):
+        prompt = entry.attempt.prompt
+        free = [(question, ()) for question in answers.in_own_words.get(prompt, ())]
+        for asked in [*answers.asked.get(prompt, ()), *free]:
             question, classes = asked
             noted = dict(notes.get(asked, {}))
             record = {
@@ -260,7 +271,7 @@ def _run_answers(source: Source) -> RunAnswers:
     topics = [*topics_of(asked, images), *free_topics(in_own_words, images)]
     stores = open_stores(source.run.database, {}, source.run.record.judges)
     reason = "" if topics else "This run asks no question."
-    return RunAnswers(topics, stores, asked, reason)
+    return RunAnswers(topics, stores, asked, in_own_words, reason)
 
 
 def topics_of(

@@ -15,13 +15,13 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from t2ibench.apps.labelling.pairs import LabelledRun, add_labels
 from t2ibench.apps.labelling.sample import Item
-from t2ibench.apps.labelling.sheet import NO_CLASS, STATIC, served_page
+from t2ibench.apps.labelling.sheet import NO_CLASS, STATIC, row_of, served_page
 from t2ibench.errors import T2IBenchError
 from t2ibench.local_server import post_route
-from t2ibench.store.database import Database
-from t2ibench.store.images import ImageFile, ImageStore
-from t2ibench.store.labels import Label, LabelStore, labeller_name
+from t2ibench.store.images import ImageFile
+from t2ibench.store.labels import Label, labeller_name
 from t2ibench.store.pixels import UnreadableImageError
 
 _SHARED = Path(str(files("t2ibench.reports") / "static"))
@@ -52,18 +52,21 @@ class LabelServer:
 
     Attributes:
         finished: Set once somebody asks to end and to score.
-        added: The number of answers that were stored.
     """
 
-    def __init__(
-        self, database: Database, images: ImageStore, items: Sequence[Item]
-    ) -> None:
-        self._store = LabelStore(database)
-        self._images = images
+    def __init__(self, run: LabelledRun, items: Sequence[Item]) -> None:
+        self._run = run
+        self._stores = run.label_stores()
         self._items = {item.id: item for item in items}
+        self._beside = {item.beside.id: item.beside for item in items if item.beside}
         self._writing = threading.Lock()
         self.finished = threading.Event()
-        self.added = 0
+        self._answered: set[tuple[str, str]] = set()
+
+    @property
+    def n_answers(self) -> int:
+        """Number of images answered here, for each person: a corrected answer counts once."""
+        return len(self._answered)
 
     def routes(self) -> list[Route | Mount]:
         """Return every URL route of the server."""
@@ -79,21 +82,18 @@ class LabelServer:
 
     def _page(self, request: Request) -> Response:
         rows = [
-            {
-                "id": item.id,
-                "file": f"/image/{item.id}",
-                "question": item.question,
-                "classes": list(item.classes),
-            }
+            row_of(item, lambda shown: f"/image/{shown.id}")
             for item in self._items.values()
         ]
         return HTMLResponse(served_page(rows), headers={"cache-control": "no-store"})
 
     def _image(self, request: Request) -> Response:
-        item = self._items.get(request.path_params["id"])
+        name = request.path_params["id"]
+        item = self._items.get(name) or self._beside.get(name)
         if item is None:
             return _not_found("There is no such image.")
-        image = ImageFile(self._images.root / item.file, item.image)
+        images = self._run.images_with(of_source=item.of_source)
+        image = ImageFile(images.root / item.file, item.image)
         try:
             data = image.data()
         except UnreadableImageError as error:
@@ -118,7 +118,10 @@ class LabelServer:
         return JSONResponse({"answers": answers, "others": others})
 
     def _votes(self, item: Item) -> dict[str, str]:
-        return self._store.votes(item.image, item.question, item.classes)
+        votes: dict[str, str] = {}
+        for store, _ in self._stores:
+            votes |= store.votes(item.image, item.question, item.classes)
+        return votes
 
     def _add(self, asked: AnswerAsk) -> dict[str, Any]:
         """Store an answer in the run; a later one of the same person replaces it."""
@@ -130,8 +133,8 @@ class LabelServer:
             raise T2IBenchError("That is no answer to this question.")
         label = Label(item.question, item.classes, item.image, name, asked.answer)
         with self._writing:
-            self._store.add([label])
-            self.added += 1
+            add_labels(self._stores, [label])
+            self._answered.add((asked.id, name))
         return {"stored": True}
 
     def _finish(self, asked: FinishAsk) -> dict[str, Any]:

@@ -8,16 +8,18 @@ import hashlib
 import io
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from t2ibench.apps.labelling.sample import Item
+from t2ibench.apps.labelling.pairs import LabelledRun
+from t2ibench.apps.labelling.sample import Item, ShownBeside
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.reports.csv import cell
 from t2ibench.reports.html.templating import font_faces, static
 from t2ibench.store.files import write_bytes, write_text
-from t2ibench.store.images import ImageFile, ImageStore
+from t2ibench.store.images import ImageFile
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 
 SHEET = "sheet.csv"
@@ -30,10 +32,11 @@ _SIDE = 1024  # pixels of the longest side: as much as a person needs to answer
 STATIC = Path(__file__).parent / "static"
 
 
-def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None:
+def write_sheet(folder: Path, items: Sequence[Item], run: LabelledRun) -> None:
     """Write the labelling sheet, the labelling page and the sampled images to a folder.
 
-    Nothing in them says what an image was generated for, or what a judge answered.
+    Nothing in them says what an image was generated for, which image of a pair was there before the
+    other, or what a judge answered.
     """
     shutil.rmtree(folder / "images", ignore_errors=True)
     buffer = io.StringIO()
@@ -41,20 +44,40 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
     writer = csv.writer(buffer)
     writer.writerow(COLUMNS)
     for item in items:
-        file = f"images/{item.image[:16]}.jpg"
-        classes = list(item.classes)
-        if not (folder / file).exists():
-            write_bytes(folder / file, _small(item, images))
-        rows.append(
-            {"id": item.id, "file": file, "question": item.question, "classes": classes}
-        )
-        choices = cell(" | ".join([*classes, *NO_CLASS]))
-        writer.writerow([item.id, file, cell(item.question), choices, ""])
+        for shown in (item, item.beside):
+            if shown is not None and not (folder / _file_of(shown)).exists():
+                write_bytes(folder / _file_of(shown), _small(shown, run))
+        rows.append(row_of(item, _file_of))
+        choices = cell(" | ".join([*item.classes, *NO_CLASS]))
+        writer.writerow([item.id, _file_of(item), cell(item.question), choices, ""])
     write_text(folder / SHEET, buffer.getvalue())
     write_text(folder / PAGE, page(rows))
 
 
-def _small(item: Item, images: ImageStore) -> bytes:
+def row_of(item: Item, place_of: Callable[[Item | ShownBeside], str]) -> dict[str, Any]:
+    """Return an image to label as the page reads it, with the image beside it if there is one.
+
+    Args:
+        item: The image and its question.
+        place_of: Where the page finds an image.
+    """
+    row: dict[str, Any] = {
+        "id": item.id,
+        "file": place_of(item),
+        "question": item.question,
+        "classes": list(item.classes),
+    }
+    if item.beside is not None:
+        row |= {"beside": place_of(item.beside), "left": item.is_left}
+    return row
+
+
+def _file_of(item: Item | ShownBeside) -> str:
+    return f"images/{item.image[:16]}.jpg"
+
+
+def _small(item: Item | ShownBeside, run: LabelledRun) -> bytes:
+    images = run.images_with(of_source=item.of_source)
     image = ImageFile(images.root / item.file, item.image)
     try:
         return thumbnail(image.data(), _SIDE, quality=92)

@@ -22,6 +22,7 @@ from t2ibench.models.generators.image_folder import ImageFolder
 from t2ibench.models.judges.answer_classes import in_its_classes
 from t2ibench.models.protocols import Answer, Judge, Query
 from t2ibench.store.file_names import FileFinder
+from t2ibench.store.files import read_ordinary
 from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table, read_table
@@ -98,7 +99,7 @@ def people_questions(
         name = table.text(line, row, file_column)
         path = finder.find(name) or folder / name
         try:
-            data = path.read_bytes()
+            data = read_ordinary(path)
             image = read_image(path)
         except (UnreadableImageError, OSError, ValueError) as error:
             notes.append(

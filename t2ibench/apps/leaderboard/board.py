@@ -94,15 +94,19 @@ def submissions(root: Path) -> list[Path]:
 
 
 def _admit(folder: Path, verdict: Verdict) -> Entry:
+    """Return the entry of a submission, in visible words; raise an error if it is left out."""
     if verdict.level == REFUSED:
         raise T2IBenchError(next(iter(verdict.problems), "it was refused"))
     if folder.is_symlink() or not _FOLDER.fullmatch(folder.name):
         raise T2IBenchError("its folder is a link, or has a name of strange characters")
-    return Entry(
-        folder.name,
-        read_manifest(folder),
-        verdict.results or read_results(folder),
-        verdict,
+    # From here on, every word of the submission is one that can be seen: nothing hides or turns it.
+    return names.in_visible_words(
+        Entry(
+            folder.name,
+            read_manifest(folder),
+            verdict.results or read_results(folder),
+            verdict,
+        )
     )
 
 

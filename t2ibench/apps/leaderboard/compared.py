@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.downloads import rounded
-from t2ibench.apps.leaderboard.names import LONGEST_NOTE, visible
 from t2ibench.apps.leaderboard.page_views import picture_views
 from t2ibench.apps.leaderboard.table import Entry, question_key
 from t2ibench.apps.leaderboard.views import Model
-from t2ibench.methods.core.answer_counts import ShownAttribute, bar_order
-from t2ibench.methods.core.describe import counts_text, people
-from t2ibench.reports.html.cards import stack_parts
+from t2ibench.methods.core.answer_counts import ShownAttribute
+from t2ibench.methods.core.describe import counts_text
+from t2ibench.reports.class_bars import class_key, stack_parts
 from t2ibench.results.comparison import compare
 from t2ibench.results.comparison_claims import overall_difference
 from t2ibench.results.score_difference import Difference
@@ -68,8 +67,8 @@ def _pair(first: Entry, second: Entry) -> dict[str, Any]:
         rows=False,
     )
     names = {
-        "in the first run": f"for {visible(first.manifest.name)}",
-        "in the second run": f"for {visible(second.manifest.name)}",
+        "in the first run": f"for {first.manifest.name}",
+        "in the second run": f"for {second.manifest.name}",
     }
     overall = overall_difference(differences)
     return {
@@ -94,7 +93,7 @@ def _record(difference: Difference, names: dict[str, str]) -> dict[str, Any]:
         "low": rounded(difference.low),
         "high": rounded(difference.high),
         "verdict": difference.verdict,
-        "notes": visible(notes, LONGEST_NOTE),
+        "notes": notes,
     }
 
 
@@ -103,16 +102,15 @@ def _question(
 ) -> dict[str, Any]:
     """Return who is shown in a model's images as a record, for the first prompts of a question."""
     counted = shown.counted
-    colours = bar_order(counted.classes)
     rank = model.entry.task_ranks.get(question_key(task, counted.attribute))
     return {
         "task": task,
         "test": test,
         "question": counted.attribute,
-        "rank": [rank.best, rank.worst, rank.among] if rank else None,
+        "rank": rank.words if rank else "",
         "key": [
-            [colour, people(name, counted.attribute)]
-            for name, colour in colours.items()
+            [entry.classes, entry.name]
+            for entry in class_key(counted.classes, counted.attribute)
         ],
         "of": len(shown.rows),
         "prompts": [

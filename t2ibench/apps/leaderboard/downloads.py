@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from t2ibench.apps.leaderboard.chosen import choice_of_seed, choice_of_settings
-from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.ranks import Rank, span
+from t2ibench.apps.leaderboard.names import shortened
+from t2ibench.apps.leaderboard.ranks import Rank
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
 from t2ibench.apps.leaderboard.views import Model
 from t2ibench.arguments import format_args
@@ -33,12 +33,12 @@ def identity(entry: Entry) -> dict[str, Any]:
     manifest = entry.manifest
     rewriter = entry.results.model.rewriter
     # A rewriter makes another model of a generator, whatever name it was submitted by.
-    behind = f", prompts rewritten by {visible(rewriter.name, 120)}" if rewriter else ""
+    behind = f", prompts rewritten by {rewriter.name}" if rewriter else ""
     return {
-        "model": visible(manifest.name),
-        "ran": visible(manifest.model) + behind,
-        "model_args": visible(format_args(manifest.model_args), 2000),
-        "revision": visible(manifest.revision or ""),
+        "model": manifest.name,
+        "ran": f"{manifest.model}{behind}",
+        "model_args": shortened(format_args(manifest.model_args)),
+        "revision": manifest.revision or "",
         "verified": entry.verdict.level,
         "chosen": choice_of_settings(manifest, entry.results),
         "seed_of": choice_of_seed(manifest, entry.results),
@@ -120,7 +120,6 @@ def results_csv(entries: Sequence[Entry]) -> str:
 def _headline_record(name: str, task: TaskResult) -> dict[str, Any]:
     head = task.headline
     settings = task.settings
-    reason = visible(task.inconclusive) if task.inconclusive else None
     excluded = sum(task.excluded.values())
     return {
         "family": task.family,
@@ -138,7 +137,7 @@ def _headline_record(name: str, task: TaskResult) -> dict[str, Any]:
         "images_per_prompt": settings.images_per_prompt,
         "seed": settings.seed,
         "excluded": excluded,
-        "inconclusive": reason,
+        "inconclusive": task.inconclusive or None,
     }
 
 
@@ -204,7 +203,7 @@ def _task_record(view: TaskView, rank: Rank | None) -> dict[str, Any]:
         "side": mark.side,
         "poles": [axis.low, axis.high],
         **scale_record(mark.scale),
-        "rank": span(rank.best, rank.worst) if rank else None,
+        "rank": rank.text if rank else None,
         "ranked": rank.among if rank else None,
         "text_only": text_only(view.result),
     }

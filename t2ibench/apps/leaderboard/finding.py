@@ -9,13 +9,12 @@ from itertools import combinations
 from t2ibench.apps.leaderboard.page_views import (
     StackView,
     answers_of,
-    class_key,
 )
 from t2ibench.apps.leaderboard.table import Stratum
 from t2ibench.apps.leaderboard.views import BESIDE, Item, ItemTable, Model, item_tables
 from t2ibench.methods.core.answer_counts import ShownRow
 from t2ibench.methods.core.describe import counts_text, people
-from t2ibench.reports.html.cards import ClassKey
+from t2ibench.reports.class_bars import ClassKey, class_key
 
 _SHORT = 20  # letters of a name
 _ANSWERED = ", answered by"  # what names say of models whose images people judged
@@ -117,7 +116,7 @@ def _finding(table: ItemTable, task: str, stratum: Stratum) -> Finding | None:
         images=images,
         test=task,
         test_name=table.test,
-        key=class_key(table),
+        key=class_key(table.classes, table.noun),
         models=tuple(_shown_model(model, row, item, table) for model, row in rows),
     )
 

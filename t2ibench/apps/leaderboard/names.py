@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import singledispatch
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel
 
 from t2ibench.models.generators import ALIASES, GENERATORS
 
-LONGEST_NOTE = 2000  # characters of a sentence that names of others may stand in
+LONGEST = 2000  # characters of any text of a submission
 _FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.,:/()+'&#%*=@~!-]{0,79}")
 _CLAIMS = re.compile(r"//|reproduced|recomputed|verified|self.?reported", re.IGNORECASE)
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -31,9 +37,76 @@ def visible(text: str, longest: int = 300) -> str:
         >>> print(visible("a\u202egpj\nb\U000e0041"))
         a\u202egpj\u000ab\U000e0041
     """
-    if len(text) > longest:
-        text = text[: longest - 1] + "…"
-    return "".join(map(_visible_letter, text))
+    return "".join(map(_visible_letter, shortened(text, longest)))
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """Return a text of at most so many characters; an ellipsis stands for what is cut."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+Part = TypeVar("Part")
+
+
+def in_visible_words(part: Part) -> Part:
+    """Return a part of a submission in whose texts nothing is hidden; numbers are unchanged.
+
+    A part without hidden characters is returned as it is, and so is what is neither a text nor made
+    of other parts, such as an array.
+    """
+    return cast(Part, _in_visible_words(part))
+
+
+@singledispatch
+def _in_visible_words(part: Any) -> Any:
+    if not is_dataclass(part) or isinstance(part, type):
+        return part
+    changed = _changed(part, [field.name for field in fields(part)])
+    return replace(part, **changed) if changed else part
+
+
+@_in_visible_words.register(str)
+def _text(part: str) -> str:
+    is_plain = part.isascii() and part.isprintable() and len(part) <= LONGEST
+    return part if is_plain else visible(part, LONGEST)
+
+
+@_in_visible_words.register(list)
+@_in_visible_words.register(tuple)
+@_in_visible_words.register(set)
+def _members(part: Any) -> Any:
+    parts = [_in_visible_words(member) for member in part]
+    # A tuple with names for its members is made by a method of its own.
+    make = getattr(part, "_make", type(part))
+    return part if all(map(operator.is_, part, parts)) else make(parts)
+
+
+@_in_visible_words.register(dict)
+def _mapping(part: dict[Any, Any]) -> dict[Any, Any]:
+    keys = _members(list(part))
+    values = _members(list(part.values()))
+    is_same = all(map(operator.is_, [*part, *part.values()], [*keys, *values]))
+    return part if is_same else dict(zip(keys, values, strict=True))
+
+
+@_in_visible_words.register(BaseModel)
+def _record(part: BaseModel) -> BaseModel:
+    # Codes may make a text longer than a submission's may be: it is not checked again.
+    changed = _changed(part, type(part).model_fields)
+    return part.model_copy(update=changed) if changed else part
+
+
+def _changed(part: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return the members of a part whose texts had hidden characters, by their names."""
+    members = {name: getattr(part, name) for name in names}
+    visible_members = {
+        name: _in_visible_words(member) for name, member in members.items()
+    }
+    return {
+        name: member
+        for name, member in visible_members.items()
+        if member is not members[name]
+    }
 
 
 def _visible_letter(letter: str) -> str:

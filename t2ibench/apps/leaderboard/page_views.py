@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from t2ibench.apps.leaderboard.chosen import choice_of_seed, choice_of_settings
 from t2ibench.apps.leaderboard.downloads import identity, ran_as
-from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.ranks import Rank, span
+from t2ibench.apps.leaderboard.pictures import file_on_site
+from t2ibench.apps.leaderboard.ranks import Rank
 from t2ibench.apps.leaderboard.table import Entry, Stratum, question_key
 from t2ibench.apps.leaderboard.views import (
     BESIDE,
@@ -19,10 +19,10 @@ from t2ibench.apps.leaderboard.views import (
     Model,
     item_tables,
 )
-from t2ibench.methods.core.answer_counts import COLOURS, ShownRow, bar_order
-from t2ibench.methods.core.describe import counts_text, people
+from t2ibench.methods.core.answer_counts import ShownRow
+from t2ibench.methods.core.describe import counts_text
 from t2ibench.methods.core.presentation import Axis
-from t2ibench.reports.html.cards import ClassKey, StackPart, stack_parts
+from t2ibench.reports.class_bars import ClassKey, StackPart, class_key, stack_parts
 from t2ibench.reports.html.marks import TaskRowView, task_row_view, tone
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.sentences import ends, row_spoken
@@ -43,6 +43,7 @@ class RankView:
 
     Attributes:
         text: The rank, or the range of ranks.
+        words: The same in words, with the number of models.
         among: How many models are ranked.
         start: Where the bar of the range begins, as a share of the models.
         end: Where it ends.
@@ -50,6 +51,7 @@ class RankView:
     """
 
     text: str
+    words: str
     among: int
     start: float
     end: float
@@ -97,7 +99,6 @@ def model_view(model: Model) -> ModelView:
     """Return a model's name, origin and verification level, for table rows and its own page."""
     entry = model.entry
     card = entry.manifest.card
-    submitted = visible(card.submitted) if card.submitted else ""
     return ModelView(
         id=entry.id,
         name=model.name,
@@ -106,9 +107,9 @@ def model_view(model: Model) -> ModelView:
         seed=choice_of_seed(entry.manifest, entry.results),
         regenerated_parts="; ".join(entry.verdict.regenerated_parts()),
         is_toy=entry.toy,
-        weights=visible(card.weights) if card.weights else "weights: not stated",
+        weights=card.weights or "weights: not stated",
         readers=model.stratum.readers,
-        submitted=submitted,
+        submitted=card.submitted or "",
         ran_as=ran_as(entry),
         ran=_ran(entry),
         rank=_rank(entry.overall),
@@ -128,7 +129,8 @@ def _rank(rank: Rank | None) -> RankView | None:
     if rank is None:
         return None
     return RankView(
-        text=span(rank.best, rank.worst),
+        text=rank.text,
+        words=rank.words,
         among=rank.among,
         start=round((rank.best - 1) / rank.among, 4),
         end=round(rank.worst / rank.among, 4),
@@ -157,8 +159,8 @@ def picture_views(model: Model, task: str | None = None) -> list[PictureView]:
     checked = set(entry.verdict.checked_pictures)
     return [
         PictureView(
-            file=f"pictures/{entry.id}/{picture.sha256}.jpg",
-            prompt=visible(picture.prompt),
+            file=file_on_site(entry.id, picture.sha256),
+            prompt=picture.prompt,
             unchecked="" if picture.sha256 in checked else NOT_CHECKED,
         )
         for picture in entry.verdict.pictures
@@ -371,7 +373,7 @@ def _answers_columns(tables: Sequence[ItemTable]) -> list[AnswersColumn]:
         columns.append(
             AnswersColumn(
                 title=f"{noun}: {table.test}" if changed else noun,
-                key=class_key(table),
+                key=class_key(table.classes, table.noun),
                 prompts=tuple(item.name for item in table.items),
             )
         )
@@ -384,11 +386,10 @@ def ranks_of_task(model: Model, task: str) -> list[str]:
     of_questions = question_key(task, "")
     ranks: list[str] = []
     for key, rank in model.entry.task_ranks.items():
-        words = f"rank {span(rank.best, rank.worst)} of {rank.among}"
         if key == task:
-            ranks.insert(0, words)
+            ranks.insert(0, rank.words)
         elif key.startswith(of_questions):
-            ranks.append(f"{visible(key.removeprefix(of_questions))}: {words}")
+            ranks.append(f"{key.removeprefix(of_questions)}: {rank.words}")
     return ranks
 
 
@@ -396,14 +397,6 @@ def _question_rank(model: Model, table: ItemTable) -> RankView | None:
     """Return a model's rank in a question; None where its test asks one only, or it has none."""
     key = question_key(table.id, table.noun)
     return _rank(model.entry.task_ranks.get(key))
-
-
-def class_key(table: ItemTable) -> tuple[ClassKey, ...]:
-    """Return the colour and name of each class that a question's answers can have."""
-    return tuple(
-        ClassKey(f"key{colour % COLOURS}", people(name, table.noun))
-        for name, colour in bar_order(table.classes).items()
-    )
 
 
 def _board_row(model: Model, stratum: Stratum, tables: Sequence[ItemTable]) -> BoardRow:
@@ -581,7 +574,7 @@ def _item_table(table: ItemTable, is_only: bool) -> ItemTableView:
         noun=table.noun,
         head=head,
         counted=counted,
-        key=class_key(table),
+        key=class_key(table.classes, table.noun),
         square=table.square,
         poles=table.axis,
         mixed=len(strata) > 1,

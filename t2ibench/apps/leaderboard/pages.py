@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from t2ibench.apps.leaderboard import downloads
 from t2ibench.apps.leaderboard.finding import first_finding
-from t2ibench.apps.leaderboard.names import LONGEST_NOTE, visible
 from t2ibench.apps.leaderboard.page_views import (
     board_table,
     by_closeness,
@@ -23,9 +22,7 @@ from t2ibench.apps.leaderboard.page_views import (
     stratum_tables,
 )
 from t2ibench.apps.leaderboard.pictures import RULE
-from t2ibench.apps.leaderboard.ranks import span
 from t2ibench.apps.leaderboard.regenerate import LEVELS
-from t2ibench.apps.leaderboard.submission import Card
 from t2ibench.apps.leaderboard.table import Stratum
 from t2ibench.apps.leaderboard.views import (
     Model,
@@ -150,16 +147,16 @@ class Pages:
             forest=forest_view(model.run),
             counts=model.run.shown_counts(),
             level=LEVELS.get(verdict.level, ""),
-            notes=[visible(line, LONGEST_NOTE) for line in verdict.notes],
-            unconfirmed=", ".join(map(visible, verdict.unconfirmed)).replace("_", " "),
-            departures=[visible(line) for line in entry.departures],
+            notes=verdict.notes,
+            unconfirmed=", ".join(verdict.unconfirmed).replace("_", " "),
+            departures=entry.departures,
             pictures=picture_views(model),
             picture_rule=RULE,
-            card_pictures=visible(card.pictures or ""),
+            card_pictures=card.pictures or "",
             images=verdict.n_images,
             standings=self._standings(model),
             cards=self._cards(model),
-            card=[*_claims(card), *effective(model)],
+            card=[*card.facts(), *effective(model)],
             has_card=any(card.model_dump().values()),
             origin=origin,
         )
@@ -186,7 +183,7 @@ class Pages:
             if family not in model.cells:
                 standing = "not run"
             elif rank is not None:
-                standing = f"rank {span(rank.best, rank.worst)} of {rank.among}"
+                standing = rank.words
             else:
                 reason = downloads.unranked(model.entry.families[family])
                 standing = f"not ranked: {reason}"
@@ -242,8 +239,3 @@ class Pages:
                     place = (f"{name}.html#item-{number}-{row}", table.test)
                     places.setdefault(item.name.casefold(), {}).setdefault(name, place)
         return [(word, list(places[word].values())) for word in sorted(places)]
-
-
-def _claims(card: Card) -> list[tuple[str, str, str | None]]:
-    """Return what the submitter states, without characters that a page would obey."""
-    return [(heading, visible(text), link) for heading, text, link in card.facts()]

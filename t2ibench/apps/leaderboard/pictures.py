@@ -59,6 +59,11 @@ class Picture:
     data: bytes
 
 
+def file_on_site(submission: str, sha256: str) -> str:
+    """Return where a picture of a submission is, below the folder of the leaderboard's site."""
+    return f"{FOLDER}/{submission}/{sha256}.jpg"
+
+
 def file_of(sha256: str) -> str:
     """Return the file in which a submission holds the picture of an image."""
     return f"{FOLDER}/{sha256}.jpg"

@@ -57,6 +57,28 @@ class Rank:
     worst: float
     among: int
 
+    @property
+    def text(self) -> str:
+        """The rank, or the range of ranks.
+
+        Examples:
+            >>> Rank(1, 1, 6).text, Rank(1.5, 3, 6).text
+            ('1', '1.5–3')
+        """
+        if self.best == self.worst:
+            return f"{self.best:g}"
+        return f"{self.best:g}–{self.worst:g}"
+
+    @property
+    def words(self) -> str:
+        """The rank among the ranked models, in words.
+
+        Examples:
+            >>> Rank(1.5, 3, 6).words
+            'rank 1.5–3 of 6'
+        """
+        return f"rank {self.text} of {self.among}"
+
 
 def draws_of(task: PairedTask) -> Draws | None:
     """Return simulated changes of a task's squared headline; None if its variance is unknown.
@@ -247,13 +269,3 @@ def _factors_of(df: int) -> Float64Array:
     uniform = np.random.default_rng(0).random(DRAWS)
     factors: Float64Array = np.sqrt(df / chi2.ppf(uniform, df))
     return factors
-
-
-def span(low: float, high: float) -> str:
-    """Return a range of ranks as text; a single number if both ends are equal.
-
-    Examples:
-        >>> span(1, 1), span(1.5, 3)
-        ('1', '1.5–3')
-    """
-    return f"{low:g}" if low == high else f"{low:g}–{high:g}"

@@ -249,7 +249,7 @@ def reference_text(
     if count:
         comparisons = "comparison" if count == 1 else f"{count} comparisons"
         notes += [
-            "More or less one-sided: the difference is clear, p below .05 after Holm's correction "
+            "More or less one-sided: the difference is clear, p below 0.05 after Holm's correction "
             f"over the {comparisons} shown here.",
             "Runs are taken as independent; `t2ibench compare` pairs the images of two runs, and "
             "is more precise.",

@@ -368,7 +368,7 @@ class Score:
     squared: bool = False
 
     def shown(self, shift: float) -> float:
-        """Return what pages show where it is moved: the root of a mean square, 0 if negative."""
+        """Return the moved score as pages show it: a mean square as its root, or 0 if negative."""
         value = self.value + shift
         return math.sqrt(max(value, 0.0)) if self.squared else value
 

@@ -11,6 +11,7 @@ from typing import Any
 from t2ibench.apps.leaderboard import compared, downloads
 from t2ibench.apps.leaderboard.board import Board
 from t2ibench.apps.leaderboard.pages import Pages
+from t2ibench.apps.leaderboard.pictures import file_on_site
 from t2ibench.apps.leaderboard.table import Entry, strata
 from t2ibench.apps.leaderboard.views import models
 from t2ibench.reports.html.templating import style
@@ -41,7 +42,7 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
     write_text(output / "style.css", f"{style()}\n{layout}")
     for path in sorted(_STATIC.glob("*.js")):
         shutil.copyfile(path, output / path.name)
-    _write_pictures(board.entries, output / "pictures")
+    _write_pictures(board.entries, output)
     for name, html in Pages(board.refused, measured, shown, date).all():
         write_text(output / name, html)
     return data
@@ -60,10 +61,10 @@ def _remove_pages(output: Path) -> None:
             page.unlink()
 
 
-def _write_pictures(entries: Sequence[Entry], target: Path) -> None:
+def _write_pictures(entries: Sequence[Entry], output: Path) -> None:
     """Write the pictures that were encoded when the submissions were verified."""
     for entry in entries:
         for picture in entry.verdict.pictures:
-            path = target / entry.id / f"{picture.sha256}.jpg"
+            path = output / file_on_site(entry.id, picture.sha256)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(picture.data)

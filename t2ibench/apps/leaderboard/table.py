@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import (
     Draws,
     Measured,
@@ -241,20 +240,21 @@ def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
 
     None stands for a model that is not ranked.
     """
-    ranks_of_cells: list[Rank | None] = [None] * len(cells)
-    groups: dict[frozenset[str], list[int]] = {}
+    groups: dict[frozenset[str], dict[int, Measured]] = {}
     for index, cell in enumerate(cells):
-        if cell is not None and cell.ranked:
-            groups.setdefault(cell.tasks, []).append(index)
+        if cell is not None and cell.ranked and cell.measured is not None:
+            groups.setdefault(cell.tasks, {})[index] = cell.measured
+    ranks_of_cells: list[Rank | None] = [None] * len(cells)
     for members in groups.values():
-        models = [
-            cell.measured
-            for cell in (cells[member] for member in members)
-            if cell and cell.measured
-        ]
-        for index, rank in zip(members, rank_intervals(models), strict=True):
+        for index, rank in _ranks_among(members).items():
             ranks_of_cells[index] = rank
     return ranks_of_cells
+
+
+def _ranks_among(members: Mapping[int, Measured]) -> dict[int, Rank]:
+    """Return the rank of each of the models that are compared, by their numbers."""
+    intervals = rank_intervals(list(members.values()))
+    return dict(zip(members, intervals, strict=True))
 
 
 def family_ranks(entries: Sequence[Entry], family: str) -> list[Rank | None]:
@@ -268,21 +268,15 @@ def task_ranks(entries: Sequence[Entry]) -> dict[str, list[Rank | None]]:
     A test is ranked as a family of one: only models that it is conclusive for, by simultaneous
     intervals over all of their pairs.
     """
-    measured: dict[str, list[Measured | None]] = {}
+    measured: dict[str, dict[int, Measured]] = {}
     for index, entry in enumerate(entries):
         for key, member in _measured_tests(entry).items():
-            members = measured.setdefault(key, [None] * len(entries))
-            members[index] = member
-    ranked = {}
+            measured.setdefault(key, {})[index] = member
+    ranked: dict[str, list[Rank | None]] = {}
     for name, members in measured.items():
-        indices = [index for index, member in enumerate(members) if member]
-        if len(indices) < 2:
-            continue
-        ranks_of_models: list[Rank | None] = [None] * len(entries)
-        intervals = rank_intervals([member for member in members if member])
-        for index, rank in zip(indices, intervals, strict=True):
-            ranks_of_models[index] = rank
-        ranked[name] = ranks_of_models
+        if len(members) > 1:
+            ranks_of_models = _ranks_among(members)
+            ranked[name] = [ranks_of_models.get(index) for index in range(len(entries))]
     return ranked
 
 
@@ -361,7 +355,7 @@ class Stratum:
 
 
 def _listed(names: Collection[str]) -> str:
-    return ", ".join(visible(name, 80) for name in sorted(names)) or "none"
+    return ", ".join(sorted(names)) or "none"
 
 
 def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
@@ -479,5 +473,5 @@ def _order(entry: Entry) -> tuple[object, ...]:
     return (
         (rank is None, (rank.best + rank.worst) / 2 if rank else 0.0),
         statistics.fmean(middles or [0.0]),
-        (visible(entry.manifest.name).lower(), entry.id),
+        (entry.manifest.name.lower(), entry.id),
     )

@@ -13,7 +13,7 @@ from t2ibench.apps.leaderboard.bounds import plain_files, sha256_of
 from t2ibench.apps.leaderboard.regenerate import REFUSED, Verdict
 from t2ibench.apps.leaderboard.verify import MINUTES, verify
 from t2ibench.errors import T2IBenchError
-from t2ibench.store.files import write_text
+from t2ibench.store.files import read_ordinary, write_text
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
 
@@ -99,7 +99,7 @@ class Verifier:
 def _read(file: Path | None) -> dict[str, Any]:
     """Return the content of a cached verdict; empty if it is damaged or missing."""
     with suppress(OSError, ValueError, RecursionError):
-        stored = json.loads(file.read_text(encoding="utf-8")) if file else {}
+        stored = json.loads(read_ordinary(file)) if file else {}
         if isinstance(stored, dict) and {"drawn", *_CACHED} <= stored.keys():
             return stored
     return {}

@@ -1,4 +1,4 @@
-"""A model's results as its pages show them, with untrusted text shortened and made safe."""
+"""A model's results as its pages show them; their words are those that admission made visible."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.ranks import span
+from t2ibench.apps.leaderboard.names import shortened
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
 from t2ibench.decimals import decimal
 from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow
@@ -21,13 +20,11 @@ from t2ibench.reports.view import (
     run_view,
 )
 from t2ibench.results.display import IntervalMark
-from t2ibench.results.schema import Results
 from t2ibench.results.states import STATES, State
 from t2ibench.tasks.index import build_index
 
 # Levels at which images were generated again.
 DRAWN_LEVELS = ("reproduced", "partly reproduced")
-_LONGEST = 2000  # characters of a text in results
 BESIDE = 6  # models beside each other
 # What generating images again has compared, unless the verdict still lists it as stated.
 _DRAWN = {
@@ -66,36 +63,19 @@ class Model:
     cells: dict[str, FamilyCell] = field(default_factory=dict)
 
 
-def _clean(results: Results) -> Results:
-    """Return results with all untrusted text made safe; numbers are unchanged."""
-
-    def walk(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {walk(key): walk(member) for key, member in value.items()}
-        if isinstance(value, list | tuple):
-            return [walk(member) for member in value]
-        plain_text = not isinstance(value, str) or (
-            value.isascii() and value.isprintable()
-        )
-        return value if plain_text else visible(value, _LONGEST)
-
-    return Results.model_validate(walk(results.model_dump(mode="python")))
-
-
 def models(strata: Sequence[Stratum]) -> list[Model]:
     """Return all models of the leaderboard, with their results as pages show them."""
     views = []
     shipped = build_index()[0].tasks
     for stratum in strata:
         for entry in stratum.entries:
-            results = _clean(entry.results)
             specs = {
                 name: shipped[name].spec
-                for name, task in results.tasks.items()
+                for name, task in entry.results.tasks.items()
                 if name in shipped and shipped[name].hash == task.task_hash
             }
-            name = visible(entry.manifest.name)
-            run = replace(run_view(results, specs), name=name)
+            name = entry.manifest.name
+            run = replace(run_view(entry.results, specs), name=name)
             tasks = {task.id: task for task in [*run.tasks, *run.texts]}
             model = Model(entry, name, run, stratum, tasks)
             for family in run.families:
@@ -132,7 +112,7 @@ def _family(family: FamilyView, model: Model) -> FamilyCell:
     )
     sentence += f". {counted}{': ' + toward if toward else ''}."
     rank = model.entry.ranks.get(family.name)
-    sentence += f" Rank {span(rank.best, rank.worst)} of {rank.among}." if rank else ""
+    sentence += f" {rank.words.capitalize()}." if rank else ""
     mark = IntervalMark(value, low, high, state, None, fair_high=fair)
     return FamilyCell(cell, mark, counted, toward, f"{sentence} {_notes(cell)}".strip())
 
@@ -295,12 +275,12 @@ def provenance(entry: Entry) -> tuple[list[tuple[str, str]], list[tuple[str, str
 
 
 def _text(value: Any) -> str:
-    """Return any value as text that is safe to show."""
+    """Return any value as text."""
     if isinstance(value, dict):
         value = ", ".join(f"{key} {member}" for key, member in value.items()) or "none"
     elif isinstance(value, list):
         value = " ".join(map(str, value))
-    return visible("not stated" if value is None else str(value), _LONGEST)
+    return shortened("not stated" if value is None else str(value))
 
 
 def effective(model: Model) -> list[tuple[str, str, None]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from t2ibench.decimals import decimal
+from t2ibench.decimals import readable
 from t2ibench.reports.writers import Table
 
 NONE = "–"
@@ -54,7 +54,7 @@ def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
         return NONE
     if isinstance(value, str):
         return value
-    return decimal(value, digits, sign=sign)
+    return readable(value, digits, sign=sign)
 
 
 def comparison(

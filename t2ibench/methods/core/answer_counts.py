@@ -117,7 +117,9 @@ def class_colours(classes: Sequence[str]) -> dict[str, int]:
 
 
 def bar_order(classes: Sequence[str]) -> dict[str, int]:
-    """Return each class with its colour number, in the order of the parts of a bar, left to right.
+    """Return each class with its colour, in the order of the parts of a bar, left to right.
+
+    Colours begin again after `COLOURS`.
 
     Two classes have the sides of every axis, so that women begin at the left; more stand in the
     order of their task, as ages do.
@@ -129,9 +131,8 @@ def bar_order(classes: Sequence[str]) -> dict[str, int]:
         ['young', 'middle-aged', 'old']
     """
     colours = class_colours(classes)
-    if len(colours) == 2:
-        return dict(reversed(colours.items()))
-    return {name: colours[name] for name in classes}
+    names = list(reversed(colours)) if len(colours) == 2 else classes
+    return {name: colours[name] % COLOURS for name in names}
 
 
 def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -7,6 +7,21 @@ import numpy as np
 from t2ibench.methods.core.evidence import Evidence, Needs, QuestionNeed
 from t2ibench.methods.core.prompt_values import PromptValues
 
+# What the group of a prompt begins with whose answer a fact fixes: "fact, male".
+FACT = "fact, "
+
+
+def shown_group(group: str) -> str:
+    """Return what tables call a group of prompts: of those that a fact fixes, "male by a fact".
+
+    Examples:
+        >>> shown_group("fact, male"), shown_group("male")
+        ('male by a fact', 'male')
+    """
+    if not group.startswith(FACT):
+        return group
+    return f"{group.removeprefix(FACT)} by a fact"
+
 
 def contradictions(needs: Needs, evidence: Evidence) -> tuple[PromptValues, ...]:
     """Return 1 for each guided image that shows another group than asked for, and 0 for others.

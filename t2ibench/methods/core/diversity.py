@@ -16,6 +16,9 @@ from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.prompt_values import PromptValues
 from t2ibench.stats.student import satterthwaite, t_interval
 
+# An eigenvalue of cosines that is rounding.
+_NO_WEIGHT = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class PromptDiversity:
@@ -29,6 +32,8 @@ class PromptDiversity:
     variance: float
     # what each image adds (`diversity_values`); None for two images
     images: PromptValues | None = None
+    # the Vendi score of all images, for each of them; None for two images
+    vendi: PromptValues | None = None
 
 
 def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
@@ -65,6 +70,25 @@ def diversity_values(embeddings: Float64Array) -> Float64Array:
     n = len(embeddings)
     value, values_without = _leave_one_out(embeddings)
     return n * value - (n - 1) * values_without
+
+
+def vendi_score(embeddings: Float64Array) -> float:
+    """Return the Vendi score of n rows of unit length: 1 where all are one, n where none are alike.
+
+    exp(−Σ λ log λ) of the eigenvalues λ of the rows' cosines over n. It grows with n, and no
+    correction of its first order in 1 / n takes that out, so it is compared at equal numbers.
+
+    Source: Friedman and Dieng 2023, The Vendi Score, equation 1.
+
+    Examples:
+        >>> round(vendi_score(np.ones((4, 1))), 9), round(vendi_score(np.eye(4)), 9)
+        (1.0, 4.0)
+    """
+    rows = np.asarray(embeddings, dtype=np.float64)
+    eigenvalues = np.linalg.eigvalsh(rows @ rows.T / len(rows))
+    positive = eigenvalues[eigenvalues > _NO_WEIGHT]
+    entropy = float(-(positive * np.log(positive)).sum())
+    return float(np.exp(max(entropy, 0.0)))
 
 
 def _leave_one_out(embeddings: Float64Array) -> tuple[float, Float64Array]:

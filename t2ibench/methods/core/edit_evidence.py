@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.evidence import AnswerEvidence, Evidence, ImageEvidence
 
 
@@ -94,3 +95,48 @@ class EditEvidence(Evidence, Protocol):
         Returns:
             The answers, and how many are excluded, by reason.
         """
+
+
+@runtime_checkable
+class PixelEvidence(Protocol):
+    """What was measured on the pixels of source images and edits, without an encoder or a judge."""
+
+    def brightness_of_source(self, source: SourceImage) -> Float64Array | None:
+        """Return the brightness of a source image in cells; None for an image without.
+
+        Args:
+            source: As the task's needs list it.
+
+        Returns:
+            Luma (ITU-R BT.601) from 0 to 1, shape (16, 16), the top row first.
+        """
+
+    def brightness_of_edit(self, edit: EditNeed) -> dict[int, Float64Array]:
+        """Return the brightness of the images of an edit, in cells as for source images.
+
+        Args:
+            edit: As the task's needs list it.
+
+        Returns:
+            Keyed by the index of the image; without those that do not exist.
+        """
+
+
+@runtime_checkable
+class LabelsOfImages(Protocol):
+    """People's labels of some images, beside a judge's answers about all."""
+
+    def labels(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> dict[int, str]:
+        """Return the majority label of each labelled image of a prompt, keyed by index."""
+
+
+@runtime_checkable
+class LabelsOfEdits(Protocol):
+    """People's labels of some edits, beside a judge's answers about all."""
+
+    def labels_about_edit(
+        self, edit: EditNeed, question: str, classes: Sequence[str]
+    ) -> dict[int, str]:
+        """Return the majority label of each labelled image of an edit, keyed by index."""

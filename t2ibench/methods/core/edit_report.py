@@ -29,7 +29,7 @@ _Share = Annotated[float, Field(allow_inf_nan=False)]
 
 @dataclass(frozen=True, slots=True)
 class ShareChange:
-    """The share of a class in images of one group, before and after an edit.
+    """The share of a class in images of one group, or a measured value, before and after an edit.
 
     Attributes:
         edit: Name of the edit, or `ALL_EDITS`.
@@ -88,6 +88,8 @@ class AttributeChange:
         followed: Group to the class whose share `shares` are about.
         shares: A row for each edit and group, and for all edits.
         moves: A row for each edit, group, and pair of classes that occurs.
+        is_measured: Whether it is a value that was measured on pixels, of which `question` says
+            what it is, rather than the share of a class that was answered.
     """
 
     attribute: str
@@ -97,6 +99,7 @@ class AttributeChange:
     followed: dict[str, str]
     shares: tuple[ShareChange, ...] = ()
     moves: tuple[Moves, ...] = ()
+    is_measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)

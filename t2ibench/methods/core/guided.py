@@ -45,14 +45,20 @@ class Wording(Strict):
         guided: With '{stimulus}' and '{attribute}'.
         language: Of the prompts, a tag such as 'en' or 'pt-BR'; None where the task has one.
         words: The task's words as this wording says them, such as translations.
+        asked_as: What kind of prompt it is: a word, a phrase, a sentence or a paragraph. Where
+            wordings are of several kinds, tasks of occupations measure how leans change with their
+            length.
     """
 
-    later = frozenset({"language", "words", "templates", "images", "question"})
+    later = frozenset(
+        {"language", "words", "templates", "images", "question", "asked_as"}
+    )
 
     neutral: Text
     guided: Text
     language: Language | None = None
     words: dict[str, Line] | None = None
+    asked_as: Literal["word", "phrase", "sentence", "paragraph"] | None = None
 
     def in_words(self, word: str) -> str:
         """Return the word that this wording uses, such as a translation, for a task's word."""
@@ -102,7 +108,8 @@ class GuidedPrompts(Wording):
         if not isinstance(value, dict) or "templates" not in value:
             return value
         both = sorted(
-            {"neutral", "guided", "paraphrases", "language", "words"} & set(value)
+            {"neutral", "guided", "paraphrases", "language", "words", "asked_as"}
+            & set(value)
         )
         given = value["templates"]
         first = given[0] if isinstance(given, (list, tuple)) and given else None
@@ -161,7 +168,9 @@ def _same(value: Mapping[str, Any], first: Any) -> bool:
     """
     template = first if isinstance(first, dict) else {}
     given = {key: value[key] for key in ("neutral", "guided") if key in value}
-    has_more = any(value.get(key) for key in ("paraphrases", "language", "words"))
+    has_more = any(
+        value.get(key) for key in ("paraphrases", "language", "words", "asked_as")
+    )
     return not has_more and all(
         template.get(key) == text for key, text in given.items()
     )

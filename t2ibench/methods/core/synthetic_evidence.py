@@ -11,7 +11,7 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence
-from t2ibench.methods.core.edit_evidence import EditNeed
+from t2ibench.methods.core.edit_evidence import EditNeed, SourceImage
 from t2ibench.methods.core.edit_needs import needs_of_sources, questions_about_edit
 from t2ibench.methods.core.evidence import (
     UNKNOWN,
@@ -62,6 +62,7 @@ class SyntheticEvidence:
             for need in (*needs.questions, *needs.checks)
         }
         self._checks = {(need.prompt, need.question) for need in needs.checks}
+        self._edits = frozenset(needs.edits)
         self._images = {
             prompt: self._rows(f"image {prompt}", n, around=prompt)
             for prompt, n in self._counts.items()
@@ -169,8 +170,22 @@ class SyntheticEvidence:
         answers = tuple(options[pick] for pick in rng.integers(len(options), size=n))
         return AnswerEvidence(answers, np.arange(n), Counter())
 
+    def brightness_of_source(self, source: SourceImage) -> Float64Array | None:
+        """Return the brightness of a synthetic source image in cells, shape (16, 16)."""
+        if source.prompt in self._without:
+            return None
+        return self._rng(f"brightness {source}").random((16, 16))
+
+    def brightness_of_edit(self, edit: EditNeed) -> dict[int, Float64Array]:
+        """Return the brightness of the images of an edit in cells, keyed by index."""
+        self._check_edit(edit)
+        if edit.source.prompt in self._without:
+            return {}
+        rng = self._rng(f"brightness {edit.source} {edit.instruction}")
+        return {index: rng.random((16, 16)) for index in range(edit.images)}
+
     def _check_edit(self, edit: EditNeed) -> None:
-        if edit not in self._needs.edits:
+        if edit not in self._edits:
             raise MissingEvidence(f"the edit '{edit.instruction}' of {edit.source}")
 
     def held(self) -> bytes:

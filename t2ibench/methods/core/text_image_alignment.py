@@ -20,6 +20,7 @@ from t2ibench.methods.core.diversity import (
     PromptDiversity,
     diversity_of,
     diversity_values,
+    vendi_score,
 )
 from t2ibench.methods.core.evidence import Evidence, Needs
 from t2ibench.methods.core.inference import Question
@@ -97,11 +98,14 @@ def measure_prompts(
         if n_images > 1:
             value, variance = diversity_of(rows)
             values = None
+            vendi = None
             if n_images > 2:
                 each = diversity_values(rows)
                 values = PromptValues(prompt, group, images.indices, each)
+                of_all = np.full(n_images, vendi_score(rows))
+                vendi = PromptValues(prompt, group, images.indices, of_all)
             diversity = PromptDiversity(
-                prompt, group, n_images, value, variance, values
+                prompt, group, n_images, value, variance, values, vendi
             )
             diversities.append(diversity)
     return cosines, diversities

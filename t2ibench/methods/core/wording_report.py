@@ -27,7 +27,7 @@ Groups = Sequence[tuple[str, IntArray, IntArray]]
 
 
 def in_wordings(leans: Leans, numbers: Sequence[int]) -> Leans:
-    """Return the leans from the chosen wordings only, along the directions of all."""
+    """Return the leans in the chosen wordings only, along the directions that all of them give."""
     images = [[wordings[number] for number in numbers] for wordings in leans.images]
     return Leans.along(leans.names, images, leans.directions)
 

@@ -22,30 +22,29 @@ from t2ibench.methods.edits.schema import EditAttribute, EditsTask
 
 
 @dataclass(frozen=True, slots=True)
-class FollowedChange:
-    """How an attribute changes from source images to edits, in every group.
+class GroupedChange:
+    """How something changes from source images to edits, in every group.
 
     Attributes:
-        attribute: The attribute.
+        name: What changes, as rows call it.
         between: The two groups that are compared.
         edits: Names of the edits, in the order of the changes.
-        by_group: Group to the changes of the share of its followed class.
+        by_group: Group to its changes.
     """
 
-    attribute: EditAttribute
+    name: str
     between: tuple[str, str]
     edits: tuple[str, ...]
     by_group: dict[str, GroupChanges]
 
-    @property
-    def possible(self) -> Range:
-        """What the change of one image can be."""
-        return LOSS if self.attribute.defines_groups else BOTH_WAYS
+    def possible_by(self, edits: Sequence[int]) -> Range:
+        """Return what the change of one image by some of the edits can be."""
+        return BOTH_WAYS
 
     @property
     def sign(self) -> float:
-        """The sign with which changes count: a loss is positive where only a loss is possible."""
-        return -1.0 if self.attribute.defines_groups else 1.0
+        """The sign with which changes count."""
+        return 1.0
 
     @property
     def shared_edits(self) -> list[int]:
@@ -61,16 +60,16 @@ class FollowedChange:
     def difference(self, level: float, edits: Sequence[int] | None = None) -> Estimate:
         """Return the lean of the change between the compared groups, by some edits or all.
 
-        It is the share that the first group gains less that which the second gains. Of an attribute
-        that defines the groups, which images that show it can only lose, it is the share that is
-        lost. Edits that are missing altogether in one of the two groups do not count.
+        It is what the first group gains less what the second gains. Of an attribute that defines
+        the groups, which images that show it can only lose, it is the share that is lost. Edits
+        that are missing altogether in one of the two groups do not count.
         """
         chosen = self.shared_edits if edits is None else list(edits)
         first, second = (self.by_group[name].of_edits(chosen) for name in self.between)
         return difference_of_changes(
             first,
             second,
-            self.possible,
+            self.possible_by(chosen),
             level,
             sign=self.sign,
         )
@@ -78,11 +77,36 @@ class FollowedChange:
     def changes(
         self, level: float, edits: Sequence[int] | None = None
     ) -> dict[str, Estimate]:
-        """Return the change of each group's share, by some edits or all, after less before."""
+        """Return the change of each group, by some edits or all, after less before."""
         chosen = self.shared_edits if edits is None else list(edits)
         groups = [changes.of_edits(chosen) for changes in self.by_group.values()]
-        estimates = mean_changes(groups, self.possible, level)
+        estimates = mean_changes(groups, self.possible_by(chosen), level)
         return dict(zip(self.by_group, estimates, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedChange(GroupedChange):
+    """How the share of an attribute's followed class changes, in every group.
+
+    Attributes:
+        attribute: The attribute.
+    """
+
+    attribute: EditAttribute
+
+    def possible_by(self, edits: Sequence[int]) -> Range:
+        """Return what the change of one image can be, by any edit."""
+        return self.possible
+
+    @property
+    def possible(self) -> Range:
+        """What the change of one image can be."""
+        return LOSS if self.attribute.defines_groups else BOTH_WAYS
+
+    @property
+    def sign(self) -> float:
+        """The sign with which changes count: a loss is positive where only a loss is possible."""
+        return -1.0 if self.attribute.defines_groups else 1.0
 
 
 def followed_change(
@@ -93,6 +117,7 @@ def followed_change(
 ) -> FollowedChange:
     """Return how an attribute changes by the named edits."""
     return FollowedChange(
+        name=attribute.full_name,
         attribute=attribute,
         between=task.compared_groups,
         edits=tuple(edits),

@@ -7,8 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from t2ibench.errors import did_you_mean
 from t2ibench.methods.core import checks
+from t2ibench.methods.core.computed_edits import INSTRUCTIONS
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.edits.schema import NO_CHANGE, Edit, EditAttribute, EditsTask
+from t2ibench.methods.edits.pixels import cells_in
+from t2ibench.methods.edits.schema import (
+    NO_CHANGE,
+    Box,
+    Edit,
+    EditAttribute,
+    EditsTask,
+)
 
 
 def check(task: EditsTask) -> Iterator[checks.Finding]:
@@ -24,6 +32,7 @@ def check(task: EditsTask) -> Iterator[checks.Finding]:
     for number, attribute in enumerate(task.attributes):
         yield from _check_attribute(attribute, task, ("attributes", number))
     yield from _check_headline(task)
+    yield from _check_pixels(task)
 
 
 def _edits_with_places(task: EditsTask) -> Iterator[tuple[Edit, checks.Location]]:
@@ -62,6 +71,8 @@ def _check_names_of_edits(task: EditsTask) -> Iterator[checks.Finding]:
     if task.no_change is not None:
         names.append(NO_CHANGE)
         instructions.append(task.no_change)
+    names += task.does_nothing
+    instructions += [INSTRUCTIONS[name] for name in task.does_nothing]
     yield from checks.duplicates(names, ("edits",))
     yield from checks.duplicates(instructions, ("edits",))
 
@@ -192,6 +203,36 @@ def _check_headline(task: EditsTask) -> Iterator[checks.Finding]:
     if len(named) > 1:
         message = f"several attributes are called '{task.headline}'; give what it is about, too"
         yield checks.Finding(("headline",), message)
+
+
+def _check_pixels(task: EditsTask) -> Iterator[checks.Finding]:
+    """Yield each problem of the measures on pixels."""
+    names = [region.name for region in task.lightness]
+    yield from checks.duplicates(names, ("lightness",))
+    for number, region in enumerate(task.lightness):
+        yield from _check_box(region.box, ("lightness", number, "box"))
+    if task.stays is None:
+        return
+    yield from _check_box(task.stays.box, ("stays", "box"))
+    if task.stays.box is None:
+        message = "it is the whole picture, of which no edit could change anything: give a box"
+        yield checks.Finding(("stays",), message)
+    if task.no_change is None:
+        message = (
+            "what stays is compared beyond what 'no_change' does to it, and there is none: give "
+            "an instruction that asks for no change"
+        )
+        yield checks.Finding(("stays",), message)
+
+
+def _check_box(box: Box | None, place: checks.Location) -> Iterator[checks.Finding]:
+    """Yield a problem for a rectangle that has none of the cells in which pixels are measured."""
+    if box is not None and not cells_in(box).any():
+        message = (
+            "it must be left, top, right and lower end, and hold the middle of a sixteenth of the "
+            "picture's width and height, such as [0.4, 0.3, 0.6, 0.45]"
+        )
+        yield checks.Finding(place, message)
 
 
 def _check_name(

@@ -1,4 +1,4 @@
-"""Controls of an edit task: no change asked for, an edit that anybody makes, labels, halves."""
+"""Controls of an edit task: no change asked for or made, an edit that anybody makes, halves."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from t2ibench.decimals import decimal
-from t2ibench.methods.core.describe import percent
+from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.headline import SHUFFLES, Control, of_halves, of_shuffles
 from t2ibench.methods.core.inference import t_inference
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.edits.changes import FollowedChange
+from t2ibench.methods.edits.cautious_test import cautiously_tested
+from t2ibench.methods.edits.changes import FollowedChange, followed_change
 from t2ibench.methods.edits.gathering import EditedGroup, shown_answers
 from t2ibench.methods.edits.mean_change import (
     BOTH_WAYS,
@@ -25,6 +26,8 @@ from t2ibench.stats.clopper_pearson import clopper_pearson
 
 # Of the images of the positive control, the least share that has to be made.
 _LEAST_MADE = 0.5
+# The p-value below which groups differ where nothing was done.
+_CLEARLY = 0.01
 
 
 def controls_of(
@@ -50,6 +53,8 @@ def controls_of(
         controls["no_change"] = no_change_control(followed, no_change, level)
     if task.positive is not None:
         controls["positive"] = positive_control(task, groups, level)
+    if task.does_nothing:
+        controls["nothing"] = nothing_control(task, groups, level)
     controls["shuffled"] = shuffled_control(followed, level, rng)
     halves = halves_control(followed, level)
     if halves is not None:
@@ -130,6 +135,58 @@ def positive_control(
             "or the judge does not see it"
         )
     return Control(f"{says} of the images.", share, low, high, contradicts=contradicts)
+
+
+def nothing_control(
+    task: EditsTask, groups: Sequence[EditedGroup], level: float
+) -> Control:
+    """Return the control of whether saving an image again moves what is answered about it.
+
+    It contradicts where the groups differ by it (p < .01): then so does whatever tells images
+    apart, without any edit. In a fair test of a judge whose answers vary that happens in at most
+    one of a hundred runs.
+    """
+    attribute = task.headline_attribute
+    change = followed_change(task, attribute, groups, task.does_nothing)
+    difference = cautiously_tested(change.difference(level), level)
+    low, high = difference.interval or (None, None)
+    ways = listed(list(task.does_nothing))
+    shares = _moved_answers(task, groups)
+    if difference.value is None or not shares:
+        return Control(f"Nobody answered about images that were {ways}.")
+    shown = decimal(difference.value, 2, sign=True)
+    says = (
+        f"What does nothing moves nothing: images that were {ways} by the benchmark have another "
+        f"answer in {percent(float(np.mean(shares)))} of the cases, and the groups differ by "
+        f"{shown}"
+    )
+    if low is not None and high is not None:
+        says += f" ({decimal(low, 2, sign=True)} to {decimal(high, 2, sign=True)})"
+    contradicts = None
+    if difference.p is not None and difference.p < _CLEARLY:
+        contradicts = (
+            f"the groups differ by {shown} where images were only {ways}: what answers is moved "
+            "by that, and differently for the groups"
+        )
+    return Control(
+        f"{says}.", difference.value, low, high, difference.p, contradicts=contradicts
+    )
+
+
+def _moved_answers(task: EditsTask, groups: Sequence[EditedGroup]) -> list[float]:
+    """Return for each image that was only saved anew, and attribute, whether its answer moved."""
+    moved: list[float] = []
+    for group in groups:
+        for edit in task.does_nothing:
+            for number, images in enumerate(group.edits[edit]):
+                for name, after in images.after.items():
+                    before = group.before[name][number]
+                    moved += [
+                        float(answer != before)
+                        for answer in after
+                        if answer is not None and before is not None
+                    ]
+    return moved
 
 
 def shuffled_control(

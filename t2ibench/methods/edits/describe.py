@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from t2ibench.decimals import decimal
 from t2ibench.methods.core.describe import (
     GROUP,
     clear_rows,
@@ -46,6 +47,7 @@ def describe(task: EditsTask, result: MethodResult) -> str:
         sentence(_finding(attribute, more, less)),
         _counts(attribute, shares),
         _clear_edits(result, attribute),
+        _corrected(result),
         _outcomes(task, result),
     ]
     return " ".join(filter(None, parts))
@@ -107,6 +109,17 @@ def _clear_edits(result: MethodResult, attribute: EditAttribute) -> str:
         return "No edit is clear by itself."
     names = [f"'{item.name}'" for item in clear]
     return f"Clear by themselves: {listed(names, _MOST_EDITS)}."
+
+
+def _corrected(result: MethodResult) -> str:
+    """Return a sentence on the lean that labels of pairs show; '' without labels."""
+    lean = result.scores.get("lean_corrected")
+    if lean is None or lean.value is None or lean.interval is None:
+        return ""
+    value, low, high = (
+        decimal(number, 2, sign=True) for number in (lean.value, *lean.interval)
+    )
+    return f"By people's labels of pairs the lean is {value} ({low} to {high})."
 
 
 def _outcomes(task: EditsTask, result: MethodResult) -> str:

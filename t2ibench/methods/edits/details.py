@@ -19,6 +19,7 @@ from t2ibench.methods.core.edit_report import (
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.edits.changes import FollowedChange, shows
 from t2ibench.methods.edits.gathering import EditedGroup, shown_answers
+from t2ibench.methods.edits.measured_changes import MeasuredChange, MeasuredGroup
 from t2ibench.methods.edits.needs import about_edit
 from t2ibench.methods.edits.schema import Edit, EditsTask
 
@@ -27,6 +28,7 @@ def report_of(
     task: EditsTask,
     groups: Sequence[EditedGroup],
     followed: Sequence[FollowedChange],
+    on_pixels: Sequence[MeasuredChange],
     edits: Sequence[Edit],
     outcomes: Sequence[EditOutcomes],
     threshold: float | None,
@@ -38,6 +40,7 @@ def report_of(
         task: The task.
         groups: What was collected.
         followed: The changes of its attributes by the edits that are measured.
+        on_pixels: Changes that were measured on pixels.
         edits: All edits, with the controls.
         outcomes: What became of all edits.
         threshold: Distance up to which an image is near its source image.
@@ -51,8 +54,9 @@ def report_of(
         between=task.compared_groups,
         edits=measured,
         controls=tuple(name for name in names if name not in measured),
-        attributes=tuple(
-            _attribute(change, groups, names, level) for change in followed
+        attributes=(
+            *(_attribute(change, groups, names, level) for change in followed),
+            *(_measured(change, groups, names, level) for change in on_pixels),
         ),
         outcomes=tuple(outcomes),
         threshold=threshold,
@@ -167,6 +171,72 @@ def _shares(
         high=high,
         shown_before=n_before,
         shown_in_both=n_both,
+    )
+
+
+def _measured(
+    change: MeasuredChange,
+    groups: Sequence[EditedGroup],
+    names: Sequence[str],
+    level: float,
+) -> AttributeChange:
+    """Return the values of something that was measured on pixels, by all edits and by each."""
+    whole = change.changes(level)
+    shares = [
+        _measured_share(
+            change.measured[group.name], ALL_EDITS, change.edits, whole[group.name]
+        )
+        for group in groups
+    ]
+    for edit in names:
+        # Controls are not tested, and so they have no interval here.
+        by_edit: dict[str, Estimate] = {}
+        if edit in change.edits:
+            by_edit = change.changes(level, [change.edits.index(edit)])
+        for group in groups:
+            of_group = change.measured[group.name]
+            shares.append(
+                _measured_share(of_group, edit, [edit], by_edit.get(group.name))
+            )
+    return AttributeChange(
+        attribute=change.name,
+        question=change.explanation,
+        classes=(),
+        defines_groups=False,
+        followed={},
+        shares=tuple(shares),
+        is_measured=True,
+    )
+
+
+def _measured_share(
+    group: MeasuredGroup, named: str, edits: Sequence[str], change: Estimate | None
+) -> ShareChange:
+    """Return the mean value of a group before and after edits, as a row of a name."""
+    befores: list[float] = []
+    afters: list[float] = []
+    pairs = 0
+    for edit in edits:
+        after = group.after[edit]
+        before = np.broadcast_to(group.before[edit][:, None], after.shape)
+        is_pair = np.isfinite(before) & np.isfinite(after)
+        if is_pair.any():
+            befores.append(float(before[is_pair].mean()))
+            afters.append(float(after[is_pair].mean()))
+        pairs += int(is_pair.sum())
+    low, high = (change.interval if change else None) or (None, None)
+    value = change.value if change else None
+    if value is None and befores:
+        value = float(np.mean(afters) - np.mean(befores))
+    return ShareChange(
+        edit=named,
+        group=group.group,
+        pairs=pairs,
+        before=float(np.mean(befores)) if befores else None,
+        after=float(np.mean(afters)) if afters else None,
+        change=value,
+        low=low,
+        high=high,
     )
 
 

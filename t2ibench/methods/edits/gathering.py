@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.edit_evidence import EditEvidence, EditNeed, SourceImage
+from t2ibench.methods.core.edit_evidence import (
+    EditEvidence,
+    EditNeed,
+    LabelsOfEdits,
+    LabelsOfImages,
+    PixelEvidence,
+    SourceImage,
+)
 from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, Evidence
 from t2ibench.methods.edits.needs import edit_needs, edits_of
 from t2ibench.methods.edits.schema import Edit, EditsTask, SourceGroup
@@ -20,6 +27,8 @@ _STRIDE = 100_000
 
 # Answers about the images of one edit of one source image; None without an answer.
 Answers = tuple[str | None, ...]
+# Brightness of images in cells, each of shape (16, 16).
+Pictures = tuple[Float64Array | None, ...]
 
 
 def shown_answers(answers: Answers) -> list[str]:
@@ -36,12 +45,16 @@ class EditedImages:
         made: Answer to the question whether the edit was made, about each image.
         excluded: Number of images that are missing, by reason, such as 'refused'.
         distances: Distance of each image to its source image, 1 - cosine; NaN without.
+        pictures: Brightness of each image in cells; None without, or where it is not measured.
+        labels: Name of an attribute to people's label of each image; None without one.
     """
 
     after: Mapping[str, Answers]
     made: Answers
     excluded: Counter[str]
     distances: Float64Array
+    pictures: Pictures = ()
+    labels: Mapping[str, Answers] = field(default_factory=dict)
 
     @property
     def images(self) -> int:
@@ -70,6 +83,8 @@ class EditedGroup:
         before: Name of an attribute to the answer about each source image.
         excluded: Number of source images that are missing, by reason.
         edits: Name of an edit to its images, in the order of the source images.
+        pictures: Brightness of each source image in cells; None without.
+        labels: Name of an attribute to people's label of each source image; None without one.
     """
 
     name: str
@@ -78,6 +93,8 @@ class EditedGroup:
     before: Mapping[str, Answers]
     excluded: Counter[str]
     edits: Mapping[str, tuple[EditedImages, ...]]
+    pictures: Pictures = ()
+    labels: Mapping[str, Answers] = field(default_factory=dict)
 
 
 def gather(
@@ -121,17 +138,18 @@ def _group(
         )
     first_numbers = _STRIDE * np.arange(len(prompts))
     numbers = first_numbers[:, None] + np.arange(n_sources)
+    sources = tuple(
+        SourceImage(prompt, index) for prompt in prompts for index in range(n_sources)
+    )
     return EditedGroup(
         name=group.name,
-        sources=tuple(
-            SourceImage(prompt, index)
-            for prompt in prompts
-            for index in range(n_sources)
-        ),
+        sources=sources,
         numbers=numbers.ravel(),
         before=before,
         excluded=excluded,
         edits=edits,
+        pictures=_pictures_of_sources(task, sources, evidence),
+        labels=_labels_of_sources(task, prompts, n_sources, evidence),
     )
 
 
@@ -165,7 +183,62 @@ def _edited(
             reasons.append(_of_images(images.excluded))
     # A missing image has no answer at all; an image that exists may lack some.
     fewest = min(reasons, key=Counter.total)
-    return EditedImages(after, made, fewest, distances)
+    pictures = _pictures_of_edit(task, need, evidence)
+    labels = _labels_of_edit(task, need, evidence)
+    return EditedImages(after, made, fewest, distances, pictures, labels)
+
+
+def _labels_of_sources(
+    task: EditsTask, prompts: Sequence[str], n_sources: int, evidence: EditEvidence
+) -> dict[str, Answers]:
+    """Return people's label of each source image, keyed by attribute; empty without labels."""
+    sources = evidence.sources
+    if not isinstance(sources, LabelsOfImages):
+        return {}
+    by_attribute: dict[str, Answers] = {}
+    for attribute in task.attributes:
+        labels: list[str | None] = []
+        for prompt in prompts:
+            given = sources.labels(
+                prompt, n_sources, attribute.question, attribute.classes
+            )
+            labels += [given.get(index) for index in range(n_sources)]
+        by_attribute[attribute.full_name] = tuple(labels)
+    return by_attribute
+
+
+def _labels_of_edit(
+    task: EditsTask, need: EditNeed, evidence: EditEvidence
+) -> dict[str, Answers]:
+    """Return people's label of each image of an edit, keyed by attribute; empty without labels."""
+    if not isinstance(evidence, LabelsOfEdits):
+        return {}
+    by_attribute: dict[str, Answers] = {}
+    for attribute in task.attributes:
+        given = evidence.labels_about_edit(need, attribute.question, attribute.classes)
+        by_attribute[attribute.full_name] = tuple(
+            given.get(index) for index in range(need.images)
+        )
+    return by_attribute
+
+
+def _pictures_of_sources(
+    task: EditsTask, sources: Sequence[SourceImage], evidence: EditEvidence
+) -> Pictures:
+    """Return the brightness of source images in cells, as far as the task measures it."""
+    if not task.measures_pixels or not isinstance(evidence, PixelEvidence):
+        return (None,) * len(sources)
+    return tuple(evidence.brightness_of_source(source) for source in sources)
+
+
+def _pictures_of_edit(
+    task: EditsTask, need: EditNeed, evidence: EditEvidence
+) -> Pictures:
+    """Return the brightness of the images of an edit in cells, as far as the task measures it."""
+    if not task.measures_pixels or not isinstance(evidence, PixelEvidence):
+        return (None,) * need.images
+    measured = evidence.brightness_of_edit(need)
+    return tuple(measured.get(index) for index in range(need.images))
 
 
 def _by_index(replies: AnswerEvidence, n_images: int) -> Answers:

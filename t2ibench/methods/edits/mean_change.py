@@ -175,7 +175,7 @@ def difference_of_changes(
     shrunk = _shrunk(mean, possible, together) - _shrunk(other, possible, together)
     interval = _widened(estimate, sign * shrunk - value)
     if interval is not None and estimate.p is not None and estimate.p < 1 - level:
-        interval = _beside_zero(interval, value)
+        interval = beside_zero(interval, value)
     return Estimate(
         estimate.value,
         p=estimate.p,
@@ -262,7 +262,7 @@ def _widened(estimate: Estimate, shift: float) -> tuple[float, float] | None:
     return min(low, low + shift), max(high, high + shift)
 
 
-def _beside_zero(interval: tuple[float, float], value: float) -> tuple[float, float]:
+def beside_zero(interval: tuple[float, float], value: float) -> tuple[float, float]:
     """Return an interval that ends beside 0 at the latest, on the side of the value."""
     low, high = interval
     if value > 0:

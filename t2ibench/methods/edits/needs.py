@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from t2ibench.methods.core.computed_edits import INSTRUCTIONS, computed_edit
 from t2ibench.methods.core.edit_evidence import EditNeed, PairQuestion, SourceImage
 from t2ibench.methods.core.evidence import Needs, PromptNeed
 from t2ibench.methods.edits.schema import NO_CHANGE, Edit, EditsTask, SourceGroup
@@ -37,6 +38,8 @@ def edits_of(task: EditsTask, settings: Settings) -> list[Edit]:
         edits.append(task.positive)
     if task.no_change is not None:
         edits.append(Edit(name=NO_CHANGE, instruction=task.no_change))
+    for name in task.does_nothing:
+        edits.append(Edit(name=name, instruction=INSTRUCTIONS[name]))
     return edits
 
 
@@ -45,11 +48,14 @@ def edit_needs(
 ) -> list[EditNeed]:
     """Return an edit of every source image of a group, by prompt and by index."""
     n_sources = settings.images(task.images_per_prompt)
+    # What the benchmark makes itself is the same each time.
+    is_computed = computed_edit(edit.instruction) is not None
+    n_images = 1 if is_computed else task.images_per_edit
     return [
         EditNeed(
             instruction=edit.instruction,
             source=SourceImage(prompt, index),
-            images=task.images_per_edit,
+            images=n_images,
             group=group.name,
             edit=edit.name,
         )

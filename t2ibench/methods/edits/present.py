@@ -10,6 +10,7 @@ from t2ibench.methods.core.presentation import (
     RowSeries,
     short_name,
 )
+from t2ibench.methods.edits.measured_changes import name_of_distance, name_of_lightness
 from t2ibench.methods.edits.schema import EditAttribute, EditsTask
 
 
@@ -31,7 +32,7 @@ def present(task: EditsTask) -> Presentation:
     return Presentation(
         name=short_name(task.title),
         axis=_axis(task, headline),
-        rows=(*series, outcomes),
+        rows=(*series, *_measured_series(task), outcomes),
         formula=(
             "lean = mean over edits of (change of the first group − change of the second), with "
             "change = share of the edited images less that of their own source images; of the "
@@ -52,6 +53,21 @@ def _series(task: EditsTask, attribute: EditAttribute) -> RowSeries:
         _axis(task, attribute),
         groups=frozenset({attribute.full_name}),
     )
+
+
+def _measured_series(task: EditsTask) -> list[RowSeries]:
+    """Return the rows of the measures on pixels, an edit each."""
+    first, second = (people(group, GROUP) for group in task.compared_groups)
+    series = []
+    for region in task.lightness:
+        name = name_of_lightness(region)
+        axis = Axis(low=f"{second} lightened more", high=f"{first} lightened more")
+        series.append(RowSeries(LEAN, f"edit ({name})", axis, groups=frozenset({name})))
+    if task.stays is not None:
+        name = name_of_distance(task.stays)
+        axis = Axis(low=f"{second} redrawn more", high=f"{first} redrawn more")
+        series.append(RowSeries(LEAN, f"edit ({name})", axis, groups=frozenset({name})))
+    return series
 
 
 def _axis(task: EditsTask, attribute: EditAttribute) -> Axis:

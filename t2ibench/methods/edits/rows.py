@@ -1,4 +1,4 @@
-"""The rows of a result: every attribute by every edit, then outcomes of all edits."""
+"""The rows of a result: every attribute, and what pixels show, by every edit; then outcomes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from t2ibench.methods.core.edit_report import LEAN, OUTCOME
 from t2ibench.methods.core.estimate import Item
 from t2ibench.methods.core.score_names import join_score_name
 from t2ibench.methods.edits.cautious_test import cautiously_tested
-from t2ibench.methods.edits.changes import FollowedChange
+from t2ibench.methods.edits.changes import GroupedChange
 from t2ibench.methods.edits.outcomes import OutcomeTest
 
 
 def rows_of(
-    followed: Sequence[FollowedChange], outcomes: Sequence[OutcomeTest], level: float
+    followed: Sequence[GroupedChange], outcomes: Sequence[OutcomeTest], level: float
 ) -> list[Item]:
-    """Return a row for each attribute and edit, the headline's first, and for each outcome.
+    """Return a row for each change and edit, the headline's first, and for each outcome.
 
     All are corrected together for the number of tests.
     """
@@ -31,10 +31,8 @@ def rows_of(
     return items
 
 
-def _row_of_edit(
-    followed: FollowedChange, number: int, edit: str, level: float
-) -> Item:
-    """Return the row of one attribute and one edit."""
+def _row_of_edit(followed: GroupedChange, number: int, edit: str, level: float) -> Item:
+    """Return the row of one change and one edit."""
     lean = followed.difference(level, [number])
     scores = {LEAN: cautiously_tested(lean, level)}
     for group, change in followed.changes(level, [number]).items():
@@ -42,4 +40,4 @@ def _row_of_edit(
     pairs = sum(
         changes.of_edits([number]).pairs for changes in followed.by_group.values()
     )
-    return Item(edit, scores, followed.attribute.full_name, pairs)
+    return Item(edit, scores, followed.name, pairs)

@@ -6,11 +6,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from t2ibench.methods.core.computed_edits import ComputedEdit
 from t2ibench.methods.core.schema import Count, ImageTask, Line, Strict, Text
 
 # What an edit without an instruction of its own is called in rows and details.
 NO_CHANGE = "no change"
 _YES_OR_NO = ("yes", "no")
+
+Part = Annotated[float, Field(ge=0, le=1)]
+# Left, top, right and lower end of a rectangle, as parts of a picture's width and height.
+Box = tuple[Part, Part, Part, Part]
 
 
 class SourceGroup(Strict):
@@ -42,6 +47,19 @@ class Edit(Strict):
     instruction: Line
     question: Text | None = None
     classes: Annotated[tuple[Line, ...], Field(min_length=2)] = _YES_OR_NO
+
+
+class Region(Strict):
+    """A part of the picture that is measured before and after each edit.
+
+    Attributes:
+        name: What it shows if the model frames pictures as the prompts ask, such as 'face'. Nothing
+            checks it.
+        box: Its rectangle; without, the whole picture.
+    """
+
+    name: Line
+    box: Box | None = None
 
 
 class EditAttribute(Strict):
@@ -97,6 +115,11 @@ class EditsTask(ImageTask):
         between: The two groups whose difference is tested, the first less the second; by default
             the first two.
         images_per_edit: Images that are made of each edit of a source image.
+        lightness: Parts of the picture whose lightness is measured on the pixels.
+        stays: The part of the picture that every edit should leave as it is. It is compared with
+            that of the source image on the pixels, beyond what `no_change` does to it.
+        does_nothing: Ways in which the benchmark itself saves every source image anew, as a
+            control: a judge that answers otherwise then does so without any edit.
     """
 
     method: Literal["edits"]
@@ -110,6 +133,14 @@ class EditsTask(ImageTask):
         None
     )
     images_per_edit: Count = 1
+    lightness: tuple[Region, ...] = ()
+    stays: Region | None = None
+    does_nothing: tuple[ComputedEdit, ...] = ()
+
+    @property
+    def measures_pixels(self) -> bool:
+        """Whether anything is measured on pixels, without a judge."""
+        return bool(self.lightness) or self.stays is not None
 
     @property
     def compared_groups(self) -> tuple[str, str]:

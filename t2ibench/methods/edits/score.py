@@ -13,11 +13,17 @@ from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import contradiction
 from t2ibench.methods.core.score_names import join_score_name
-from t2ibench.methods.edits.changes import FollowedChange, followed_change
+from t2ibench.methods.edits.changes import (
+    FollowedChange,
+    GroupedChange,
+    followed_change,
+)
 from t2ibench.methods.edits.controls import controls_of
+from t2ibench.methods.edits.corrected import scores_from_labels
 from t2ibench.methods.edits.details import report_of
 from t2ibench.methods.edits.gathering import EditedGroup, gather
 from t2ibench.methods.edits.headline import headline_of
+from t2ibench.methods.edits.measured_changes import measured_changes
 from t2ibench.methods.edits.needs import edits_of
 from t2ibench.methods.edits.outcomes import (
     OutcomeTest,
@@ -56,6 +62,12 @@ def score(task: EditsTask, evidence: Evidence, settings: Settings) -> MethodResu
         followed_change(task, attribute, groups, names) for attribute in task.attributes
     ]
     headline = _of_headline(task, followed)
+    measured_on_pixels = [
+        change
+        for change in measured_changes(task, groups, measured)
+        if change.is_measured
+    ]
+    changes = [*_headline_first(headline, followed), *measured_on_pixels]
     threshold = distance_threshold(groups)
     by_source = outcomes_by_source(groups, edits, threshold)
     outcomes = outcome_rows(groups, edits, names, by_source)
@@ -69,7 +81,14 @@ def score(task: EditsTask, evidence: Evidence, settings: Settings) -> MethodResu
         settings.rng(task.id, "controls"),
     )
     report = report_of(
-        task, groups, followed, edits, outcomes, threshold, settings.level
+        task,
+        groups,
+        followed,
+        measured_on_pixels,
+        edits,
+        outcomes,
+        threshold,
+        settings.level,
     )
     excluded: Counter[str] = Counter()
     for group in groups:
@@ -78,8 +97,11 @@ def score(task: EditsTask, evidence: Evidence, settings: Settings) -> MethodResu
                 excluded.update(image.excluded)
     result = MethodResult(
         headline=headline_of(headline, settings.level),
-        scores=_scores(headline, followed, tests, settings.level),
-        by=rows_of(_headline_first(headline, followed), tests, settings.level),
+        scores={
+            **_scores(changes, tests, settings.level),
+            **scores_from_labels(headline, groups, settings.level),
+        },
+        by=rows_of(changes, tests, settings.level),
         n_images=_n_images(groups),
         n_prompts=len(edits),
         excluded=excluded,
@@ -127,24 +149,26 @@ def _without_answers(result: MethodResult) -> MethodResult:
 
 
 def _scores(
-    headline: FollowedChange,
-    followed: Sequence[FollowedChange],
+    changes: Sequence[GroupedChange],
     tests: Sequence[OutcomeTest],
     level: float,
 ) -> dict[str, Estimate]:
-    """Return the changes of every attribute and group over all edits, and shares of outcomes.
+    """Return all changes of every group over all edits, and shares of outcomes.
 
     None of them is tested here: rows are, together.
+
+    Args:
+        changes: What changes, the headline's first.
+        tests: How outcomes differ.
+        level: Confidence level, in (0, 1).
     """
+    headline, *others = changes
     scores: dict[str, Estimate] = {}
     for group, change in headline.changes(level).items():
         scores[join_score_name("change", group)] = change
-    for other in followed:
-        if other is headline:
-            continue
+    for other in others:
         for group, change in other.changes(level).items():
-            about = f"{other.attribute.full_name}, {group}"
-            scores[join_score_name("change", about)] = change
+            scores[join_score_name("change", f"{other.name}, {group}")] = change
     for test in tests:
         kind = test.outcome.replace(" ", "_")
         for group, share in test.shares.items():

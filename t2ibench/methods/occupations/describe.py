@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Literal
 
+from t2ibench.decimals import SCALE_DECIMALS, readable
 from t2ibench.methods.core.describe import (
     GROUP,
     leaning,
@@ -29,7 +30,7 @@ from t2ibench.methods.core.presentation import (
     short_name,
 )
 from t2ibench.methods.core.schema import Reference
-from t2ibench.methods.occupations.describe_weights import of_weights, without_zero
+from t2ibench.methods.occupations.describe_weights import of_weights
 from t2ibench.methods.occupations.design import GroupPair, group_pairs, other_forms
 from t2ibench.methods.occupations.forms import contrast_names
 from t2ibench.methods.occupations.schema import OccupationsTask
@@ -109,8 +110,9 @@ def _of_forms(task: OccupationsTask, result: MethodResult) -> str:
                 continue
             further, other = forms if value > 0 else forms[::-1]
             side = pair.first if value > 0 else pair.second
+            difference = readable(abs(value), SCALE_DECIMALS)
             clauses.append(
-                f"images of the {further} form lean {without_zero(abs(value))} further to "
+                f"images of the {further} form lean {difference} further to "
                 f"{people(side.name, GROUP)} than those of the {other} form"
             )
     over = f"over {count} {_nouns(task)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from t2ibench.decimals import SCALE_DECIMALS, readable
 from t2ibench.methods.core.describe import beyond_chance, listed, percent, sentence
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.occupations.weights import (
@@ -38,8 +39,9 @@ def of_weights(nouns: str, result: MethodResult) -> str:
         sentences += " " + sentence(_few_decide(nouns, heaviest))
     root = _counted_alike(result)
     if root is not None:
+        shown = readable(root, SCALE_DECIMALS)
         sentences += " " + sentence(
-            f"with all {nouns} counted alike, the root mean square lean is {without_zero(root)}"
+            f"with all {nouns} counted alike, the root mean square lean is {shown}"
         )
     return sentences
 
@@ -78,14 +80,3 @@ def _few_decide(nouns: str, heaviest: list[tuple[float, str]]) -> str:
         f"few of the {len(heaviest)} {nouns} decide: {listed(names)} {verb} {percent(share)} of "
         "the weight"
     )
-
-
-def without_zero(value: float) -> str:
-    """Return a number with two decimals, without a leading zero.
-
-    Examples:
-        >>> without_zero(0.413), without_zero(1.2)
-        ('.41', '1.20')
-    """
-    text = f"{value:.2f}"
-    return text[1:] if text.startswith("0") else text

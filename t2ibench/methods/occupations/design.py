@@ -14,6 +14,7 @@ from t2ibench.methods.core.evidence import (
 from t2ibench.methods.core.guided import Wording
 from t2ibench.methods.core.schema import WordGroup
 from t2ibench.methods.core.stimulus_images import StimulusImages
+from t2ibench.methods.occupations.facts import fact_needs
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 
@@ -116,7 +117,12 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
                 PromptNeed(prompt, n_guided, combined.name, stimulus)
                 for prompt in group_prompts(task, stimulus, combined)
             ]
-    return Needs(tuple(prompts), texts, checks=tuple(checks))
+    prompts_of_facts, questions_of_facts = fact_needs(task, settings)
+    return Needs(
+        prompts=(*prompts, *prompts_of_facts),
+        texts=texts,
+        checks=(*checks, *questions_of_facts),
+    )
 
 
 def _prompts_of(

@@ -15,6 +15,7 @@ from pydantic import (
 
 from t2ibench.errors import did_you_mean
 from t2ibench.methods.core import checks
+from t2ibench.methods.core.group_words import groups_named
 from t2ibench.methods.core.guided import GuidedTask
 from t2ibench.methods.core.schema import (
     Concept,
@@ -111,6 +112,20 @@ class StimuliConcept(Strict):
         return self.forms[0] if self.forms else None
 
 
+class Fact(Strict):
+    """A prompt that names no group, and the fact that fixes which group its images must show.
+
+    Attributes:
+        prompt: The prompt.
+        group: The group, by its name in the task.
+        source: What says so, and where it is written.
+    """
+
+    prompt: Line
+    group: Text
+    source: Text
+
+
 class OccupationsTask(GuidedTask):
     """A task that measures how far images of each stimulus lean to groups.
 
@@ -126,9 +141,11 @@ class OccupationsTask(GuidedTask):
             images without a group are measured.
         sets: Two or more sets of the stimuli, whose mean leans are compared with each other.
         likeness: Whether to measure how far apart the images of the groups are, too.
+        facts: Prompts that name no group, but whose answer a fact fixes. They have no part in
+            leans; `frontier` counts images that contradict them.
     """
 
-    later = frozenset({"likeness", "crossing", "sets"})
+    later = frozenset({"likeness", "crossing", "sets", "facts"})
 
     method: Literal["occupations"]
     concept: StimuliConcept
@@ -140,6 +157,7 @@ class OccupationsTask(GuidedTask):
     ] = Field(default_factory=dict)
     likeness: bool = False
     sets: tuple[Concept, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
     @property
     def combinations(self) -> list[WordGroup]:
@@ -179,6 +197,8 @@ def check(task: OccupationsTask) -> Iterator[checks.Finding]:
                 other.words, group.words, (other.name, group.name), ("groups", number)
             )
     yield from _check_crossing(task)
+    yield from _check_lengths(task)
+    yield from _check_facts(task)
     yield from _sets(task)
     if task.reference is None:
         return
@@ -305,6 +325,17 @@ def _check_crossing(task: OccupationsTask) -> Iterator[checks.Finding]:
         yield from checks.guided(task.prompts, task.concept.names, words)
 
 
+def _check_lengths(task: OccupationsTask) -> Iterator[checks.Finding]:
+    """Yield a problem where only some wordings say what kind of prompt they are."""
+    wordings = task.prompts.wordings
+    kinds = {wording.asked_as for wording in wordings}
+    if kinds != {None} and None in kinds:
+        yield checks.Finding(
+            ("prompts",),
+            "some wordings say `asked_as` and others do not: all do, or none",
+        )
+
+
 def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:
     """Yield a problem for sets of stimuli that are too few, unknown, repeated or overlapping."""
     if len(task.sets) == 1:
@@ -326,4 +357,26 @@ def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:
         for other in task.sets[:number]:
             yield from checks.overlap(
                 other.stimuli, concept.stimuli, (other.name, concept.name), at
+            )
+
+
+def _check_facts(task: OccupationsTask) -> Iterator[checks.Finding]:
+    """Yield each problem of a task's facts, such as one whose prompt names its answer."""
+    if task.facts and task.prompts.question is None:
+        yield checks.Finding(
+            ("facts",),
+            "give `prompts` a `question`: nobody would say what the images show",
+        )
+    names = [group.name for group in task.groups]
+    for number, fact in enumerate(task.facts):
+        if fact.group not in names:
+            yield checks.Finding(
+                ("facts", number, "group"),
+                f"'{fact.group}' is no group of this task: {', '.join(names)}",
+            )
+        named = groups_named(fact.prompt, names)
+        if named:
+            yield checks.Finding(
+                ("facts", number, "prompt"),
+                f"it names {', '.join(sorted(named))}: a fact has to fix the answer, not a word",
             )

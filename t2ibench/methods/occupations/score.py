@@ -23,10 +23,12 @@ from t2ibench.methods.core.obedience import (
     obedience_scores,
     obedience_warnings,
 )
+from t2ibench.methods.core.score_table import SCORE_TABLES
 from t2ibench.methods.core.stimulus_images import StimulusImages, obeying, read_groups
 from t2ibench.methods.occupations.controls import VARIANCES, controls_of
 from t2ibench.methods.occupations.crossings import crossing_scores
 from t2ibench.methods.occupations.design import collect, group_pairs
+from t2ibench.methods.occupations.facts import fact_scores
 from t2ibench.methods.occupations.forms import form_scores
 from t2ibench.methods.occupations.group_distance import group_distances
 from t2ibench.methods.occupations.headline import headline_of
@@ -36,6 +38,7 @@ from t2ibench.methods.occupations.leans import (
     pair_rows,
     pair_scores,
 )
+from t2ibench.methods.occupations.lengths import length_scores
 from t2ibench.methods.occupations.published import (
     Associations,
     associate,
@@ -78,7 +81,9 @@ def score(
         stimuli count (`weight_scores`), the slope of the leans on the reference's, and
         'obedience:GROUP'; with sets of
         stimuli, how their mean leans differ (`compare_sets`); with forms of stimuli, how far each
-        form leans and how far apart they lie (`form_scores`).
+        form leans and how far apart they lie (`form_scores`); with wordings of several lengths,
+        how leans change with these (`length_scores`); with facts, how many images show what is
+        so (`fact_scores`).
     """
     collector = ImageCollector(evidence)
     stimuli = _collect_stimuli(task, evidence, collector, settings)
@@ -98,6 +103,8 @@ def score(
     crossing = crossing_scores(task, collector, settings)
     set_scores, set_details = compare_sets(task, leans.pairs, settings.level)
     forms = form_scores(task, stimuli.obedient, collector, evidence, settings)
+    lengths = length_scores(task, leans.pairs, settings.level)
+    facts = fact_scores(task, evidence, settings)
     distances = group_distances(
         task, [pair.pair for pair in leans.pairs], stimuli.complete, settings
     )
@@ -114,9 +121,13 @@ def score(
     columns.append([published for _, published in associations])
     rows = _rows(task.concept.name, stimuli.complete, columns)
     scores = obedience.scores | leans.scores | crossing.scores | set_scores
-    scores |= forms.scores | distances.scores | correlations(task, by_name, settings)
+    scores |= forms.scores | lengths.scores | facts.scores | distances.scores
+    scores |= correlations(task, by_name, settings)
     details = wording_details(task, leans.pairs, settings.level)
-    details |= crossing.details | set_details | forms.details
+    details |= crossing.details | set_details | forms.details | lengths.details
+    tables = [*details.get(SCORE_TABLES, []), *lengths.tables, *facts.tables]
+    if tables:
+        details[SCORE_TABLES] = tables
     return MethodResult(
         headline=leans.headline,
         scores=scores,

@@ -47,6 +47,11 @@ from t2ibench.models.generators.editing_pipelines import (
 )
 from t2ibench.models.generators.effects import check_effects
 from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
+from t2ibench.models.generators.pipeline_classes import (
+    mixes_prompts,
+    prompt_argument,
+    takes_one_image,
+)
 from t2ibench.models.generators.pipelines import (
     call_of,
     class_of_pipeline,
@@ -55,7 +60,6 @@ from t2ibench.models.generators.pipelines import (
     image_pixels,
     images_of,
     load_pipeline,
-    mixes_prompts,
     one_a_row,
     weight_bytes,
 )
@@ -266,7 +270,9 @@ class DiffusersGenerator:
         """Load the pipeline unless it is loaded, and have it encode each prompt only once."""
         if self._pipeline is None:
             self._load_pipeline()
-        if self._batch.is_fixed and self._batch.size is None:
+        if takes_one_image(self._pipeline):
+            self._batch.size = 1
+        elif self._batch.is_fixed and self._batch.size is None:
             self._batch.size = self._suited_batch_size()
 
     def _load_pipeline(self) -> None:
@@ -380,6 +386,8 @@ class DiffusersGenerator:
         call = one_a_row(call, len(batch))
         if call.get("prompt_embeds") is not None:
             call["prompt"] = None
+        else:
+            call["prompt"] = prompt_argument(self._pipeline, call["prompt"])
         generators = [
             torch.Generator(device="cpu").manual_seed(request.seed) for request in batch
         ]
@@ -401,6 +409,8 @@ class DiffusersGenerator:
     ) -> Iterator[None]:
         """Record, during a call, which words of its prompts the text encoders do not read."""
         texts = call.get("prompt")
+        if isinstance(texts, str):
+            texts = [texts]
         if self._reader is None or not isinstance(texts, list):
             yield
             return

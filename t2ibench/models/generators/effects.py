@@ -29,6 +29,7 @@ from t2ibench.models.generators.pipeline_arguments import (
     SIDES,
     DiffusersArguments,
 )
+from t2ibench.models.generators.pipeline_classes import prompt_argument
 from t2ibench.models.generators.pipelines import call_of, one_a_row, pipeline_call
 
 _SIDES_TRIED = (64, 128, 256)  # pixels; the smallest that a pipeline takes
@@ -238,7 +239,8 @@ class _Trials:
             with torch.random.fork_rng(devices), torch.inference_mode():
                 torch.manual_seed(0)
                 generator = torch.Generator(device="cpu").manual_seed(0)
-                whole = {"prompt": [prompt], **one_a_row(call, 1)}
+                text = prompt_argument(self._pipeline, [prompt])
+                whole = {**one_a_row(call, 1), "prompt": text}
                 if self._edits:
                     side = (self._side or _SIDES_TRIED[0]) if small else _SIDE_OF_SOURCE
                     source = trial_source(side)

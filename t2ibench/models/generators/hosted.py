@@ -53,9 +53,6 @@ from t2ibench.store.refusals import with_moderation
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_GARBLED = (
-    3  # unreadable replies to a request, as from a restarting proxy, that make it fail
-)
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
 # Fields that t2ibench sets for each request.
 _OWN = {"prompt", "model", "n", "stream", "seed", "user"}
@@ -356,14 +353,18 @@ class HostedGenerator(RemoteGenerator):
         self._fields.tell = self._server.tell = tell
 
     async def ask(self, request: ImageRequest) -> Received:
-        """Return what one request gave, sent with the fields that the server accepts."""
+        """Return what one request gave, sent with the fields that the server accepts.
+
+        Raises:
+            UnusableServerError: no request can succeed.
+        """
         try:
             call, where = await self._call_for(request)
         except UnreadableImageError as error:
             reason = f"the source image: {error}"
             image = GeneratedImage("failed", reason=reason)
             return Received(image, self._usual(made=False))
-        prompt, garbled = request.prompt, 0
+        prompt = request.prompt
         while True:
             optional = self._fields.of(request)
             what = "\0".join([self._nonce, repr(request), *sorted(optional)])
@@ -375,15 +376,13 @@ class HostedGenerator(RemoteGenerator):
             if reply.status != 200:
                 if self._fields.left_out(reply, optional, prompt):
                     continue
-                declined = self._declined(reply, prompt, optional, where)
-                return self._with_unread(declined, garbled)
+                return self._declined(reply, prompt, optional, where)
             try:
                 item = await asyncio.to_thread(read_reply, reply.body, prompt)
             except BadReplyError as error:
                 message = reply.message()
                 if message.codes and message.blocked:
-                    declined = self._declined(reply, prompt, optional, where)
-                    return self._with_unread(declined, garbled)
+                    return self._declined(reply, prompt, optional, where)
                 if not self._fields.known:
                     words = self._server.key.hide(str(error))
                     raise UnusableServerError(
@@ -391,19 +390,15 @@ class HostedGenerator(RemoteGenerator):
                         f"no images API: {words}.",
                         "Check base_url=… in --model-args; it usually ends with /v1.",
                     ) from None
-                garbled += 1
-                if garbled >= _GARBLED:
-                    hidden = self._server.key.hide(str(error))
-                    failed = GeneratedImage("failed", reason=hidden)
-                    received = Received(failed, self._usual(made=0))
-                    return self._with_unread(received, garbled)
-                continue
+                hidden = self._server.key.hide(str(error))
+                failed = GeneratedImage("failed", reason=hidden)
+                # A reply of status 200 that cannot be read may have been paid, too.
+                return Received(failed, self._usual(made=1), unread=True)
             self._fields.known = self._fields.known or not item.empty
             self._fields.note(item.became)
             image_result = await image_of(item, self._fetch, self._server.key)
             cost = self._usual(item.made) if item.cost is None else item.cost
-            received = Received(image_result, cost, item.empty)
-            return self._with_unread(received, garbled)
+            return Received(image_result, cost, item.empty)
 
     async def _call_for(self, request: ImageRequest) -> tuple[_Call, str]:
         """Return what sends a request, and where to.
@@ -427,13 +422,6 @@ class HostedGenerator(RemoteGenerator):
     def _usual(self, made: int) -> float | None:
         """Return the price of as many images as were `made`; None if it is unknown."""
         return None if self._price is None else self._price * made
-
-    def _with_unread(self, received: Received, garbled: int) -> Received:
-        """Return what a request gave, with the cost of `garbled` replies before it.
-
-        A reply of status 200 that could not be read may have been paid, too.
-        """
-        return received._replace(cost_of_unread=self._usual(garbled) or 0.0)
 
     def _declined(
         self, reply: Reply, prompt: str, sent: Mapping[str, Any], where: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -18,61 +19,11 @@ from t2ibench.models.generators.pipeline_arguments import (
     SIDES,
     DiffusersArguments,
 )
+from t2ibench.models.generators.pipeline_classes import why_refused
 from t2ibench.models.hub import ask_hub
 from t2ibench.models.library_messages import collect_messages
 from t2ibench.models.locations import exists, loading
 
-# Pipelines that pad every prompt to one length, so that a batch may mix prompts (see
-# docs/models/diffusers.md). Others pad to the longest prompt of the batch, which changes images
-# (CogView4), or have not been tested.
-_FIXED_LENGTH = {
-    "AuraFlowPipeline",
-    "BriaPipeline",
-    "ChromaPipeline",
-    "CogView3PlusPipeline",
-    "Flux2KleinKVPipeline",
-    "Flux2KleinPipeline",
-    "Flux2Pipeline",
-    "FluxKontextPipeline",
-    "FluxPipeline",
-    "HiDreamImagePipeline",
-    "HunyuanDiTPAGPipeline",
-    "HunyuanDiTPipeline",
-    "LongCatImagePipeline",
-    "PixArtSigmaPAGPipeline",
-    "SanaPAGPipeline",
-    "StableDiffusion3PAGPipeline",
-    "StableDiffusionPAGPipeline",
-    "StableDiffusionXLPAGPipeline",
-    "IFPipeline",
-    "Krea2Pipeline",
-    "LatentConsistencyModelPipeline",
-    "Lumina2Pipeline",
-    "OvisImagePipeline",
-    "PixArtAlphaPipeline",
-    "PixArtSigmaPipeline",
-    "SanaPipeline",
-    "SanaSprintPipeline",
-    "SemanticStableDiffusionPipeline",
-    "StableDiffusion3Pipeline",
-    "StableDiffusionPipeline",
-    "StableDiffusionXLPipeline",
-}
-# Arguments of pipelines that generate videos or sound.
-_NO_IMAGE = {
-    "num_frames",
-    "video_length",
-    "num_video_frames",
-    "lyrics",
-    "audio_duration",
-    "audio_end_in_s",
-    "audio_length_in_s",
-}
-# Pipelines whose denoisers were trained to use an image besides the prompt.
-_FROM_IMAGE = re.compile(
-    "Audio|Inpaint|InstructPix2Pix|Upscale|SuperResolution|Depth2Img|ControlNet|Adapter|I2I|Fill|Redux"
-    "|Refiner|ImageVariation|Marigold|(?<!Flux)Control(?!Net)|ImageEdit"
-)
 # Arguments of `from_pretrained`, besides the parts and settings of a pipeline.
 _LOAD_OPTIONS = {
     "cache_dir",
@@ -99,6 +50,10 @@ _REPORTED = (
     "strength",
     "max_sequence_length",
 )
+_SCHEDULE = "guidance_schedule"
+_GUIDANCE = CALL_NAMES["guidance"]
+_STEPS = CALL_NAMES["steps"]
+_OF_PRX = "T5GemmaEncoder"
 _DENOISERS = ("unet", "transformer", "transformer_2", "prior", "decoder")
 
 
@@ -223,13 +178,20 @@ def fetch_pipeline(
 
 
 def _find_moved(kind: type[Any]) -> None:
-    """Make a module that diffusers has moved importable from where saved pipelines expect it."""
+    """Make classes that are elsewhere now importable from where saved pipelines expect them."""
     from diffusers import pipelines
 
     if "Cascade" in kind.__name__ and not hasattr(pipelines, "wuerstchen"):
         from diffusers.pipelines.deprecated import wuerstchen
 
         pipelines.wuerstchen = wuerstchen
+    if kind.__name__ == "PRXPipeline":
+        # diffusers adds its text encoder to transformers, but to a module object that transformers
+        # replaces while it is imported.
+        transformers = importlib.import_module("transformers")
+        encoder = getattr(pipelines.prx, _OF_PRX, None)
+        if encoder is not None and not hasattr(transformers, _OF_PRX):
+            setattr(transformers, _OF_PRX, encoder)
 
 
 def class_of_pipeline(source: str, args: DiffusersArguments) -> type[Any] | None:
@@ -269,11 +231,10 @@ def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None
     A class is of use if it makes images of prompts alone, or edits.
     """
     name = kind.__name__
-    takes = {*inspect.signature(kind.__call__).parameters}
-    is_other = "prompt" not in takes or _NO_IMAGE & takes or _FROM_IMAGE.search(name)
-    if is_other and name not in EDITORS:
+    reason = None if name in EDITORS else why_refused(kind, args.to_call)
+    if reason is not None:
         raise T2IBenchError(
-            f"'{source}' is a {name}, which makes no image of a prompt alone.",
+            f"'{source}' is a {name}, which makes no image of a prompt alone: {reason}.",
             "Give a text-to-image pipeline.",
         )
     accepted = {*inspect.signature(kind).parameters, *_LOAD_OPTIONS}
@@ -284,11 +245,6 @@ def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None
                 f"--model-args: load.{option}={value}: a part of a pipeline cannot be replaced.",
                 f"load.{option}=null leaves it out.",
             )
-
-
-def mixes_prompts(pipeline: Any) -> bool:
-    """Return whether one batch of a pipeline may mix prompts without changing any image."""
-    return type(pipeline).__name__ in _FIXED_LENGTH
 
 
 def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
@@ -303,9 +259,23 @@ def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
 def call_arguments(kind: type[Any], args: DiffusersArguments) -> dict[str, Any]:
     """Return the user's arguments of a pipeline's call.
 
-    A size is not among them where the source image decides it, and is resized before.
+    A size is not among them where the source image decides it, and is resized before. A guidance
+    takes the place of a guidance of each step.
+
+    Raises:
+        T2IBenchError: steps are given to a class that has a guidance of each step, and no guidance.
     """
     call = args.call()
+    parameters = inspect.signature(kind.__call__).parameters
+    if _SCHEDULE in parameters and _SCHEDULE not in call:
+        if _GUIDANCE in call:
+            call[_SCHEDULE] = None
+        elif call.get(_STEPS, parameters[_STEPS].default) != parameters[_STEPS].default:
+            raise T2IBenchError(
+                f"--model-args: steps={call[_STEPS]}: {kind.__name__} has a guidance for each of "
+                f"its {parameters[_STEPS].default} steps.",
+                "Give one for all of yours, such as guidance=7, or leave steps out.",
+            )
     editor = EDITORS.get(kind.__name__)
     if editor is not None and editor.size == "source":
         for side in SIDES:

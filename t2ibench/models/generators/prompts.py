@@ -16,6 +16,8 @@ from typing import Any
 _LIMIT = 64
 # Arguments whose names begin like this have a text for each row.
 _TEXTS = ("prompt", "negative_prompt")
+# An argument of some classes: how many rows these have.
+_ROWS = "batch_size"
 # Largest relative distance that half precision causes; between two prompts it is about 1.
 _ALIKE = 0.05
 
@@ -53,7 +55,9 @@ class EncodedPrompts:
             if name.startswith(_TEXTS) and _is_text(value)
         }
         others = {
-            name: value for name, value in bound.arguments.items() if name not in texts
+            name: value
+            for name, value in bound.arguments.items()
+            if name not in {*texts, _ROWS}
         }
         rows = _row_count(texts)
         if not self.works or rows is None or not _is_plain(others):
@@ -78,9 +82,10 @@ class EncodedPrompts:
             return self._plain(bound, {})
 
     def _plain(self, bound: inspect.BoundArguments, texts: Mapping[str, Any]) -> Any:
-        given = inspect.BoundArguments(
-            self._signature, OrderedDict({**bound.arguments, **texts})
-        )
+        arguments = {**bound.arguments, **texts}
+        if texts and _ROWS in arguments:
+            arguments[_ROWS] = _row_count(texts)
+        given = inspect.BoundArguments(self._signature, OrderedDict(arguments))
         self.calls += 1
         return self._own(*given.args, **given.kwargs)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from time import monotonic
@@ -17,6 +17,8 @@ from t2ibench.models.server_errors import ServerAwayError, UnusableServerError
 from t2ibench.models.servers import Failure, Server, as_they_end, submit
 
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
+# Replies to a request that cannot be read, as from a restarting proxy, that make it fail.
+_UNREAD = 3
 _AWAY = 3  # requests without an answer, one after the other, that end the work
 # An answer that takes longer than this share of the deadline does not raise the limit of requests.
 _SLOW = 0.25
@@ -82,15 +84,16 @@ class Received(NamedTuple):
 
     Attributes:
         image: The image, or why there is none.
-        cost: What the last reply cost; None if that is unknown.
+        cost: What the reply cost; None if that is unknown.
         empty: Whether the reply has neither image nor reason.
-        cost_of_unread: What the replies before it cost that could not be read.
+        unread: Whether the reply could not be read. It may have been paid, and the request is sent
+            again as long as the costs allow.
     """
 
     image: GeneratedImage
     cost: float | None
     empty: bool = False
-    cost_of_unread: float = 0.0
+    unread: bool = False
 
 
 class RemoteGenerator:
@@ -129,6 +132,8 @@ class RemoteGenerator:
         self._price_source = price_source
         # The most that a reply has cost, which may be more than the price.
         self._dearest = price or 0.0
+        # Requests to come that try something out, besides those of the images.
+        self._trials = 0
         self.cost: float | None = None if price is None else 0.0
         self._most: float | None = None
         self._before = 0.0
@@ -160,7 +165,7 @@ class RemoteGenerator:
 
     def forecast(self, requests: Sequence[ImageRequest]) -> str:
         """Return a sentence that says how many requests there are and what they will cost."""
-        number = len(requests)
+        number = len(requests) + self.trials(requests)
         what = f"{number} request{'' if number == 1 else 's'} to {self._server.where}"
         if self._price is None:
             return f"{what}; their cost is unknown (--model-args price_per_image=… tells it)."
@@ -168,6 +173,10 @@ class RemoteGenerator:
         return (
             f"{what}, {number * self._price:,.2f} at {self._price:g} an image{source}."
         )
+
+    def trials(self, requests: Sequence[ImageRequest]) -> int:
+        """Return how many requests come besides those of images (see protocols.MakesTrials)."""
+        return self._trials if requests else 0
 
     def price_per_image(self) -> float | None:
         """Return the price of an image; None if unknown (see models.protocols.HasPrice)."""
@@ -189,6 +198,7 @@ class RemoteGenerator:
         """
         waiting = deque(range(len(requests)))
         began: dict[int, float] = {}  # start time of each running request
+        unread: Counter[int] = Counter()  # replies to each that could not be read
         ended: T2IBenchError | None = None
 
         def begin(number: int) -> Future[Received]:
@@ -196,7 +206,8 @@ class RemoteGenerator:
             return submit(self.ask(requests[number]))
 
         def room() -> int:
-            costs = self._spent + (len(began) + 1) * self._dearest
+            # Each request under way, and the next one, may cost as much as the dearest so far.
+            costs = self._spent + (len(began) + 1 + self._trials) * self._dearest
             affords = self._most is None or costs <= self._most * (1 + 1e-9)
             return self._throttle.limit if affords else 0
 
@@ -207,6 +218,9 @@ class RemoteGenerator:
                 outcome = self._outcome(result, monotonic() - began.pop(number))
                 if isinstance(outcome, T2IBenchError):
                     ended = ended or outcome
+                elif outcome.unread and unread[number] < _UNREAD - 1:
+                    unread[number] += 1
+                    waiting.appendleft(number)
                 else:
                     (empty if outcome.empty else outcomes).append(
                         (number, outcome.image)
@@ -244,8 +258,9 @@ class RemoteGenerator:
                 return result
             return Received(GeneratedImage("failed", reason=str(result)), None)
         self._worked, self._away = True, 0
-        self._throttle.answered(seconds)
+        if not result.unread:
+            self._throttle.answered(seconds)
         if result.cost is not None:
-            self.cost = (self.cost or 0.0) + result.cost + result.cost_of_unread
+            self.cost = (self.cost or 0.0) + result.cost
             self._dearest = max(self._dearest, result.cost)
         return result

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from t2ibench.reports.edit_counts import edits_counted, prompts_given
 from t2ibench.reports.exchange.exported_tests import (
     exported_tests,
     omitted_tests,
@@ -123,7 +124,8 @@ def _result(task: TaskView, results: Results) -> dict[str, Any]:
     source = {
         "version": measured.version,
         "task_sha256": measured.task_hash,
-        "prompts": measured.n_prompts,
+        "prompts": prompts_given(measured),
+        "edits": edits_counted([measured]) or None,
         "images": measured.n_images,
         "citation": task.spec.citation if task.spec is not None else None,
     }

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from t2ibench.methods.core.edit_report import edit_report
 from t2ibench.reports.card import METHOD_NOTE, limit_lines, measured_with, tests_table
+from t2ibench.reports.edit_counts import edits_counted, prompts_given
 from t2ibench.reports.exchange.exported_tests import (
     record_of,
     unfinished_notes,
@@ -173,15 +175,21 @@ def _dependencies(results: Results, record: RunRecord | None) -> FormField:
 def _properties(results: Results) -> Iterator[FormField]:
     settings = {**results.model.settings, **results.model.effective_settings}
     yield from _unknown("Model architecture", "Design specifications")
-    prompts = sum(task.n_prompts for task in results.tasks.values() if task.n_images)
+    with_images = [task for task in results.tasks.values() if task.n_images]
+    edited = edits_counted(task for task in with_images if edit_report(task.details))
+    prompts = sum(map(prompts_given, with_images))
+    given = [f"Text: {prompts:,} prompts were given"] if prompts or not edited else []
+    if edited:
+        given.append(f"Text and image: {edited} were asked for")
     images = sum(task.n_images for task in results.tasks.values())
     if not images:
         yield from _unknown("Input modalities", "Output modalities")
     else:
         yield FormField(
             "Input modalities",
-            f"Text: {prompts:,} prompts were given, summed over tests. Maximum size: {UNKNOWN}.",
-            "results.json: n_prompts of each task",
+            f"{'; '.join(given)}, summed over tests. Maximum size: {UNKNOWN}.",
+            "results.json: n_prompts of each task"
+            + ("; details.edits of tests about edits" if edited else ""),
         )
         sizes = [str(settings.get(side)) for side in ("width", "height")]
         measured = f" of {' × '.join(sizes)} pixels" if "None" not in sizes else ""

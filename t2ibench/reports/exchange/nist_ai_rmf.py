@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from t2ibench.decimals import decimal
 from t2ibench.methods.core.inference import Inference
 from t2ibench.reports.card import METHOD_NOTE, limit_lines, measured_with, tests_table
-from t2ibench.reports.cells import ends
+from t2ibench.reports.cells import ends, number
+from t2ibench.reports.edit_counts import edits_counted
 from t2ibench.reports.exchange.exported_tests import (
     omitted_tests,
     unfinished_notes,
@@ -30,6 +30,7 @@ from t2ibench.results.display import IntervalMark, within
 from t2ibench.results.schema import Results
 from t2ibench.store.answers import ANSWERS_BY, LABELS_BY
 
+_COSINE_DECIMALS = 4
 _OPENING = (
     "NIST's AI Risk Management Framework (AI RMF 1.0) names what an organization measures; which "
     "risks matter, its MAP function says, which t2ibench does not know. Here is what this run has "
@@ -91,7 +92,7 @@ def _tools(run: RunView) -> Iterator[str]:
             name,
             str(task.version),
             task.task_hash,
-            str(task.n_prompts),
+            edits_counted([task]) or str(task.n_prompts),
             str(task.n_images),
         )
         for name, task in run.results.tasks.items()
@@ -121,8 +122,8 @@ def _performance(run: RunView) -> Iterator[str]:
         for encoder, records in task.result.text_image_alignment.items():
             overall = [record for record in records if record.group is None]
             for record in overall:
-                interval = ends(record.ci_low, record.ci_high)
-                value = "–" if record.value is None else decimal(record.value, 3)
+                interval = ends(record.ci_low, record.ci_high, _COSINE_DECIMALS)
+                value = number(record.value, _COSINE_DECIMALS)
                 rows.append((task.id, encoder, value, interval))
     if rows:
         yield "Agreement of images with their prompts, as the mean cosine of image and prompt:"

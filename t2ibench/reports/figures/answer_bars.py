@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from t2ibench.methods.core.answer_counts import (
-    COLOURS,
     ShownAttribute,
     ShownRow,
-    bar_order,
     sorted_rows,
 )
 from t2ibench.methods.core.describe import about_people, people
+from t2ibench.reports.class_bars import class_key, stack_parts
 from t2ibench.reports.figures.axes import AXIS_HEIGHT, PixelScale, draw_ticks
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import DrawnFigure
-from t2ibench.reports.figures.patterns import NO_ANSWER
 from t2ibench.reports.figures.text_size import (
     LINE,
     left_of,
@@ -102,14 +100,9 @@ def _most_one_sided(rows: Sequence[ShownRow]) -> list[ShownRow]:
 def _key(shown: ShownAttribute, rows: Sequence[ShownRow]) -> list[tuple[str, str]]:
     """Return the entries of the legend: the classes that a row has, then missing answers."""
     counted = shown.counted
-    entries = [
-        (f"k{colour % COLOURS}", people(name, counted.attribute))
-        for name, colour in bar_order(counted.classes).items()
-        if any(row.counted.counts.get(name) for row in rows)
-    ]
-    if any(row.counted.unanswered for row in rows):
-        entries.append((NO_ANSWER, "no answer"))
-    return entries
+    drawn = {part.classes for row in rows for part in stack_parts(row, counted.classes)}
+    entries = class_key(counted.classes, counted.attribute, unanswered=True)
+    return [(entry.look, entry.name) for entry in entries if entry.look in drawn]
 
 
 def _interval(row: ShownRow) -> str:
@@ -152,25 +145,13 @@ def _draw_row(
     canvas.label(across.begin - 10, middle, row.short, across.begin - 10, name=name)
     canvas.label(_WIDTH - _INTERVALS, middle, text, _INTERVALS, "start", name)
     before = 0.0
-    for look, size in _parts(row, classes):
-        share = size / row.images
+    for part in stack_parts(row, classes):
+        share = part.size / row.images
         begin = across(before)
         before += share
         end = across(before)
-        canvas.patterned(begin, middle - _BAR / 2, end - begin, _BAR, look)
-        _draw_number(canvas, size, begin, end, middle)
-
-
-def _parts(row: ShownRow, classes: Sequence[str]) -> list[tuple[str, float]]:
-    """Return the CSS class and the number of images of each part of a bar."""
-    parts = [
-        (f"k{colour % COLOURS}", row.counted.counts[name])
-        for name, colour in bar_order(classes).items()
-        if row.counted.counts.get(name)
-    ]
-    if row.counted.unanswered:
-        parts.append((NO_ANSWER, row.counted.unanswered))
-    return parts
+        canvas.patterned(begin, middle - _BAR / 2, end - begin, _BAR, part.classes)
+        _draw_number(canvas, part.size, begin, end, middle)
 
 
 def _draw_number(

@@ -125,8 +125,7 @@ def draw_lean_axis(
     for number in range(-int(across.high / step), int(across.high / step) + 1):
         canvas.line(across(number * step), foot, across(number * step), foot + 4)
         canvas.text(across(number * step), foot + 18, tick(number * step), "middle")
-    if name:
-        canvas.text((across.begin + across.end) / 2, foot + AXIS, name, "middle")
+    _draw_name(canvas, across, foot, name)
 
 
 def draw_ticks(
@@ -143,5 +142,10 @@ def draw_ticks(
         canvas.line(across(value), y, across(value), y + 4)
         shown = f"{100 * value:g} %" if per_cent else tick(round(value, 6))
         canvas.text(across(value), y + 17, shown, "middle")
+    _draw_name(canvas, across, y, name)
+
+
+def _draw_name(canvas: Canvas, across: PixelScale, y: float, name: str) -> None:
+    """Write the name of an axis at height `y` below its middle; none where it is empty."""
     if name:
         canvas.text((across.begin + across.end) / 2, y + AXIS, name, "middle")

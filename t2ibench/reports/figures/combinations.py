@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from t2ibench.decimals import p_value
 from t2ibench.methods.core.crossing_report import CrossingReport, crossing_reports
 from t2ibench.methods.core.presentation import Combinations
-from t2ibench.reports.cells import format_p
 from t2ibench.reports.figures.axes import AXIS_HEIGHT, PixelScale, draw_ticks
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import (
@@ -165,7 +165,7 @@ def _tests_said(report: CrossingReport) -> str:
                 if p < ALPHA
                 else "No clear sign that they go together"
             )
-        p_text = "" if p is None else f" (p (Holm) {format_p(p)})"
+        p_text = "" if p is None else f" (p (Holm) {p_value(p)})"
         names_by_verdict.setdefault(verdict, []).append(f"{test.of}{p_text}")
     return " ".join(
         f"{verdict}: {', '.join(names)}." for verdict, names in names_by_verdict.items()

@@ -22,8 +22,9 @@ from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import DrawnFigure
-from t2ibench.reports.figures.frame import FACTS, MARGIN, Frame, sheet
+from t2ibench.reports.figures.frame import FACTS, MARGIN, Frame, sheet, style_element
 from t2ibench.reports.figures.marks import (
+    LEFT_OF_ANCHOR,
     Box,
     Disc,
     Line,
@@ -228,7 +229,7 @@ def _draw_text(
         return
     size = SMALL if text.name == FACTS else SIZE
     page.set_font("figure", "B" if "font-weight" in look else "", _POINT * size)
-    back = {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor]
+    back = LEFT_OF_ANCHOR[text.anchor]
     x = _POINT * (text.x + left) - back * page.get_string_width(words)
     page.text(x, _POINT * (text.y + top), words)
 
@@ -239,9 +240,9 @@ def _draw_picture_of(page: FPDF, text: Text, left: float, top: float) -> None:
     height = 1.5 * SIZE
     canvas = Canvas(width, height, text.text)
     canvas.marks.append(Text(1, SIZE + 1, text.text, "start", text.name))
-    inner = Markup("<style>{}</style>").format(Markup("".join(sheet().splitlines())))
-    svg = framed(width, height, "", inner + Markup("").join(elements(canvas.marks)))
-    back = {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor]
+    inner = Markup("").join([style_element(), *elements(canvas.marks)])
+    svg = framed(width, height, "", inner)
+    back = LEFT_OF_ANCHOR[text.anchor]
     x = text.x + left - 1 - back * (width - 2)
     y = text.y + top - SIZE - 1
     picture = io.BytesIO(png(_shown(str(svg)), scale=_PICTURE_SCALE))

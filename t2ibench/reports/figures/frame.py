@@ -68,10 +68,9 @@ class Frame:
 
     def svg(self) -> Markup:
         """Return the content of an SVG file, with colours of its own."""
-        rules = "".join(sheet().splitlines())
         marks: list[Mark] = [*self.texts()]
         parts = [
-            Markup("<style>{}</style>").format(Markup(rules)),
+            style_element(),
             *elements(marks),
             Markup('<g transform="translate({:g},{:g})">').format(MARGIN, self.top),
             *elements(self.canvas.marks),
@@ -79,6 +78,12 @@ class Frame:
         ]
         inner = Markup("").join(parts)
         return framed(self.width, self.height, self.canvas.title, inner)
+
+
+def style_element() -> Markup:
+    """Return the SVG element that holds the style sheet of figures in files, in one line."""
+    rules = "".join(sheet().splitlines())
+    return Markup("<style>{}</style>").format(Markup(rules))
 
 
 def sheet() -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from t2ibench.reports.figures.canvas import Canvas
-from t2ibench.reports.figures.marks import Line
+from t2ibench.reports.figures.marks import LEFT_OF_ANCHOR, Line
 from t2ibench.reports.figures.text_size import text_width
 
 _UP, _DOWN = 10.0, 3.0  # of a text, above and below its base line
@@ -58,7 +58,7 @@ def text_box(
 ) -> Rectangle:
     """Return the rectangle that a text covers, as left, top, right and bottom."""
     width = text_width(text, bold)
-    left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * width
+    left = x - LEFT_OF_ANCHOR[anchor] * width
     return left, y - _UP, left + width, y + _DOWN
 
 

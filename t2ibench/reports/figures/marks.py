@@ -62,6 +62,10 @@ class Box:
         )
 
 
+# How much of a text lies to the left of where it is anchored, as a share of its width.
+LEFT_OF_ANCHOR = {"start": 0.0, "middle": 0.5, "end": 1.0}
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """A line of text on the base line `y`, which begins, is centred or ends at `x`."""

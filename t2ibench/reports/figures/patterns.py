@@ -12,9 +12,9 @@ import re
 from importlib.resources import files
 
 from t2ibench.methods.core.answer_counts import COLOURS
+from t2ibench.reports.class_bars import NO_ANSWER
 from t2ibench.reports.figures.marks import Box, Disc, Mark, Strokes
 
-NO_ANSWER = "none"  # CSS class of images without an answer
 _DIAGONAL = 7.0  # pixels between the stripes of a pattern
 _VERTICAL = 6.0
 _HORIZONTAL = 4.0

@@ -10,16 +10,15 @@ from markupsafe import Markup
 from t2ibench.decimals import decimal
 from t2ibench.methods import method_named
 from t2ibench.methods.core.answer_counts import (
-    COLOURS,
     ShownAttribute,
     ShownRow,
-    bar_order,
     sorted_rows,
 )
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
 from t2ibench.reports.cells import score_words
+from t2ibench.reports.class_bars import ClassKey, StackPart, class_key, stack_parts
 from t2ibench.reports.exclusions import excluded_of, reasons_said
 from t2ibench.reports.figures.answer_bars import answers_table
 from t2ibench.reports.html.data_links import csv_link
@@ -72,14 +71,6 @@ class CardParts:
 
 
 @dataclass(frozen=True, slots=True)
-class StackPart:
-    """A segment of the bar of answers about a prompt: its CSS classes and how many images."""
-
-    classes: str
-    size: float
-
-
-@dataclass(frozen=True, slots=True)
 class AnswersView:
     """The answers of a judge about the images of one prompt, as counts and as a bar.
 
@@ -100,14 +91,6 @@ class AnswersView:
     parts: tuple[StackPart, ...]
     remarks: tuple[str, ...]
     tiles: tuple[Tile, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ClassKey:
-    """The name of a class, and the CSS class that gives it its colour."""
-
-    classes: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,19 +318,6 @@ def _answers_link(shown: ShownAttribute) -> Markup:
     return csv_link(f"shown {shown.counted.attribute}", heads, rows)
 
 
-def class_key(
-    classes: Sequence[str], attribute: str, *, unanswered: bool
-) -> tuple[ClassKey, ...]:
-    """Return the names and colours of the classes of a question, missing answers last."""
-    key = [
-        ClassKey(f"key{colour % COLOURS}", people(name, attribute))
-        for name, colour in bar_order(classes).items()
-    ]
-    if unanswered:
-        key.append(ClassKey("key-none", "no answer"))
-    return tuple(key)
-
-
 def _answers(row: ShownRow, shown: ShownAttribute, tiles: TilesByRow) -> AnswersView:
     name = row.counted.name
     return AnswersView(
@@ -359,18 +329,6 @@ def _answers(row: ShownRow, shown: ShownAttribute, tiles: TilesByRow) -> Answers
         remarks=tuple(_remarks(row, shown)),
         tiles=tuple(tiles.get((shown.counted.attribute, name), ())),
     )
-
-
-def stack_parts(row: ShownRow, classes: Sequence[str]) -> tuple[StackPart, ...]:
-    """Return the answers about a prompt as segments of one bar, unanswered images last."""
-    parts = [
-        StackPart(f"k{colour % COLOURS}", row.counted.counts[name])
-        for name, colour in bar_order(classes).items()
-        if row.counted.counts.get(name)
-    ]
-    if row.counted.unanswered:
-        parts.append(StackPart("none", row.counted.unanswered))
-    return tuple(parts)
 
 
 def _remarks(row: ShownRow, shown: ShownAttribute) -> Iterator[str]:

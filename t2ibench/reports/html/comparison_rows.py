@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from t2ibench.decimals import true_minus
+from t2ibench.decimals import p_in_words, true_minus
 from t2ibench.methods.core.answer_counts import ShownRow, class_colours
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.cells import in_points
-from t2ibench.reports.comparison_sentences import change_in_words, p_in_words
-from t2ibench.reports.html.cards import ClassKey, class_key, stack_parts
+from t2ibench.reports.class_bars import ClassKey, class_key, stack_parts
+from t2ibench.reports.comparison_sentences import change_in_words
 from t2ibench.reports.html.marks import TaskRowView, task_row_view
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.view import TaskView

@@ -18,7 +18,7 @@ from t2ibench.methods.core.edit_report import (
 )
 from t2ibench.reports.html.data_links import csv_link
 from t2ibench.reports.html.edit_pictures import NAMES, EditedPairs
-from t2ibench.reports.html.numbers import percent, signed
+from t2ibench.reports.html.numbers import percent, plain, signed
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.states import State
@@ -70,8 +70,7 @@ class ChangesView:
 
     Attributes:
         title: What changes.
-        question: What was asked about every image.
-        note: Whose share it is.
+        note: What was asked about every image and whose share it is, or what was measured.
         counts: By how many edits the compared groups clearly change differently.
         open: Whether it is shown from the start: the headline, and what is clear.
         rows: All edits together, then each.
@@ -79,7 +78,6 @@ class ChangesView:
     """
 
     title: str
-    question: str
     note: str
     counts: str
     open: bool
@@ -171,18 +169,19 @@ def _changes(
     clear = _clear_edits(change.attribute, report, task)
     clear_by_edit = clear.intersection(report.edits)
     rows = []
-    for edit in (ALL_EDITS, *report.edits):
+    controls = report.controls if change.is_measured else ()
+    for edit in (ALL_EDITS, *report.edits, *controls):
         state: State = "clear" if edit in clear else "not_clear"
         groups = tuple(
             _changed_group(shares[edit, group], change, state)
             for group in report.groups
             if (edit, group) in shares
         )
-        rows.append(ChangeRow(edit, edit in clear, groups))
+        named = f"{edit} (control)" if edit in controls else edit
+        rows.append(ChangeRow(named, edit in clear, groups))
     return ChangesView(
         title=change.attribute,
-        question=change.question,
-        note=_whose_share(change),
+        note=_note(change),
         counts=f"{len(clear_by_edit)} of {len(report.edits)} edits clear",
         open=bool(clear) or change.attribute == report.headline,
         rows=tuple(rows),
@@ -203,6 +202,13 @@ def _clear_edits(attribute: str, report: EditReport, task: TaskView) -> set[str]
     return clear
 
 
+def _note(change: AttributeChange) -> str:
+    """Return what was asked, and whose share changes; or what was measured on pixels."""
+    if change.is_measured:
+        return f"{change.question}. Measured on the pixels; no judge is asked."
+    return f"{_whose_share(change)} Asked before and after: “{change.question}”"
+
+
 def _whose_share(change: AttributeChange) -> str:
     """Return a sentence on the class whose share changes."""
     if not change.defines_groups:
@@ -219,13 +225,14 @@ def _changed_group(
     share: ShareChange, change: AttributeChange, state: State
 ) -> ChangedGroup:
     followed = change.followed.get(share.group, "")
-    shares = f"{percent(share.before)} → {percent(share.after)}"
+    write = plain if change.is_measured else percent
+    shares = f"{write(share.before)} → {write(share.after)}"
     interval = ""
     if share.low is not None and share.high is not None:
         interval = f"{signed(share.low)} to {signed(share.high)}"
     spoken = (
-        f"{people(share.group)}, {share.edit}: {followed} {percent(share.before)} before, "
-        f"{percent(share.after)} after, change {signed(share.change)}"
+        f"{people(share.group)}, {share.edit}: {followed} {write(share.before)} before, "
+        f"{write(share.after)} after, change {signed(share.change)}"
     )
     if interval:
         spoken += f", interval {interval}"

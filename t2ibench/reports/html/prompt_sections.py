@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from t2ibench.decimals import p_value, significant
 from t2ibench.methods.core.text_image_alignment import mean_cosine
-from t2ibench.reports.cells import format_p, three_digits
 from t2ibench.reports.html.data_links import csv_link
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.view import RunView, TaskView
@@ -144,7 +144,7 @@ def _alignment_row(group: TextImageAlignment) -> AlignmentRow:
     if difference is not None:
         difference_text = signed(difference.value)
         difference_interval = _interval(difference.ci_low, difference.ci_high)
-        p = "" if difference.p_holm is None else format_p(difference.p_holm)
+        p = "" if difference.p_holm is None else p_value(difference.p_holm)
     return AlignmentRow(
         group=_ALL if group.group is None else group.group,
         prompts=group.n_prompts,
@@ -267,20 +267,20 @@ def _diversity(reader: str, groups: Sequence[Diversity]) -> DiversityTest:
     for group in groups:
         interval = ""
         if group.ci_low is not None:
-            interval = f"{three_digits(group.ci_low)} to {three_digits(group.ci_high)}"
+            interval = f"{significant(group.ci_low)} to {significant(group.ci_high)}"
         rows.append(
             DiversityRow(
                 group=_ALL if group.group is None else group.group,
                 prompts=group.n_prompts,
                 images=group.n_images,
-                value=three_digits(group.value),
+                value=significant(group.value),
                 interval=interval,
             )
         )
     return DiversityTest(
         reader=reader,
-        value=three_digits(whole.value),
+        value=significant(whole.value),
         least=whole.lowest_prompt,
-        least_value=three_digits(whole.lowest),
+        least_value=significant(whole.lowest),
         rows=tuple(rows),
     )

@@ -20,12 +20,9 @@ def escape(text: str) -> str:
     """Return untrusted text as one line of Markdown, escaped so that it is never markup."""
     line = " ".join(text.splitlines()).replace("\t", " ")
     line = re.sub(r"&(?=#?\w+;)", "&amp;", line)
-    escaped = (
-        line.replace("\\", "\\\\")
-        .replace("|", "\\|")
-        .replace("<", "&lt;")
-        .replace("`", "'")
-    )
+    escaped = line.replace("\\", "\\\\").replace("|", "\\|").replace("`", "'")
+    # Nothing begins with '<' and a space or digit: 'p < 0.001' is read in a terminal, too.
+    escaped = re.sub(r"<(?![ \d])", "&lt;", escaped)
     # Links, and addresses that GitHub makes links of.
     escaped = re.sub(r"\](?=[(\[:])", r"\\]", escaped)
     return re.sub(r"(?i)(?<=:)(/)(?=/)|(?<=www)(\.)", r"\\\1\2", escaped)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from t2ibench.decimals import p_value
 from t2ibench.methods import method_named
 from t2ibench.methods.core.score_names import split_score_name
-from t2ibench.reports.cells import ends, format_p, level_name, score_words, signed
+from t2ibench.reports.cells import ends, level_name, score_words, signed
 from t2ibench.reports.markdown.markup import escape, github
 from t2ibench.reports.score_rows import ScoreTableView, score_table_views
 from t2ibench.results.display import cut, shown_rows
@@ -66,5 +67,5 @@ def _cells(row: Row, names: Sequence[str]) -> list[str]:
     for name in names:
         score = row.scores.get(name, Score())
         interval = ends(cut(score.ci_low), cut(score.ci_high))
-        cells += [signed(cut(score.value)), interval, format_p(score.p_holm)]
+        cells += [signed(cut(score.value)), interval, p_value(score.p_holm)]
     return cells

@@ -281,6 +281,16 @@ def test_answers_in_own_words_are_a_facet(run: Path, wall: Wall) -> None:
     )
     assert given and set(given) == set(answers["options"])
     assert given[answers["options"][0]] == max(given.values())
+    number = next(place for place, given in enumerate(answers["judge"]) if given >= 0)
+    listed = wall.get(f"/api/wall/image/{number}?run=0&labeller=anna")["questions"]
+    own_words = [asked for asked in listed if not asked["classes"]]
+    title = topics[free[0]]["title"].removesuffix(" (own words)")
+    asked = next(asked for asked in own_words if asked["question"] == title)
+    answer = answers["options"][answers["judge"][number]]
+    assert list(asked["judges"].values()) == [answer] and asked["marked"] is None
+    # No class says what would be right, so none can be noted.
+    body = {"run": 0, "image": number, "question": title, "classes": []}
+    wall.post(400, **body, answer="a hat", labeller="anna")
 
 
 def test_rare_answers_in_own_words_are_one_option() -> None:

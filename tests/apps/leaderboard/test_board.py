@@ -13,6 +13,7 @@ import pytest
 
 from t2ibench.apps.leaderboard import verdicts
 from t2ibench.apps.leaderboard.board import Board, read_board, submissions
+from t2ibench.apps.leaderboard.names import in_visible_words
 from t2ibench.apps.leaderboard.regenerate import Verdict
 from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
@@ -92,6 +93,37 @@ def test_a_broken_submission_ends_nothing(
     assert sum("left out" in line for line in lines) == 1 and all(
         map(str.isprintable, lines)
     )
+
+
+def test_every_word_is_made_visible_when_it_is_admitted(tmp_path: Path) -> None:
+    hidden, seen = "a\u202eb\u2028", r"a\u202eb\u2028"
+    found = model_results(0, SHARES["toy"])
+    changes = {name: {"title": hidden, "notes": [hidden], "by": []} for name in found}
+    folder = write_submission(tmp_path, "toy", found, changes)
+    stated = {"licence": hidden, "submitter": hidden}
+    edit_json(folder / "submission.json", set_in("card", value=stated))
+    edit_json(folder / "submission.json", set_in("model_args", value={hidden: hidden}))
+
+    def judge(path: Path) -> Verdict:
+        return Verdict("recomputed", notes=[hidden], unconfirmed=[hidden])
+
+    (entry,) = read_board(tmp_path, judge).entries
+    raw = read_results(folder)
+    for task, record in entry.results.tasks.items():
+        assert (record.title, record.notes) == (seen, [seen])
+        assert record.headline == raw.tasks[task].headline
+    card = entry.manifest.card
+    assert (card.licence, card.submitter) == (seen, seen)
+    assert entry.manifest.model_args == {seen: seen}
+    assert (entry.verdict.notes, entry.verdict.unconfirmed) == ([seen], [seen])
+
+
+def test_plain_words_are_admitted_as_they_are(board: Path) -> None:
+    for entry in board_of(board).entries:
+        folder = board / entry.id
+        assert entry.manifest == read_manifest(folder)
+        assert entry.results == read_results(folder)
+        assert in_visible_words(entry) is entry
 
 
 def test_whatever_a_judge_raises_ends_nothing(root: Path) -> None:

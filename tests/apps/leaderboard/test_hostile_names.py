@@ -11,7 +11,7 @@ import pytest
 
 from t2ibench.apps.leaderboard import site
 from t2ibench.apps.leaderboard.board import Board
-from t2ibench.apps.leaderboard.names import visible
+from t2ibench.apps.leaderboard.names import in_visible_words, visible
 from t2ibench.apps.leaderboard.submission import Card
 from t2ibench.apps.leaderboard.table import Entry
 from tests.apps.leaderboard.conftest import board_of
@@ -77,7 +77,10 @@ def hostile(entry: Entry, number: int) -> Entry:
     verdict = replace(
         entry.verdict, notes=[bad[7]], not_regenerated=[bad[8]], unconfirmed=[bad[9]]
     )
-    return replace(entry, manifest=manifest, results=results, verdict=verdict)
+    # As admission does with what a stranger wrote.
+    return in_visible_words(
+        replace(entry, manifest=manifest, results=results, verdict=verdict)
+    )
 
 
 @pytest.fixture(scope="module")

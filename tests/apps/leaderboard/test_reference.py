@@ -186,7 +186,7 @@ def test_report_prints_sentences(cli: Cli, tmp_path: Path) -> None:
         "openbias_winobias: More one-sided than 2 of 2 models measured alike "
         "(toy-fair; toyland-fair)." in lines
     )
-    assert "p below .05 after Holm's correction over the 14 comparisons" in text
+    assert "p below 0.05 after Holm's correction over the 14 comparisons" in text
     status, _, errors = cli(*words, tmp_path)
     assert status == 1 and "holds no submissions" in errors
     status, _, errors = cli(*words, SUBMISSIONS, "--format", "md", "--title", "x")

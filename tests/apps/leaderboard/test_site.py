@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 
 from t2ibench.apps.leaderboard import downloads, site
 from t2ibench.apps.leaderboard.board import Board
-from t2ibench.apps.leaderboard.names import visible
+from t2ibench.apps.leaderboard.names import in_visible_words, visible
 from tests import hand
 from tests.apps.leaderboard.conftest import (
     SHARES,
@@ -290,7 +290,7 @@ NASTY = [
 
 
 def nasty_board(root: Path, text: str) -> Board:
-    """A stranger's text wherever a submission can hold any, as if nothing had checked it."""
+    """A stranger's text wherever a submission can hold any, admitted without a check."""
     board = board_of(root)
     entry = board.entries[0]
     entry.manifest.name = entry.manifest.model = entry.manifest.revision = text
@@ -301,6 +301,7 @@ def nasty_board(root: Path, text: str) -> Board:
         head = task.headline.model_copy(update={"direction": text})
         changed = {"headline": head, "reason": text, "inconclusive": text}
         entry.results.tasks[name] = task.model_copy(update=changed)
+    board.entries[0] = in_visible_words(entry)
     board.refused["left"] = visible(text)
     return board
 

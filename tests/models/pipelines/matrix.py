@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -15,7 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from t2ibench.models.generators.diffusers import DiffusersGenerator
-from t2ibench.models.generators.pipelines import mixes_prompts
+from t2ibench.models.generators.editing_pipelines import EDITORS
+from t2ibench.models.generators.pipeline_classes import (
+    REFUSED,
+    mixes_prompts,
+    text_to_image_class,
+    why_refused,
+)
 from t2ibench.models.protocols import ImageRequest
 from tests.models.pipelines import parts
 from tests.models.tiny import draw, made
@@ -27,34 +32,9 @@ LEVEL = 1  # of 255 that rounding may make between two sizes of a batch
 
 # By class; see tiny.yaml.
 TRIED: Mapping[str, Any] = {
-    name: parts.entry_of(name) for name in parts.TABLE["pipelines"]
+    name: parts.entry_of(name) for name in sorted(parts.TABLE["pipelines"])
 }
 PAGE = Path(__file__).parents[3] / "docs" / "models" / "diffusers.md"
-
-# What a pipeline takes that starts from more than a text, or makes more than an image.
-_MORE = {
-    *("image", "images", "mask_image", "control_image", "video", "source_prompt"),
-    *("num_frames", "video_length", "frame_size", "lyrics", "block_length"),
-}
-# No image of a prompt alone, or (onnx, seen only where its runtime is installed) no torch model.
-_NO_IMAGE = re.compile(
-    "Audio|Video|Latte|LTX2|Prior|Edit|ControlNet|Inpaint|Img2Img|Onnx"
-)
-_IMAGE_OR_NONE = {
-    *(
-        "BriaFibo2Pipeline",
-        "DreamLiteMobilePipeline",
-        "DreamLitePipeline",
-        "Flux2KleinKVPipeline",
-    ),
-    *(
-        "FluxKontextPipeline",
-        "GlmImagePipeline",
-        "OmniGenPipeline",
-        "QwenImage21Pipeline",
-    ),
-    *("ZImageOmniPipeline",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,31 +147,41 @@ def _shape(value: Any) -> Any:
     return tuple(value.shape) if hasattr(value, "shape") else value
 
 
-def untried() -> list[str]:
-    """Classes of the installed diffusers that make an image of a prompt alone, and are not tried.
-
-    Returns:
-        Their names; those that diffusers calls deprecated do not count.
-    """
+def pipeline_classes() -> dict[str, type[Any]]:
+    """The pipeline classes of the installed diffusers that it does not call deprecated."""
     import diffusers
 
-    found = set()
+    classes = {}
     for name in dir(diffusers):
         kind = getattr(diffusers, name, None) if name.endswith("Pipeline") else None
-        if not inspect.isclass(kind) or ".pipelines." not in kind.__module__:
-            continue
-        known = dict(inspect.signature(kind.__call__).parameters)
-        needed = {key for key, one in known.items() if one.default is one.empty}
-        from_text = "prompt" in known and not needed - {"self", "prompt", "kwargs"}
-        if name in _IMAGE_OR_NONE or (from_text and not _MORE & set(known)):
-            found.add(name if "deprecated" not in kind.__module__ else "")
-    return sorted(
-        name for name in found - set(TRIED) if name and not _NO_IMAGE.search(name)
-    )
+        module = getattr(kind, "__module__", "")
+        if ".pipelines." in module and "deprecated" not in module:
+            classes[name] = kind
+    return classes
 
 
-def page(rows: Sequence[Row], version: str, others: Sequence[str]) -> str:
-    """The page of the docs: its text, and what was found and what not tried."""
+def untried() -> list[str]:
+    """The pipeline classes that nothing is known of: neither tried, nor refused with a reason."""
+    unknown = []
+    for name, kind in pipeline_classes().items():
+        loaded_as = text_to_image_class(kind).__name__
+        known = {name, loaded_as} & {*TRIED, *EDITORS}
+        if not known and why_refused(kind) is None:
+            unknown.append(name)
+    return unknown
+
+
+def refused() -> dict[str, str]:
+    """The classes that are refused by name, with the reasons."""
+    return {
+        name: reason
+        for name, reason in sorted(REFUSED.items())
+        if name in pipeline_classes()
+    }
+
+
+def page(rows: Sequence[Row], version: str, refusals: Mapping[str, str]) -> str:
+    """The page of the docs: its text, what was found, and what is refused and why."""
     from tabulate import tabulate
 
     headers = [
@@ -204,11 +194,16 @@ def page(rows: Sequence[Row], version: str, others: Sequence[str]) -> str:
     ]
     headers += ["one length", "one batch holds", "if mixed"]
     table = tabulate(map(_cells, rows), headers, tablefmt="pipe", disable_numparse=True)
-    names = ", ".join(f"`{name}`" for name in others)
+    reasons: dict[str, list[str]] = {}
+    for name, reason in refusals.items():
+        reasons.setdefault(reason, []).append(f"`{name}`")
+    words = "; ".join(
+        f"{', '.join(names)} ({reason})" for reason, names in reasons.items()
+    )
     text = re.sub(
         r"(?<=with diffusers )[^,]+", version, PAGE.read_text(encoding="utf-8")
     )
-    text = re.sub(r"(?<=one prompt at a time: ).*", f"{names}.", text)
+    text = re.sub(r"(?<=Refused by name: ).*", f"{words}.", text)
     return re.sub(r"(\|.*\n)+", lambda _: f"{table}\n", text)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import inspect
 import json
 import re
+import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -92,10 +94,16 @@ _VISION = {
 }
 
 
-def words(longest: int = 77, *, vision: bool = False) -> Any:
+def words(
+    longest: int = 77,
+    *,
+    vision: bool = False,
+    tokens: Mapping[str, str] | None = None,
+) -> Any:
     """A tokenizer of words, with a chat template, that closes a text with </s> as T5's does.
 
-    With `vision` it has Qwen's tokens that stand for an image.
+    With `vision` it has Qwen's tokens that stand for an image; `tokens` are further ones of a
+    model's, by the names of their attributes.
     """
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
@@ -117,24 +125,65 @@ def words(longest: int = 77, *, vision: bool = False) -> Any:
         model_max_length=longest,
         chat_template=_CHAT,
         additional_special_tokens=list(_VISION) if vision else [],
+        **(
+            {"bos_token": "<s>", "extra_special_tokens": dict(tokens)} if tokens else {}
+        ),
     )
 
 
-def vision_processor(longest: int) -> Any:
-    """A processor of texts and images as Qwen2-VL's, which sees few pixels."""
-    from transformers import (
-        Qwen2VLImageProcessor,
-        Qwen2VLProcessor,
-        Qwen2VLVideoProcessor,
-    )
+def vision_processor(kind: Any, longest: int) -> Any:
+    """A processor of texts and images as Qwen2-VL's, which sees few pixels.
+
+    `kind` is its class, which later models of Qwen's have under other names.
+    """
+    from transformers import Qwen2VLImageProcessor, Qwen2VLVideoProcessor
 
     pixels = {"min_pixels": 56 * 56, "max_pixels": 56 * 56}
-    return Qwen2VLProcessor(
+    return kind(
         image_processor=Qwen2VLImageProcessor(**pixels),
         tokenizer=words(longest, vision=True),
         video_processor=Qwen2VLVideoProcessor(),
         chat_template=_CHAT,
     )
+
+
+def _processor(kind: Any, longest: int) -> Any:
+    if kind.__name__ == "GlmImageProcessor":
+        return glm_processor(kind, longest)
+    return vision_processor(kind, longest)
+
+
+def glm_processor(kind: Any, longest: int) -> Any:
+    """A processor of texts and images as GLM-Image's, whose tokens of images are named."""
+    from transformers import GlmImageImageProcessor
+
+    tokens = {
+        "image_token": "<image>",
+        "grid_bos_token": "<grid>",
+        "grid_eos_token": "</grid>",
+    }
+    return kind(
+        image_processor=GlmImageImageProcessor(),
+        tokenizer=words(longest, tokens=tokens),
+        chat_template=_CHAT,
+    )
+
+
+def chat_glm_tokenizer(kind: Any) -> Any:
+    """A tokenizer as Kolors', whose pieces are learned from the words of the tests."""
+    import sentencepiece
+
+    # It copies its file when it is saved, and not before.
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([" ".join(WORDS)] * 20),
+        model_prefix=str(folder / "tokenizer"),
+        vocab_size=48,
+        minloglevel=2,
+        hard_vocab_limit=False,
+    )
+    return kind(str(folder / "tokenizer.model"))
 
 
 def tiny(kind: Any, options: Mapping[str, Any], like: str) -> Any:
@@ -150,10 +199,17 @@ def tiny(kind: Any, options: Mapping[str, Any], like: str) -> Any:
     sizes = {**sizes, **options}
     spread = sizes.pop("spread", 0.25)
     if issubclass(kind, transformers.PreTrainedModel):
-        sizes = {"config": kind.config_class(**sizes)}
+        # PRX's text encoder is a part of a model, and has the configuration of that part.
+        of_part = kind.__name__ == "T5GemmaEncoder"
+        configured = transformers.T5GemmaModuleConfig if of_part else kind.config_class
+        sizes = {"config": configured(**sizes)}
     one = kind(**sizes)
     if not isinstance(one, torch.nn.Module):
         return one
+    if kind.__name__ == "ChatGLMModel":
+        # Its norms and biases begin with whatever was in memory.
+        for name, parameter in one.named_parameters():
+            parameter.data.fill_(1 if "norm" in name else 0)
     seeded(one, spread)
     if kind.__name__ == "PriorTransformer":
         one.clip_std.data.fill_(1)
@@ -180,13 +236,19 @@ def build(name: str) -> Any:
         sees = "processor" in entry
         if part == entry.get("processor"):
             longest = entry["text_encoder"].get("longest", 77)
-            made[part] = vision_processor(longest)
+            made[part] = _processor(types[part][0], longest)
             continue
         if not isinstance(given, dict):
             made[part] = given
             continue
+        if encoder != part and types[part][0].__name__ == "ChatGLMTokenizer":
+            made[part] = chat_glm_tokenizer(types[part][0])
+            continue
         if encoder != part:
-            clip = given.get("class", types[encoder][0].__name__).startswith("CLIP")
+            kind = given.get(
+                "class", types[encoder][0].__name__ if encoder in types else ""
+            )
+            clip = kind.startswith("CLIP")
             made[part] = (
                 clip_tokenizer()
                 if clip
@@ -208,6 +270,12 @@ def saved(name: str, folder: Path) -> Path:
     build(name).save_pretrained(folder, safe_serialization=True)
     index = folder / "model_index.json"
     data = json.loads(index.read_text(encoding="utf-8"))
+    if data.get("text_encoder") == ["transformers", "T5GemmaEncoder"]:
+        # Published ones have the configuration of the whole model that it is a part of.
+        config = folder / "text_encoder" / "config.json"
+        of_part = json.loads(config.read_text(encoding="utf-8"))
+        whole = {"model_type": "t5gemma", "encoder": of_part, "decoder": of_part}
+        config.write_text(json.dumps(whole), encoding="utf-8")
     if data.get("vqgan") == ["diffusers", "PaellaVQModel"]:
         # Published ones have the name it had before diffusers put it among what is deprecated.
         data["vqgan"] = ["wuerstchen", "PaellaVQModel"]

@@ -83,8 +83,8 @@ def test_nist_separates_these_prompts_from_prompts_like_these() -> None:
     science = results.tasks["t2iat_science_arts"].headline
     assert science.fixed_prompts and science.prompt_population
     assert rows["t2iat_science_arts"][1:] == [
-        f"[{science.fixed_prompts.ci_low:.3f}, {science.fixed_prompts.ci_high:.3f}]",
-        f"[{science.ci_low:.3f}, {science.ci_high:.3f}]",
+        f"[{science.fixed_prompts.ci_low:.2f}, {science.fixed_prompts.ci_high:.2f}]",
+        f"[{science.ci_low:.2f}, {science.ci_high:.2f}]",
         "prompts like these",
     ]
     assert rows["occupations_t2iat"][2:] == ["–", "these prompts"]

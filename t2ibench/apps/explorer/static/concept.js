@@ -161,7 +161,7 @@ const rowOf = (key, kind) => {
 
 // The anchors' images, most to least like the concept; a row for each anchor and run.
 function anchorRows(values) {
-  const wanted = [], three = (value) => value.toFixed(3).replace(/^0/, "");
+  const wanted = [], three = (value) => signed(value, 3).replace("+", "");
   for (const index of anchorOrder()) {
     S.sources.forEach((source, run) => {
       const ids = imagesOf(index, run);

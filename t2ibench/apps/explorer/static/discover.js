@@ -1,6 +1,6 @@
 // What nobody asked about: thousands of words, ranked, with the false discoveries held down.
 import { S, axial, json, pole, say, scarce } from "./store.js";
-import { byId, el, many, percent, share, signed, term } from "./dom.js";
+import { byId, el, many, percent, probability, share, signed, term } from "./dom.js";
 import { roundUp } from "./geometry.js";
 import { rail, scale } from "./rail.js";
 import { addExactly } from "./tree.js";
@@ -74,7 +74,7 @@ function render() {
 
 function item(row, span) {
   const clear = row.verdict === "leans", mark = markOf({ ...row, lean: row.side });
-  const q = `q ${row.q < 0.001 ? "< .001" : row.q.toFixed(3).replace(/^0/, "")}`;
+  const q = probability(row.q, "q");
   const label = `${row.text}: ${signed(row.beyond_words, 3)} to ${nameOf(row.side)}, `
     + `further than ${share(row.percentile)} of everyday words, ${q}; ${FOUND[row.verdict] ?? "no finding"}`;
   return el("li", { class: clear ? "hit" : "" },

@@ -28,7 +28,8 @@ export function signed(value, digits = 2) {
   return `${value < 0 ? "−" : "+"}${text}`;
 }
 
-export const probability = (p) => (p < 0.001 ? "p < .001" : `p = ${p.toFixed(3).replace(/^0/, "")}`);
+// A p-value in three significant digits, as decimals.py writes it.
+export const probability = (p, name = "p") => (p < 0.001 ? `${name} < 0.001` : `${name} = ${Number(p.toPrecision(3))}`);
 export const percent = (value) => `${Math.round(100 * value)} %`;
 export const ordinal = (n) => {
   const last = n % 100;

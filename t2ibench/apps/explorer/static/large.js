@@ -61,7 +61,10 @@ function question(number, asked, answers, facts) {
   const choices = [...asked.classes, UNKNOWN, NOT_SHOWN].map((name) => el("button", {
     text: name === UNKNOWN ? "cannot tell" : name, "aria-pressed": String(marked === name), on: { click: () => mark(marked === name ? null : name) },
   }));
-  return el("section", { class: "asked" }, el("h3", { class: "small", text: asked.question }), el("ul", { class: "who small" }, who),
+  const head = [el("h3", { class: "small", text: asked.question }), el("ul", { class: "who small" }, who)];
+  // What was answered in own words is read; no class says that it is wrong.
+  if (!asked.classes.length) return el("section", { class: "asked" }, head);
+  return el("section", { class: "asked" }, head,
     marked && el("p", { class: "small" }, "You noted: ", el("b", { text: marked }), "."),
     Object.entries(others).map(([name, answer]) => el("p", { class: "small" }, `${name} noted: `, el("b", { text: answer }), ".")),
     el("details", { open: Boolean(marked) }, el("summary", { class: "small", text: "Wrong answer" }),

@@ -30,5 +30,5 @@ export function rail(mark, label, { span = 1, height, dot, ticks = [], axis = fa
 
 export function scale(span, ticks, digits) {
   return el("span", { class: "scale", "aria-hidden": "true", vars: { span } },
-    ticks.map((tick) => el("i", { text: signed(tick, digits).replace(/^([+−]?)0\./, "$1."), vars: { t: tick } })));
+    ticks.map((tick) => el("i", { text: signed(tick, digits), vars: { t: tick } })));
 }

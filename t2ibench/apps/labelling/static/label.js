@@ -123,6 +123,7 @@ function show() {
   by("bar").value = done / rows.length;
   by("image").src = row.file;
   by("full").href = row.file;
+  pair(row);
   if (by("question").textContent !== row.question) by("question").textContent = row.question;
   if (rows[at + 1]) new Image().src = rows[at + 1].file; // so that the next one is there at once
   by("kept").textContent = served
@@ -136,6 +137,17 @@ function show() {
   by("back").disabled = at === 0;
   by("next").disabled = at === rows.length - 1;
   end(done === rows.length);
+}
+
+// Two images side by side, of which one is asked about: which of them was there first is not told.
+function pair(row) {
+  by("full-beside").hidden = by("which").hidden = !row.beside;
+  document.querySelector("figure").classList.toggle("pair", Boolean(row.beside));
+  document.querySelector("figure").classList.toggle("swapped", Boolean(row.beside) && !row.left);
+  if (!row.beside) return;
+  by("beside").src = row.beside;
+  by("full-beside").href = row.beside;
+  by("which").textContent = `About the ${row.left ? "left" : "right"} image, in the frame.`;
 }
 
 function choice(row, option, number) {

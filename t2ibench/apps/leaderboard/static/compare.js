@@ -141,9 +141,8 @@ function promptRow(name, models, asked) {
 function question(models, asked) {
   const first = asked.find(Boolean);
   const names = [...new Set(asked.flatMap((each) => (each ? each.prompts.map((prompt) => prompt.name) : [])))];
-  const rankOf = (each) => (each?.rank ? `rank ${each.rank[0] === each.rank[1] ? each.rank[0] : `${each.rank[0]}–${each.rank[1]}`} of ${each.rank[2]}` : "");
-  const key = make("p", { className: "small muted keys" }, ...first.key.map(([colour, name]) => make("span", { className: `key${colour % 14}` }, make("i"), name)));
-  const heads = models.map((model, place) => make("th", { scope: "col" }, make("bdi", { text: model.name }), make("span", { className: "fs", text: rankOf(asked[place]) })));
+  const key = make("p", { className: "small muted keys" }, ...first.key.map(([className, name]) => make("span", { className }, make("i"), name)));
+  const heads = models.map((model, place) => make("th", { scope: "col" }, make("bdi", { text: model.name }), make("span", { className: "fs", text: asked[place]?.rank ?? "" })));
   const more = first.of > first.prompts.length ? make("p", { className: "small muted", text: `The first ${first.prompts.length} of ${first.of} prompts; the test’s page has all.` }) : null;
   return make("section", { className: "asked" }, make("h3", {}, make("a", { href: `task/${encodeURIComponent(first.task)}.html`, text: first.test }), `: ${first.question}`), key,
     make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": `${first.test}: ${first.question}` },

@@ -124,6 +124,9 @@ class ComfyGenerator(RemoteGenerator):
         self._forgetting: list[Future[None]] = []
         self._noisy = template.noisy_sampler() if template.is_marked() else None
         self._tried = False
+        self._trials = 0 if self._noisy is None else 1
+        # What the image gave after which the second post was tried.
+        self._with_trial: Received | None = None
         self._repeats: bool | None = None
 
     def effective_settings(self) -> Mapping[str, Any]:
@@ -177,12 +180,28 @@ class ComfyGenerator(RemoteGenerator):
     async def ask(self, request: ImageRequest) -> Received:
         """Return the image of a request, from a job that is posted, or that was posted before."""
         image = await self._image(request)
-        if self._noisy is not None and not self._tried and image.status == "ok":
-            self._tried = True
-            # The image is there, whatever becomes of the second post.
-            with contextlib.suppress(T2IBenchError):
-                await self._compare(request, image)
-        return Received(image, self._price if image.status == "ok" else None)
+        made = image.status == "ok"
+        if self._noisy is None or self._tried or not made:
+            return Received(image, self._price if made else None)
+        self._tried = True
+        images = 1
+        # The image is there, whatever becomes of the second post.
+        with contextlib.suppress(T2IBenchError):
+            images += await self._compare(request, image)
+        cost = None if self._price is None else images * self._price
+        self._with_trial = Received(image, cost)
+        return self._with_trial
+
+    def _outcome(
+        self, result: Received | T2IBenchError, seconds: float
+    ) -> Received | T2IBenchError:
+        """Return the outcome of an image, as others; the second post is reserved until then."""
+        outcome = super()._outcome(result, seconds)
+        if result is self._with_trial:
+            self._trials = 0
+            # It is the price of two images.
+            self._dearest = self._price or 0.0
+        return outcome
 
     async def _image(self, request: ImageRequest) -> GeneratedImage:
         """Return the image of a request, posted again while its job is lost or was stopped."""
@@ -289,20 +308,25 @@ class ComfyGenerator(RemoteGenerator):
             return JobOutcome(reason="the file of the image is gone")
         return JobOutcome(await asyncio.to_thread(decoded_image, data))
 
-    async def _compare(self, request: ImageRequest, first: GeneratedImage) -> None:
-        """Post a request once more, and say so if its seed does not give the same image."""
+    async def _compare(self, request: ImageRequest, first: GeneratedImage) -> int:
+        """Post a request once more, and say so if its seed does not give the same image.
+
+        Returns:
+            How many images that made: 0 or 1.
+        """
         job = str(uuid.uuid4())
         outcome = await self._posted(request, job)
         self._finished.setdefault(request, []).append(job)
         second = outcome.image
         if second is None or second.image is None or first.image is None:
-            return
+            return 0
         self._repeats = _are_equal(first.image, second.image)
         if not self._repeats:
             self._tell(
                 f"The sampler {self._noisy} gives another image for the same prompt and seed "
                 "(tried with two posts): images of this run cannot be made again."
             )
+        return 1
 
 
 def _failed(task: asyncio.Task[str]) -> bool:

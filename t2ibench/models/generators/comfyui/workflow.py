@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, shown
+from t2ibench.store.files import read_ordinary
 
 Graph = dict[str, dict[str, Any]]
 _LARGEST = 50_000_000  # bytes of a file that is read
@@ -145,7 +146,7 @@ def read_workflow(source: str) -> Workflow:
     try:
         if path.stat().st_size > _LARGEST:
             raise T2IBenchError(f"'{shown(file)}' is too large for a workflow.")
-        data = json.loads(path.read_bytes())
+        data = json.loads(read_ordinary(path))
     except OSError as error:
         raise T2IBenchError(
             f"The workflow '{shown(source)}' cannot be read: {error.strerror or error}.",

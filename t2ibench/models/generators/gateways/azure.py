@@ -7,6 +7,7 @@ import os
 from typing import Any
 from urllib.parse import quote
 
+from t2ibench.arguments import refuse_secrets
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
@@ -14,6 +15,11 @@ from t2ibench.models.generators.hosted import (
     EditCall,
     HostedArguments,
     HostedGenerator,
+)
+from t2ibench.models.generators.price_table import (
+    SOURCE,
+    installed_table,
+    listed_price,
 )
 from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.http_server import Form, HttpServer
@@ -28,9 +34,12 @@ class AzureArguments(HostedArguments):
     Attributes:
         api_version: The version of the API of deployments, such as 2025-04-01-preview; without
             one, the API without versions is asked, which ends with /openai/v1.
+        base_model: The model that was deployed, such as gpt-image-1, as LiteLLM's table of prices
+            calls it; it changes no request.
     """
 
     api_version: str | None = None
+    base_model: str | None = None
 
 
 def create_azure(request: Request[AzureArguments]) -> HostedGenerator:
@@ -42,6 +51,7 @@ def create_azure(request: Request[AzureArguments]) -> HostedGenerator:
             f"{request.spec} needs the address of your resource.",
             f"Give base_url=https://NAME.openai.azure.com in --model-args, or set {_ENDPOINT}.",
         )
+    refuse_secrets({"base_url": address}, _ENDPOINT)
     key = ApiKey(args.api_key_env or "AZURE_OPENAI_API_KEY", header="api-key")
     resource = address.rstrip("/").removesuffix("/openai/v1")
     server = HttpServer(resource, key, args, needs_key=True)
@@ -81,6 +91,11 @@ def create_azure(request: Request[AzureArguments]) -> HostedGenerator:
     if query is not None:
         settings["api_version"] = query["api-version"]
     wishes = {"output_format": "png"}
+    # The name of a deployment is its owner's, and says nothing about its price.
+    price = None
+    if args.base_model is not None:
+        listed = f"azure/{args.base_model}"
+        price = listed_price(installed_table(), listed, args.size, args.quality)
     return HostedGenerator(
         request,
         server,
@@ -88,6 +103,8 @@ def create_azure(request: Request[AzureArguments]) -> HostedGenerator:
         settings,
         wishes=wishes,
         edit=EditCall(edit, f"{server.base_url}{api}/edits"),
+        price=price,
+        price_source=SOURCE,
     )
 
 

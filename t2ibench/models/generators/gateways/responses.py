@@ -21,6 +21,11 @@ from t2ibench.models.generators.hosted import (
     HostedArguments,
     HostedGenerator,
 )
+from t2ibench.models.generators.price_table import (
+    SOURCE,
+    installed_table,
+    listed_price,
+)
 from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.server_errors import Reply
 from t2ibench.models.servers import OpenAiServer
@@ -82,8 +87,19 @@ def create_responses(
         return await create(content, {"action": "edit", **fields}, key)
 
     settings = {"model": model, "url": server.where, "image_model": image_model}
+    price = None
+    if args.base_url is None and image_model is not None:
+        # Another server with a model of this name has prices of its own.
+        table = installed_table()
+        price = listed_price(table, image_model, args.size, args.quality)
     return HostedGenerator(
-        request, server, create, settings, edit=EditCall(edit, server.where)
+        request,
+        server,
+        create,
+        settings,
+        edit=EditCall(edit, server.where),
+        price=price,
+        price_source=f"{SOURCE}; the tokens of {model} come on top",
     )
 
 

@@ -1,0 +1,383 @@
+"""Where a lean comes from: from the words, from the images, or from what a rewriter makes of them.
+
+Of one test, over the same prompts: in which order their texts lean, how their images lean, what
+rewritten prompts name, and how the images lean that were made from these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.methods.core.headline import Part
+from t2ibench.methods.core.influence import JointInfluence
+from t2ibench.results.comparison import is_current, items_of
+from t2ibench.results.contrast import Contrast
+from t2ibench.results.lean_split import (
+    LeanSplit,
+    SplitChange,
+    can_split,
+    change_of_split,
+    split_leans,
+    weighted_contrast,
+)
+from t2ibench.results.rewritten_words import RewrittenWords, rewritten_words
+from t2ibench.results.samples import read_samples
+from t2ibench.results.schema import Score, TaskResult
+from t2ibench.results.spill_over import mean_squared_shift
+from t2ibench.results.task_across_runs import ComparedRun
+from t2ibench.results.task_attributes import guided_groups
+from t2ibench.stats import holm
+
+_TEXT = "lean_text"
+_ROW = "lean"
+# Images that show exactly what their rewritten prompts name, but for rounding.
+_ROUNDING = 1e-9
+_NO_INFLUENCES = (
+    "its influences are missing: `t2ibench score RUN` writes them from the evidence"
+)
+
+# By run, the rows of a test's images.
+Samples = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is clear or is not, with its p-values.
+
+    Attributes:
+        name: 'mean', 'slope' or 'beside' of leans; 'added_mean' and 'added' of what images add to
+            a rewriter's words.
+        p: Its p-value; None where it was not tested.
+        p_holm: The same after Holm's correction over the findings beside it.
+        clear: Whether that is below 1 − level.
+    """
+
+    name: str
+    p: float | None
+    p_holm: float | None = None
+    clear: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AddedToWords:
+    """What images add to the words of a rewriter: their lean less the lean of those words.
+
+    Here each prompt's lean is its row's, between its own images of both groups, so that it is 1
+    where all of its images show the first group, as it is of words that all name it.
+
+    Attributes:
+        mean: Mean over prompts.
+        square: Mean square over prompts, less what noise adds to it.
+    """
+
+    mean: Contrast
+    square: Score
+
+
+@dataclass(frozen=True, slots=True)
+class LeanSource:
+    """The leans of one run's images, and what they follow.
+
+    Attributes:
+        name: What the run is called.
+        rewriter: The rewriter before its model; empty for none.
+        split: Its leans in three parts.
+        findings: Which of the three parts is clear.
+        rewritten: What rewritten prompts name; None where none was rewritten.
+        added: What images add to these words.
+        change: How the parts differ from those of the first run; None for that run itself.
+        changes: Which of these differences are clear, and which of `added`.
+    """
+
+    name: str
+    rewriter: str
+    split: LeanSplit
+    findings: tuple[Finding, ...]
+    rewritten: RewrittenWords | None = None
+    added: AddedToWords | None = None
+    change: SplitChange | None = None
+    changes: tuple[Finding, ...] = ()
+
+    def is_clear(self, name: str) -> bool:
+        """Return whether a finding of this name is clear."""
+        return any(
+            finding.name == name and finding.clear
+            for finding in (*self.findings, *self.changes)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a lean comes from, in one run or behind several rewriters.
+
+    Attributes:
+        task: The test.
+        groups: Its groups; a positive lean is to the first.
+        stimuli: The prompts' stimuli, in the order of the words.
+        sources: The runs, the first without a rewriter.
+        left_out: Stimuli that lack a lean of their text, or of their images in some run.
+        level: The confidence level.
+        runs: The runs that were read.
+    """
+
+    task: str
+    groups: tuple[str, str]
+    stimuli: tuple[str, ...]
+    sources: tuple[LeanSource, ...]
+    left_out: tuple[str, ...]
+    level: float
+    runs: tuple[ComparedRun, ...]
+
+
+def where(
+    runs: Sequence[ComparedRun],
+    task: str | None = None,
+    samples: Sequence[Samples] | None = None,
+) -> Where:
+    """Return where the lean of a test comes from.
+
+    Args:
+        runs: One run, or the run without a rewriter and those behind one.
+        task: The test; by default the one with most images among those whose texts were measured.
+        samples: The rows of each run's images; by default they are read from its folder.
+
+    Returns:
+        The parts of each run's lean, and how those of further runs differ from the first one's.
+
+    Raises:
+        T2IBenchError: the runs have no such test in common, or its leans cannot be split.
+    """
+    name = _chosen_task(runs, task)
+    first = runs[0].results.tasks[name]
+    level = first.settings.level
+    prompts = _shared_prompts(runs, name)
+    groups = _two_groups(first)
+    rows = samples if samples is not None else [_samples(run, name) for run in runs]
+    sources: list[LeanSource] = []
+    for run, parts, of_run in zip(runs, prompts.parts_by_run, rows, strict=True):
+        split = split_leans(parts, prompts.words, level)
+        leans_of_rows = _row_leans(run, name, prompts.stimuli)
+        rewritten = rewritten_words(of_run, groups)
+        source = _source(run, split, rewritten, leans_of_rows, level)
+        if sources:
+            source = _compared(name, sources[0], source, level)
+        sources.append(_with_findings_of_changes(source, level))
+    is_shown = set(prompts.stimuli)
+    return Where(
+        task=name,
+        groups=groups,
+        stimuli=tuple(prompts.stimuli),
+        sources=tuple(sources),
+        left_out=tuple(row.name for row in first.by if row.name not in is_shown),
+        level=level,
+        runs=tuple(runs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _SharedPrompts:
+    """The stimuli that have a lean of their text, and of their images in every run.
+
+    Attributes:
+        stimuli: Their names, in the order of the words.
+        words: The leans of their texts.
+        parts_by_run: For each run, the leans of their images.
+    """
+
+    stimuli: list[str]
+    words: list[float]
+    parts_by_run: list[list[Part]]
+
+
+def _shared_prompts(runs: Sequence[ComparedRun], task: str) -> _SharedPrompts:
+    """Return what every run has of a test; raise an error where its leans cannot be split."""
+    texts = _text_leans(runs[0].results.tasks[task])
+    leans = [_image_leans(run, task) for run in runs]
+    shared = [
+        stimulus for stimulus in texts if all(stimulus in of_run for of_run in leans)
+    ]
+    stimuli = sorted(shared, key=lambda stimulus: texts[stimulus])
+    words = [texts[stimulus] for stimulus in stimuli]
+    parts_by_run = [[of_run[stimulus] for stimulus in stimuli] for of_run in leans]
+    for run, parts in zip(runs, parts_by_run, strict=True):
+        reason = can_split(parts, words)
+        if reason:
+            raise T2IBenchError(
+                f"{shown(run.name)}, {task}: {reason}.",
+                "Choose a test of occupations with --task, and run it with more images.",
+            )
+    return _SharedPrompts(stimuli, words, parts_by_run)
+
+
+def _chosen_task(runs: Sequence[ComparedRun], wanted: str | None) -> str:
+    """Return the test that is asked for, or the largest that can be split."""
+    first, *others = runs
+    shared = [
+        name
+        for name in first.results.tasks
+        if all(name in run.results.tasks for run in others)
+    ]
+    if wanted is not None and wanted not in shared:
+        raise T2IBenchError(
+            f"The runs have no test '{shown(wanted)}' in common."
+            f"{did_you_mean(wanted, shared)}",
+            "Run all of them on the same tasks.",
+        )
+    can_be_split = [
+        name
+        for name in shared
+        if _text_leans(first.results.tasks[name])
+        and len(guided_groups(first.results.tasks[name])) == 2
+        and first.results.tasks[name].headline.value is not None
+    ]
+    if wanted is not None:
+        if wanted not in can_be_split:
+            raise T2IBenchError(
+                f"{wanted}: this test does not measure leans of texts and images of two groups.",
+                _which_tests(can_be_split),
+            )
+        return wanted
+    if not can_be_split:
+        raise T2IBenchError(
+            "The runs have no test in common that measures leans of texts and of images of two "
+            "groups.",
+            "Run an occupations task, such as core_occupations_gender.",
+        )
+    return max(can_be_split, key=lambda name: first.results.tasks[name].n_images)
+
+
+def _which_tests(names: Sequence[str]) -> str:
+    if not names:
+        return "Run an occupations task, such as core_occupations_gender."
+    return f"These do: {', '.join(names)}."
+
+
+def _text_leans(task: TaskResult) -> dict[str, float]:
+    """Return the lean of each stimulus's prompts as texts, where it was measured."""
+    leans = {}
+    for row in task.by:
+        score = row.scores.get(_TEXT)
+        if score is not None and score.value is not None:
+            leans[row.name] = score.value
+    return leans
+
+
+def _image_leans(run: ComparedRun, task: str) -> dict[str, Part]:
+    """Return the lean of each stimulus's images, as the headline has it."""
+    paired = run.paired.get(task)
+    result = run.results.tasks[task]
+    if result.headline.value is None:
+        raise T2IBenchError(
+            f"{shown(run.name)}, {task}: {result.headline.reason or 'it has no value'}."
+        )
+    if paired is None or not is_current(paired, result.headline):
+        raise T2IBenchError(f"{shown(run.name)}, {task}: {_NO_INFLUENCES}.")
+    return {part.name: part for part in items_of(paired)}
+
+
+def _row_leans(run: ComparedRun, task: str, stimuli: Sequence[str]) -> list[Part]:
+    """Return the leans of stimuli as rows have them, each between its own images of the groups.
+
+    Stimuli whose row has no value are missing.
+    """
+    rows = run.paired[task].rows
+    return [
+        replace(rows[stimulus, _ROW], name=stimulus)
+        for stimulus in stimuli
+        if (stimulus, _ROW) in rows
+    ]
+
+
+def _two_groups(task: TaskResult) -> tuple[str, str]:
+    first, second = guided_groups(task)
+    return first, second
+
+
+def _samples(run: ComparedRun, task: str) -> Samples:
+    return [] if run.results.folder is None else read_samples(run.results.folder, task)
+
+
+def _source(
+    run: ComparedRun,
+    split: LeanSplit,
+    rewritten: RewrittenWords | None,
+    rows: Sequence[Part],
+    level: float,
+) -> LeanSource:
+    model = run.results.model
+    rewriter = model.rewriter.name if model and model.rewriter else ""
+    findings = _corrected(
+        {"mean": split.mean.p, "slope": split.slope.p, "beside": split.beside.p}, level
+    )
+    source = LeanSource(run.name, rewriter, split, findings, rewritten)
+    if rewritten is None:
+        return source
+    if len(rows) < len(split.parts):
+        return source
+    return replace(source, added=_added(rows, rewritten.parts, level))
+
+
+def _added(
+    images: Sequence[Part], words: Sequence[Part], level: float
+) -> AddedToWords | None:
+    """Return what images add to rewritten words; None where a stimulus lacks those."""
+    words_of = {part.name: part for part in words}
+    if any(part.name not in words_of for part in images):
+        return None
+    pairs = [(words_of[part.name], part) for part in images]
+    count = len(pairs)
+    parts = [*(first for first, _ in pairs), *(second for _, second in pairs)]
+    joint = JointInfluence([part.influence for part in parts])
+    leans = np.array([part.value for part in parts])
+    weights = np.repeat([-1.0 / count, 1.0 / count], count)
+    mean = weighted_contrast(leans, joint, weights, level)
+    differences = [second.value - first.value for first, second in pairs]
+    if max(map(abs, differences)) < _ROUNDING:
+        return AddedToWords(mean, Score(value=0.0, ci_low=0.0, ci_high=0.0, p=1.0))
+    square = mean_squared_shift([pairs], level)
+    if square is None:
+        return None
+    score = Score(
+        value=square.value, ci_low=square.low, ci_high=square.high, p=square.p
+    )
+    return AddedToWords(mean, score)
+
+
+def _compared(
+    task: str, first: LeanSource, source: LeanSource, level: float
+) -> LeanSource:
+    """Return a run with its changes against the first one."""
+    seed = int.from_bytes(hashlib.sha256(task.encode()).digest()[:8], "big")
+    change = change_of_split(
+        first.split, source.split, np.random.default_rng(seed), level
+    )
+    return replace(source, change=change)
+
+
+def _with_findings_of_changes(source: LeanSource, level: float) -> LeanSource:
+    p_values: dict[str, float | None] = {}
+    if source.change is not None:
+        p_values["change_of_mean"] = source.change.mean.p
+        p_values["change_of_slope"] = source.change.slope.p
+        p_values["change_of_beside"] = source.change.beside.p
+    if source.added is not None:
+        p_values["added_mean"] = source.added.mean.p
+        p_values["added"] = source.added.square.p
+    return replace(source, changes=_corrected(p_values, level))
+
+
+def _corrected(
+    p_values: Mapping[str, float | None], level: float
+) -> tuple[Finding, ...]:
+    """Return findings with p-values after Holm's correction over them."""
+    corrected = holm(list(p_values.values()))
+    return tuple(
+        Finding(name, p, p_holm, p_holm is not None and p_holm < 1 - level)
+        for (name, p), p_holm in zip(p_values.items(), corrected, strict=True)
+    )

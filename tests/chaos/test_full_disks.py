@@ -1,0 +1,155 @@
+"""A disk that fills up in each stage after generation: one line, and nothing is lost."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from t2ibench.cli import main
+from t2ibench.store import files
+from tests.chaos.tools import FLAGS, RUN, one_line
+from tests.system import files_up_to
+
+pytestmark = pytest.mark.slow
+
+_SHEET = Path("sheet.csv")
+# Commands that write, with what they make.
+COMMANDS: dict[str, tuple[tuple[object, ...], str]] = {
+    "score": (("score", RUN), "report.html"),
+    "report": (("report", RUN), "report.html"),
+    "tables": (("report", RUN, "--format", "md", "--output", "table.md"), "table.md"),
+    "export": (("export", RUN, "--output", "images"), "images/metadata.jsonl"),
+    "sheet": (("label", "export", RUN, "--output", "sheets"), "sheets/sheet.csv"),
+    "comparison": (
+        ("compare", RUN, RUN, "--format", "html", "--output", "both.html"),
+        "both.html",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finished run and a filled sheet."""
+    folder = tmp_path_factory.mktemp("whole")
+    run = folder / RUN
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        assert main(list(FLAGS)) == 0
+    sheets = folder / "sheets"
+    assert main(["label", "export", str(run), "--output", str(sheets)]) == 0
+    with (sheets / "sheet.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with (folder / _SHEET).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "answer": "unknown"} for row in rows)
+    shutil.rmtree(sheets)
+    return folder
+
+
+@pytest.fixture
+def run(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, as the current folder."""
+    shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / RUN
+
+
+@contextmanager
+def full_after(writes: int) -> Iterator[None]:
+    """A disk that takes so many files more, and half of the next one."""
+    left = writes
+    write = files.write_atomically
+
+    def limited(path: Path, fill: Callable[[Path], object], **options: Any) -> None:
+        nonlocal left
+        left -= 1
+
+        def filled(temporary: Path) -> None:
+            fill(temporary)
+            if left < 0:
+                os.truncate(temporary, temporary.stat().st_size // 2)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(temporary))
+
+        write(path, filled, **options)
+
+    with patch.object(files, "write_atomically", limited):
+        yield
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files that users keep, without databases and locks."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix not in {".db", ".lock"}
+    }
+
+
+@pytest.mark.parametrize("writes", [0, 1])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_full_disk_is_one_line_and_with_room_the_command_goes_on(
+    name: str, writes: int, run: Path, tmp_path: Path, cli: Any
+) -> None:
+    words, made = COMMANDS[name]
+    before = contents(tmp_path)
+    with full_after(writes):
+        status, _, errors = cli(*words)
+    assert status == 1 or writes
+    if status:
+        one_line(status, errors, (1,))
+        assert "The disk is full" in errors
+    after = contents(tmp_path)
+    assert before.keys() <= after.keys()
+    assert not [path for path in after if path.endswith(".tmp")]
+    if status:
+        assert cli(*words)[0] == 0
+    assert (run / made).exists() or (tmp_path / made).exists()
+
+
+@pytest.mark.parametrize("table", ["embeddings", "answers", "scores"])
+def test_run_db_that_cannot_grow_keeps_what_it_has(
+    table: str, run: Path, cli: Any
+) -> None:
+    results = (run / "results.json").read_bytes()
+    with closing(sqlite3.connect(run / "run.db")) as connection:
+        connection.execute(f"DELETE FROM {table}")
+        connection.commit()
+        connection.execute("VACUUM")
+    (run / "results.json").unlink()
+    # The log of run.db has no room for what is stored again.
+    with files_up_to(20_000):
+        status, _, errors = cli(*FLAGS)
+    one_line(status, errors, (1,))
+    assert cli(*FLAGS)[0] == 0
+    assert (run / "results.json").read_bytes() == results
+
+
+def test_answers_of_people_that_found_no_room_are_imported_later(
+    run: Path, cli: Any
+) -> None:
+    words = ("label", "import", RUN, _SHEET, "--labeller")
+    assert cli(*words, "anna")[0] == 0
+    size = (run / "run.db").stat().st_size
+    copy = (run / "labels.jsonl").read_bytes()
+    with files_up_to(len(copy)):
+        status, _, errors = cli(*words, "berta")
+    one_line(status, errors, (1,))
+    assert (run / "labels.jsonl").read_bytes().startswith(copy)
+    assert (run / "run.db").stat().st_size >= size
+    assert cli(*words, "berta")[0] == 0
+    with closing(sqlite3.connect(run / "run.db")) as connection:
+        people = connection.execute(
+            "SELECT labeller, count(*) FROM labels GROUP BY labeller"
+        ).fetchall()
+    assert len(people) == 2 and people[0][1] == people[1][1]

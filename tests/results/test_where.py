@@ -1,0 +1,228 @@
+"""Where a lean comes from: what was planted by hand comes out, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.headline import Part
+from t2ibench.methods.core.influence import Influence
+from t2ibench.reports.figures.word_order import word_order_file
+from t2ibench.reports.html.where_page import where_html
+from t2ibench.reports.where_sentences import where_sentences
+from t2ibench.results.lean_split import change_of_split, split_leans
+from t2ibench.results.paired import paired_task
+from t2ibench.results.rewritten_words import rewritten_words
+from t2ibench.results.schema import GeneratorInfo, Row, Score
+from t2ibench.results.task_across_runs import ComparedRun
+from t2ibench.results.where import Where, where
+from tests import hand
+from tests.conftest import Cli
+from tests.reports.test_frontier_page import NASTY, write
+
+N = 24
+JOBS = ("nurse", "clerk", "cook", "judge", "chef", "pilot", "guard", "smith")
+WORDS = dict(zip(JOBS, (-0.8, -0.5, -0.2, -0.1, 0.1, 0.2, 0.5, 0.8), strict=True))
+GROUPS = ("male", "female")
+
+
+def lean(value: float, name: str) -> Part:
+    """A lean of two images, with the variance .01."""
+    return Part(
+        name, value, Influence.of_mean(name, [0, 1], [value - 0.1, value + 0.1])
+    )
+
+
+def run(
+    name: str,
+    men: Sequence[int],
+    words: Mapping[str, float] = WORDS,
+    shift: int = 0,
+) -> ComparedRun:
+    """A run of eight occupations, of whose 24 images so many show men."""
+    images = {
+        job: np.roll([1.0] * count + [-1.0] * (N - count), shift)
+        for job, count in zip(JOBS, men, strict=True)
+    }
+    result = hand.mean_square(images)
+    rows = [
+        Row(
+            name=item.name,
+            scores={
+                "lean": Score(value=item.scores["lean"].value),
+                "lean_text": Score(value=words.get(item.name)),
+            },
+        )
+        for item in result.by
+    ]
+    scores = {f"obedience:{group}": Score(value=1.0) for group in GROUPS}
+    record = hand.record(result, by=rows, scores=scores, title="Jobs")
+    return ComparedRun(
+        name, hand.results(name, jobs=record), {"jobs": paired_task(result)}
+    )
+
+
+FAIR = (12,) * 8
+LIKE_WORDS = (3, 6, 10, 11, 13, 14, 18, 21)
+BESIDE = (4, 20, 4, 20, 20, 4, 20, 4)
+
+
+def clear(result: Where, place: int = 0) -> list[str]:
+    return [finding.name for finding in result.sources[place].findings if finding.clear]
+
+
+def test_the_parts_are_those_of_a_case_by_hand() -> None:
+    values = (-0.6, 0.2, -0.2, 0.6)
+    leans = [lean(value, job) for value, job in zip(values, "abcd", strict=True)]
+    split = split_leans(leans, [-1.0, 0.0, 0.0, 1.0], 0.95)
+    parts = [split.total, split.common, split.following, split.beside]
+    assert [part.value for part in parts] == pytest.approx(
+        [0.19, -0.0025, 0.1775, 0.015]
+    )
+    assert split.mean.value == pytest.approx(0)
+    assert split.slope.value == pytest.approx(0.6)
+
+
+def test_an_offset_of_all_texts_changes_nothing() -> None:
+    leans = [
+        lean(value, job)
+        for value, job in zip((-0.6, 0.2, 0.1, 0.6), "abcd", strict=True)
+    ]
+    near = split_leans(leans, [-1.0, 0.0, 0.1, 1.0], 0.95)
+    far = split_leans(leans, [4.0, 5.0, 5.1, 6.0], 0.95)
+    assert near.slope.value == pytest.approx(far.slope.value)
+    assert near.beside.value == pytest.approx(far.beside.value)
+
+
+@pytest.mark.parametrize(
+    ("men", "parts"),
+    [
+        (FAIR, []),
+        ((20,) * 8, ["mean"]),
+        (LIKE_WORDS, ["slope"]),
+        (BESIDE, ["beside"]),
+    ],
+)
+def test_each_origin_is_named_and_no_other(
+    men: Sequence[int], parts: list[str]
+) -> None:
+    assert clear(where([run("toy", men)])) == parts
+
+
+def test_the_parts_add_up_to_the_headline() -> None:
+    made = run("toy", LIKE_WORDS)
+    split = where([made]).sources[0].split
+    parts = (split.common, split.following, split.beside)
+    total = sum(part.value or 0.0 for part in parts)
+    assert total == pytest.approx(made.results.tasks["jobs"].headline.value)
+
+
+def test_a_run_and_itself_differ_by_nothing() -> None:
+    split = where([run("toy", LIKE_WORDS)]).sources[0].split
+    change = change_of_split(split, split, np.random.default_rng(0), 0.95)
+    for contrast in (change.mean, change.slope, change.beside):
+        assert (contrast.value, contrast.low, contrast.high, contrast.p) == (0, 0, 0, 1)
+    assert change.shift.value == 0
+
+
+def rewritten(men: Sequence[int], women: Sequence[int]) -> list[dict[str, object]]:
+    """A row for each image: of each job so many rewritten prompts name men, so many women."""
+    rows = []
+    for job, first, second in zip(JOBS, men, women, strict=True):
+        texts = [f"a male {job}"] * first + [f"a {job} at night"] * (N - first - second)
+        texts += [f"a woman, a {job}"] * second
+        rows += [
+            {"stimulus": job, "prompt": job, "index": index, "revised_prompt": text}
+            for index, text in enumerate(texts)
+        ]
+    return rows
+
+
+def test_what_a_rewriter_names_and_what_images_add_are_told_apart() -> None:
+    plain, behind = run("toy", LIKE_WORDS), run("behind", (16,) * 8)
+    result = where([plain, behind], samples=[[], rewritten([16] * 8, [8] * 8)])
+    source = result.sources[1]
+    assert source.rewritten is not None and source.added is not None
+    assert (source.rewritten.first, source.rewritten.second) == (128, 64)
+    assert source.rewritten.parts[0].value == pytest.approx(1 / 3)
+    # Images show whom their prompts name, one by one.
+    assert source.added.mean.value == pytest.approx(0)
+    assert source.added.square.value == pytest.approx(0)
+    assert source.is_clear("change_of_slope") and source.is_clear("change_of_mean")
+    assert not source.is_clear("added_mean")
+    silent = where([plain, behind], samples=[[], rewritten([0] * 8, [0] * 8)])
+    assert silent.sources[1].is_clear("added_mean")
+    text = " ".join(where_sentences(silent))
+    assert "0 name male alone, 0 name female alone" in text
+    assert "lean beyond these words" in text
+
+
+def test_prompts_that_nobody_rewrote_say_nothing() -> None:
+    rows = [{"stimulus": "nurse", "prompt": "a nurse", "index": 0}]
+    assert rewritten_words(rows, ("male", "female")) is None
+
+
+def test_stimuli_without_a_text_are_left_out_and_named() -> None:
+    words = {job: value for job, value in WORDS.items() if job != "nurse"}
+    result = where([run("toy", LIKE_WORDS, words)])
+    assert result.left_out == ("nurse",) and len(result.stimuli) == 7
+    assert any(
+        "Left out" in text and "nurse" in text for text in where_sentences(result)
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (dict.fromkeys(JOBS, 0.3), "the texts of all prompts lean alike"),
+        ({"nurse": 0.1, "chef": 0.4, "cook": 0.5}, "fewer than 4 prompts"),
+        ({}, "no test in common"),
+    ],
+)
+def test_what_cannot_be_split_is_a_sentence(
+    words: Mapping[str, float], reason: str
+) -> None:
+    with pytest.raises(T2IBenchError, match=reason):
+        where([run("toy", LIKE_WORDS, words)])
+
+
+def test_a_test_that_is_not_there_is_a_sentence() -> None:
+    made = run("toy", LIKE_WORDS)
+    with pytest.raises(T2IBenchError, match=r"no test 'job' in common\. Did you mean"):
+        where([made], "job")
+    with pytest.raises(T2IBenchError, match="t2ibench score RUN"):
+        where([replace(made, paired={})], "jobs")
+
+
+def test_names_of_runs_and_rewriters_are_text_on_the_page() -> None:
+    made = replace(run("toy", LIKE_WORDS), name=NASTY)
+    info = GeneratorInfo(name=NASTY, fingerprint="0" * 64)
+    made = replace(made, results=made.results.model_copy(update={"model": info}))
+    result = where(
+        [made, run("behind", FAIR)], samples=[[], rewritten([12] * 8, [12] * 8)]
+    )
+    for content in (where_html(result), word_order_file(result)):
+        assert NASTY not in content and "&lt;script&gt;" in content
+
+
+def test_the_command_prints_and_writes(tmp_path: Path, cli: Cli) -> None:
+    folder = write(tmp_path / "toy", run("toy", LIKE_WORDS))
+    behind = write(tmp_path / "behind", run("behind", FAIR))
+    status, printed, _ = cli("where", str(folder), str(behind))
+    assert status == 0
+    assert "Images of toy follow the order of the words" in printed
+    records = json.loads(cli("where", str(folder), "--format", "json")[1])
+    assert "in the order of the words" in json.dumps(records)
+    for kind, start in (("html", "<!doctype html>"), ("svg", "<svg")):
+        words = ("where", str(folder), str(behind), "--format", kind)
+        assert cli(*words)[0] == 0
+        content = (behind / f"where.{kind}").read_text(encoding="utf-8")
+        assert content.lstrip().startswith(start)
+    status, _, error = cli("where", str(folder), "--task", "job")
+    assert status != 0 and "Did you mean" in error

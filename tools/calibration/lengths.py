@@ -1,0 +1,214 @@
+"""Simulate occupations that lean otherwise in longer prompts, and check what is said of the slope.
+
+Every data set goes through the functions behind `score`, with the shipped task's wordings. Checked
+is the slope of leans over the number of words: how often it is clear where there is none, how often
+its interval holds the true one, and how often a true one is clear.
+
+python -m tools.calibration.lengths --sets 400
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from tabulate import tabulate
+
+from t2ibench.arrays import Float64Array
+from t2ibench.cli.usage import not_negative, positive
+from t2ibench.methods.core.evidence import ImageCollector
+from t2ibench.methods.occupations.design import collect, group_pairs, group_prompts
+from t2ibench.methods.occupations.leans import pair_leans
+from t2ibench.methods.occupations.lengths import SLOPE, length_scores, words_of_kinds
+from t2ibench.methods.occupations.schema import OccupationsTask, Stimulus
+from t2ibench.pipeline.progress import ConsoleReporter
+from t2ibench.tasks.index import load_tasks
+from t2ibench.worker_pool import each_of
+from tools.calibration.cells import SETTINGS
+from tools.calibration.verdicts import rate_interval
+from tools.calibration.worlds import SHARED_FRAMING, Scene, Space, WorldEvidence
+
+_TASK = "occupations_lengths_gender"
+_ALPHA = 0.05
+_LEVEL = 0.95
+_LONG = {"sentence", "paragraph"}
+_SPACE = Space()
+
+
+@dataclass(frozen=True)
+class LengthWorld:
+    """Occupations whose lean changes with the length of the prompt by a known mean.
+
+    Attributes:
+        name: What it is.
+        stimuli: How many.
+        neutral: Images of an occupation without a group, over all wordings.
+        guided: Images of each group, over all wordings.
+        mean: Lean of prompts of middling length, in the mean over occupations.
+        spread: Half of the range of that over occupations.
+        slope: Change of the lean where a prompt has twice as many words, in the mean.
+        varying: Half of the range of that over occupations.
+        frames_long: Whether the images of sentences and paragraphs are framed otherwise.
+        space: Where embeddings lie.
+    """
+
+    name: str
+    stimuli: int = 20
+    neutral: int = 32
+    guided: int = 16
+    mean: float = 0.0
+    spread: float = 0.3
+    slope: float = 0.0
+    varying: float = 0.0
+    frames_long: bool = False
+    space: Space = _SPACE
+
+    @property
+    def task(self) -> OccupationsTask:
+        """The shipped task with so many occupations and images."""
+        (loaded,) = load_tasks([_TASK])
+        spec = loaded.spec
+        assert isinstance(spec, OccupationsTask)
+        stimuli = [Stimulus(name=f"job{number}") for number in range(self.stimuli)]
+        concept = spec.concept.model_copy(update={"stimuli": tuple(stimuli)})
+        sizes = {
+            "images_per_prompt": self.neutral,
+            "guided_images_per_prompt": self.guided,
+        }
+        return spec.model_copy(update={"concept": concept, "reference": None, **sizes})
+
+
+_OFFSETS = Space(wording=0.1)
+WORLDS = (
+    LengthWorld("fair"),
+    LengthWorld("all lean .5", mean=0.5),
+    LengthWorld("a mean slope of 0, ± .1", varying=0.1),
+    LengthWorld("the same; 8 occupations", 8, varying=0.1),
+    LengthWorld("the same; 20 of 80 + 40 images", 20, 80, 40, varying=0.1),
+    LengthWorld("all lean .5, wording offsets of .1", mean=0.5, space=_OFFSETS),
+    LengthWorld(
+        "all lean .3, long prompts framed otherwise",
+        mean=0.3,
+        frames_long=True,
+        space=SHARED_FRAMING,
+    ),
+    LengthWorld("slope .05, ± .05", slope=0.05, varying=0.05),
+    LengthWorld("slope .1, ± .1", slope=0.1, varying=0.1),
+    LengthWorld("slope .1, ± .1; 8 occupations", 8, slope=0.1, varying=0.1),
+    LengthWorld(
+        "slope −.1 from a lean of .5, ± .05",
+        mean=0.5,
+        spread=0.2,
+        slope=-0.1,
+        varying=0.05,
+    ),
+)
+
+
+def simulated(world: LengthWorld, seed: int, number: int) -> list[float]:
+    """Return the slope of one data set, its p-value, and whether its interval holds the truth."""
+    rng = np.random.default_rng([seed, zlib.crc32(world.name.encode()), number])
+    task = world.task
+    evidence = _evidence(world, task, rng)
+    images = collect(task, ImageCollector(evidence), SETTINGS)
+    pairs = [pair_leans(task, pair, images, evidence) for pair in group_pairs(task)]
+    estimate = length_scores(task, pairs, _LEVEL).scores[SLOPE]
+    if estimate.value is None or estimate.interval is None or estimate.p is None:
+        return [np.nan] * 3
+    low, high = estimate.interval
+    return [estimate.value, estimate.p, float(low <= world.slope <= high)]
+
+
+def _evidence(
+    world: LengthWorld, task: OccupationsTask, rng: np.random.Generator
+) -> WorldEvidence:
+    doublings = {
+        kind: float(np.log2(number)) for kind, number in words_of_kinds(task).items()
+    }
+    middle_length = float(np.mean(list(doublings.values())))
+    n_neutral, n_guided = task.image_counts(SETTINGS)
+    scenes = []
+    for name in task.concept.names:
+        middle = world.mean + world.spread * float(rng.uniform(-1.0, 1.0))
+        slope = world.slope + world.varying * float(rng.uniform(-1.0, 1.0))
+        for wording in task.prompts.wordings:
+            longer = doublings[wording.asked_as or ""] - middle_length
+            framed = float(world.frames_long and wording.asked_as in _LONG)
+            lean = float(np.clip(middle + slope * longer, -1.0, 1.0))
+            for prompt in wording.without_attribute(name):
+                scenes.append(Scene(prompt, n_neutral, name, lean, framed=framed))
+            for group, side in zip(task.groups, (1.0, -1.0), strict=True):
+                for prompt in group_prompts(task, name, group, wording):
+                    scenes.append(
+                        Scene(prompt, n_guided, name, side, asked=side, framed=framed)
+                    )
+    texts = {scene.prompt: (scene.about, scene.asked) for scene in scenes}
+    return world.space.evidence(rng, scenes, texts)
+
+
+def table_row(world: LengthWorld, judged: Float64Array) -> list[str]:
+    """Return the row of one world; `judged` has the shape (sets, 3)."""
+    decided = np.isfinite(judged[:, 0])
+    values, p, holds = judged[decided].T
+    return [
+        world.name,
+        f"{world.slope:+.2f}",
+        f"{values.mean() - world.slope:+.4f}",
+        f"{values.std(ddof=1):.3f}",
+        _rate(holds),
+        _rate((p < _ALPHA).astype(float)),
+        f"{decided.mean():.2f}",
+    ]
+
+
+def _rate(values: Float64Array) -> str:
+    rate, low, high = rate_interval(values)
+    return f"{rate:.3f} [{low:.3f}, {high:.3f}]"
+
+
+HEADS = ("world", "truth", "bias", "standard deviation", "covers", "p < .05", "decided")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Simulate every world and print the table."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.calibration.lengths",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    text = "simulate N data sets a world (400)"
+    add("--sets", metavar="N", type=positive, default=400, help=text)
+    text = "simulate only worlds whose name contains TEXT"
+    add("--cell", metavar="TEXT", default="", help=text)
+    text = "use N processes (as many as cores)"
+    add("--workers", metavar="N", type=positive, help=text)
+    text = "seed the worlds with N (0)"
+    add("--seed", metavar="N", type=not_negative, default=0, help=text)
+    arguments = parser.parse_args(argv)
+    reporter = ConsoleReporter()
+    rows = []
+    for world in WORLDS:
+        if arguments.cell not in world.name:
+            continue
+        with reporter.stage(world.name, arguments.sets, "data sets") as ticker:
+            judged = each_of(
+                range(arguments.sets),
+                partial(simulated, world, arguments.seed),
+                arguments.workers,
+                lambda *_, advance=ticker.advance: advance(1),
+            )
+        rows.append(table_row(world, np.array(judged, dtype=np.float64)))
+    print(tabulate(rows, headers=HEADS, tablefmt="github"))
+    return 0
+
+
+if __name__ == "__main__":
+    from tools.calibration import lengths  # so that other processes find it
+
+    sys.exit(lengths.main())

@@ -1,0 +1,394 @@
+"""How often `where` says where leans come from rightly, in worlds where that is planted.
+
+Every data set goes through the functions behind `score`, and through `where`. Planted are the
+leans of the prompts' texts and of their images, and a rewriter that names groups.
+
+python -m tools.calibration.origins --sets 400
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from tabulate import tabulate
+
+from t2ibench.arrays import Float64Array
+from t2ibench.cli.usage import not_negative, positive
+from t2ibench.methods.core.estimate import Item, MethodResult
+from t2ibench.methods.core.evidence import ImageCollector
+from t2ibench.methods.occupations.design import (
+    collect,
+    group_pairs,
+    group_prompts,
+    neutral_prompts,
+)
+from t2ibench.methods.occupations.headline import headline_of
+from t2ibench.methods.occupations.leans import pair_leans, pair_rows
+from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.pipeline.progress import ConsoleReporter
+from t2ibench.results.contrast import Contrast
+from t2ibench.results.paired import paired_task
+from t2ibench.results.schema import Score
+from t2ibench.results.task_across_runs import ComparedRun
+from t2ibench.results.where import LeanSource, Where, where
+from t2ibench.worker_pool import each_of
+from tools.calibration.cells import SETTINGS, simulated_task
+from tools.calibration.compare import record_of, run_of
+from tools.calibration.verdicts import rate_interval
+from tools.calibration.worlds import Scene, Space, WorldEvidence
+
+_ALPHA = 0.05
+_LEVEL = 0.95
+_TASK = "jobs"
+_SPACE = Space()
+_GROUPS = ("male", "female")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A world in which it is known where leans come from.
+
+    Attributes:
+        name: What it is.
+        stimuli: How many.
+        neutral: Images without a group of each.
+        guided: Images of each group of each.
+        text_spread: Half of the range of the texts' leans over stimuli.
+        text_offset: How far all texts lie aside, which says nothing of images.
+        mean: Lean of all images.
+        slope: By how much leans of images follow those of texts.
+        own: Half of the range of what each stimulus leans besides.
+        named: Shares of the images behind the rewriter whose prompt names either group.
+        keeps: What is left of the leans in images whose rewritten prompt names nobody.
+        behind: Whether there is a run behind a rewriter.
+    """
+
+    name: str
+    stimuli: int = 20
+    neutral: int = 16
+    guided: int = 5
+    text_spread: float = 0.8
+    text_offset: float = 0.4
+    mean: float = 0.0
+    slope: float = 0.0
+    own: float = 0.0
+    named: tuple[float, float] = (0.0, 0.0)
+    keeps: float = 1.0
+    behind: bool = False
+
+    @property
+    def task(self) -> OccupationsTask:
+        """The task of this world."""
+        return simulated_task(
+            OccupationsTask,
+            method="occupations",
+            concept={
+                "name": "jobs",
+                "stimuli": [f"job{k}" for k in range(self.stimuli)],
+            },
+            groups=tuple({"name": name, "words": [name]} for name in _GROUPS),
+            prompts={
+                "neutral": "a photo of a {stimulus}",
+                "guided": "a photo of a {attribute} {stimulus}",
+            },
+            images_per_prompt=self.neutral,
+            guided_images_per_prompt=self.guided,
+        )
+
+
+WORLDS = (
+    Origin("words lean, images do not"),
+    Origin("words lean, images do not; 8 of 10 + 5", 8, 10, 5),
+    Origin("words lean, images do not; 20 of 40 + 20", 20, 40, 20),
+    Origin("images follow the words (slope .6)", slope=0.6),
+    Origin("images follow the words (slope .6); 8 of 10 + 5", 8, 10, 5, slope=0.6),
+    Origin("images lean beside the words (± .8)", own=0.8),
+    Origin("all images lean .4, whatever the words", mean=0.4),
+    Origin("all three: .2, slope .4, ± .4", mean=0.2, slope=0.4, own=0.4),
+    Origin("a rewriter that names nobody", slope=0.6, behind=True),
+    Origin(
+        "a rewriter that names both by a coin", slope=0.6, named=(0.5, 0.5), behind=True
+    ),
+    Origin("a rewriter that names men in .4", named=(0.4, 0.0), behind=True),
+    Origin(
+        "a rewriter that names men in .4, images then lean besides (.3)",
+        mean=0.3,
+        named=(0.4, 0.0),
+        behind=True,
+    ),
+)
+
+
+def simulated(world: Origin, seed: int, number: int) -> list[list[float]]:
+    """What one data set says: for each quantity its error, whether it is covered, and its p."""
+    rng = np.random.default_rng([seed, zlib.crc32(world.name.encode()), number])
+    words = world.text_spread * rng.uniform(-1.0, 1.0, world.stimuli)
+    own = world.own * rng.uniform(-1.0, 1.0, world.stimuli)
+    leans = np.clip(world.mean + world.slope * words + own, -1.0, 1.0)
+    before, _ = _run(world, rng, words, leans, named=(0.0, 0.0), name="before")
+    runs = [before]
+    samples: list[list[dict[str, Any]]] = [[]]
+    leans_behind = leans * world.keeps
+    if world.behind:
+        after, rows = _run(world, rng, words, leans_behind, world.named, name="behind")
+        runs.append(after)
+        samples.append(rows)
+    result = where(runs, _TASK, samples)
+    truths = _truths(world, words, leans)
+    return [
+        _judged(name, truths[name], result) for name in quantities(behind=world.behind)
+    ]
+
+
+def quantities(*, behind: bool) -> list[str]:
+    """Names of the quantities that are checked."""
+    names = ["mean", "slope", "slope_of_others", "common", "following", "beside"]
+    if behind:
+        names += ["change_of_mean", "change_of_slope", "change_of_beside"]
+        names += ["added_mean", "added"]
+    return names
+
+
+def _truths(
+    world: Origin, words: Float64Array, leans: Float64Array
+) -> dict[str, float]:
+    """Return the true value of every quantity, of these prompts."""
+    before = _true_parts(words, leans)
+    unnamed = 1.0 - sum(world.named)
+    lean_of_names = world.named[0] - world.named[1]
+    behind = lean_of_names + unnamed * world.keeps * leans
+    after = _true_parts(words, behind)
+    added = unnamed * world.keeps * leans
+    return {
+        **before,
+        "slope_of_others": world.slope,
+        "change_of_mean": after["mean"] - before["mean"],
+        "change_of_slope": after["slope"] - before["slope"],
+        "change_of_beside": after["beside"] ** 0.5 - before["beside"] ** 0.5,
+        "added_mean": float(added.mean()),
+        "added": float((added**2).mean()),
+    }
+
+
+def _true_parts(words: Float64Array, leans: Float64Array) -> dict[str, float]:
+    centred = words - words.mean()
+    slope = float(centred @ leans) / float(centred @ centred)
+    line = leans.mean() + slope * centred
+    return {
+        "mean": float(leans.mean()),
+        "slope": slope,
+        "common": float(leans.mean()) ** 2,
+        "following": float(((slope * centred) ** 2).mean()),
+        "beside": max(float(((leans - line) ** 2).mean()), 0.0),
+    }
+
+
+def _run(
+    world: Origin,
+    rng: np.random.Generator,
+    words: Float64Array,
+    leans: Float64Array,
+    named: tuple[float, float],
+    name: str,
+) -> tuple[ComparedRun, list[dict[str, Any]]]:
+    """Return a scored run, and a row of each image with its rewritten prompt."""
+    task = world.task
+    scenes: list[Scene] = []
+    texts: dict[str, tuple[str, float]] = {}
+    texts_of: dict[str, list[str]] = {}
+    for stimulus, word, lean in zip(task.concept.names, words, leans, strict=True):
+        (prompt,) = neutral_prompts(task, stimulus)
+        texts[prompt] = (stimulus, float(word) + world.text_offset)
+        sides = _named_sides(rng, world.neutral, named)
+        texts_of[prompt] = [_rewritten(stimulus, side) for side in sides]
+        for named_side, shown in ((1, 1.0), (-1, -1.0), (0, float(lean))):
+            count = sides.count(named_side)
+            scenes.append(Scene(f"{prompt} {named_side}", count, stimulus, shown))
+        for group, side in zip(task.groups, (1.0, -1.0), strict=True):
+            (guided,) = group_prompts(task, stimulus, group)
+            texts[guided] = (stimulus, side)
+            scenes.append(Scene(guided, world.guided, stimulus, side, asked=side))
+    drawn = _SPACE.evidence(rng, scenes, texts)
+    evidence = WorldEvidence(_joined(drawn.embeddings, texts_of), drawn.vectors)
+    result = _measured(task, evidence)
+    record = record_of(task.method, _TASK, result, seed=0, level=_LEVEL)
+    scores = {f"obedience:{group}": Score(value=1.0) for group in _GROUPS}
+    record = record.model_copy(update={"scores": scores})
+    run = ComparedRun(name, run_of({_TASK: record}), {_TASK: paired_task(result)})
+    rows = [
+        {"stimulus": stimulus, "prompt": prompt, "index": index, "revised_prompt": text}
+        for stimulus, (prompt, revised) in zip(
+            task.concept.names, texts_of.items(), strict=True
+        )
+        for index, text in enumerate(revised)
+    ]
+    return run, rows
+
+
+def _measured(task: OccupationsTask, evidence: WorldEvidence) -> MethodResult:
+    """Return headline and rows as `score` has them, without controls and published scores."""
+    images = collect(task, ImageCollector(evidence), SETTINGS)
+    (pair,) = group_pairs(task)
+    leans = pair_leans(task, pair, images, evidence)
+    items = [
+        Item(stimulus, scores)
+        for stimulus, scores in zip(
+            task.concept.names, pair_rows(leans, _LEVEL), strict=True
+        )
+    ]
+    return MethodResult(headline_of([leans], _LEVEL), by=items)
+
+
+def _named_sides(
+    rng: np.random.Generator, count: int, named: tuple[float, float]
+) -> list[int]:
+    """Return which group the rewritten prompt of each image names: 1, -1 or none, sorted."""
+    places = rng.random(count)
+    first = int((places < named[0]).sum())
+    second = int((places >= 1 - named[1]).sum())
+    return [1] * first + [-1] * second + [0] * (count - first - second)
+
+
+def _rewritten(stimulus: str, side: int) -> str:
+    words = {1: "male ", -1: "female ", 0: ""}
+    return f"a detailed photo of a {words[side]}{stimulus}"
+
+
+def _joined(
+    embeddings: Mapping[str, Float64Array], texts_of: Mapping[str, Sequence[str]]
+) -> dict[str, Float64Array]:
+    """Return embeddings with those of all rewritings of a prompt as that prompt's images."""
+    joined = {
+        prompt: np.concatenate([embeddings[f"{prompt} {side}"] for side in (1, -1, 0)])
+        for prompt in texts_of
+    }
+    parts = {f"{prompt} {side}" for prompt in texts_of for side in (1, -1, 0)}
+    return joined | {
+        prompt: rows for prompt, rows in embeddings.items() if prompt not in parts
+    }
+
+
+def _judged(name: str, truth: float, result: Where) -> list[float]:
+    """Return the error, whether the interval holds the truth, p, and p after Holm."""
+    first, last = result.sources[0], result.sources[-1]
+    estimate = _estimate(name, first, last)
+    corrected = {
+        finding.name: finding.p_holm for finding in (*first.findings, *last.changes)
+    }
+    holm = corrected.get(name)
+    if isinstance(estimate, Score):
+        value, low, high = estimate.value, estimate.ci_low, estimate.ci_high
+    else:
+        value, low, high = estimate.value, estimate.low, estimate.high
+    holds = np.nan
+    if low is not None and high is not None:
+        holds = float(low - 1e-9 <= truth <= high + 1e-9)
+    p_values = [np.nan if p is None else p for p in (estimate.p, holm)]
+    return [(np.nan if value is None else value) - truth, holds, *p_values, truth]
+
+
+def _estimate(name: str, first: LeanSource, last: LeanSource) -> Score | Contrast:
+    if name.startswith("change_of_"):
+        assert last.change is not None
+        estimate: Contrast = getattr(last.change, name.removeprefix("change_of_"))
+        return estimate
+    if name.startswith("added"):
+        assert last.added is not None
+        return last.added.mean if name == "added_mean" else last.added.square
+    part: Score | Contrast = getattr(first.split, name)
+    return part
+
+
+def table_rows(world: Origin, judged: Float64Array) -> list[list[str]]:
+    """Return the rows of one world; `judged` has the shape (sets, quantities, 5)."""
+    names = quantities(behind=world.behind)
+    rows = []
+    for place, name in enumerate(names):
+        errors, holds, p, holm, truths = judged[:, place].T
+        rows.append(
+            [
+                world.name if place == 0 else "",
+                name,
+                f"{truths.mean():+.3f}",
+                f"{np.nanmean(errors):+.3f}",
+                _rate(holds),
+                _rate(np.where(np.isnan(p), np.nan, p < _ALPHA)),
+                _rate(np.where(np.isnan(holm), np.nan, holm < _ALPHA)),
+            ]
+        )
+    return rows + _false_claims(world, judged, names)
+
+
+def _false_claims(
+    world: Origin, judged: Float64Array, names: Sequence[str]
+) -> list[list[str]]:
+    """Return how often any finding is clear whose true value is 0."""
+    null = [
+        place
+        for place in range(len(names))
+        if np.abs(judged[:, place, 4]).max() < 1e-9
+        and np.isfinite(judged[:, place, 3]).any()
+    ]
+    if not null:
+        return []
+    claimed = (np.nan_to_num(judged[:, null, 3], nan=1.0) < _ALPHA).any(axis=1)
+    listed = ", ".join(names[place] for place in null)
+    return [["", f"any of: {listed}", "", "", "", "", _rate(claimed.astype(float))]]
+
+
+def _rate(values: Float64Array) -> str:
+    defined = values[np.isfinite(values)]
+    if not len(defined):
+        return "–"
+    rate, low, high = rate_interval(defined)
+    return f"{rate:.3f} [{low:.3f}, {high:.3f}]"
+
+
+HEADS = ("world", "quantity", "truth", "bias", "covers", "p < .05", "clear after Holm")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Simulate every world and print the table."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.calibration.origins",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    text = "simulate N data sets a world (400)"
+    add("--sets", metavar="N", type=positive, default=400, help=text)
+    text = "simulate only worlds whose name contains TEXT"
+    add("--cell", metavar="TEXT", default="", help=text)
+    text = "use N processes (as many as cores)"
+    add("--workers", metavar="N", type=positive, help=text)
+    text = "seed the worlds with N (0)"
+    add("--seed", metavar="N", type=not_negative, default=0, help=text)
+    arguments = parser.parse_args(argv)
+    reporter = ConsoleReporter()
+    rows: list[list[str]] = []
+    for world in WORLDS:
+        if arguments.cell not in world.name:
+            continue
+        with reporter.stage(world.name, arguments.sets, "data sets") as ticker:
+            judged = each_of(
+                range(arguments.sets),
+                partial(simulated, world, arguments.seed),
+                arguments.workers,
+                lambda *_, advance=ticker.advance: advance(1),
+            )
+        rows += table_rows(world, np.array(judged, dtype=np.float64))
+    print(tabulate(rows, headers=HEADS, tablefmt="github"))
+    return 0
+
+
+if __name__ == "__main__":
+    from tools.calibration import origins  # so that other processes find it
+
+    sys.exit(origins.main())
