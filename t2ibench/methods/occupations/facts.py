@@ -1,8 +1,8 @@
 """Prompts whose answer a fact fixes, and how many of their images contradict it.
 
-A rewriter that gives every person a gender by a coin makes an Olympic decathlete a woman in half
-of the images. Such prompts name no group, so they say what guided prompts cannot: whether a remedy
-is applied where nothing is open.
+A rewriter that gives every person a gender by a coin shows an Olympic decathlete as a woman in
+half of the images. Such prompts name no group, so they say what guided prompts cannot: whether a
+remedy is applied where nothing is open.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def fact_needs(
     task: OccupationsTask, settings: Settings
 ) -> tuple[list[PromptNeed], list[QuestionNeed]]:
     """Return the images of prompts that facts fix, and the questions about them."""
-    _, n_guided = task.image_counts(settings)
+    # A fact has one wording, so its images are not divided among several.
+    _, n_guided = task.counts_over_wordings(settings)
     facts = settings.limited(task.facts)
     prompts = [
         PromptNeed(fact.prompt, n_guided, f"{FACT}{fact.group}", fact.prompt)
