@@ -67,7 +67,9 @@ def test_facts_are_counted_by_group_and_have_no_part_in_leans() -> None:
     without = score(bare, evidence, QUICK).headline
     assert without.value == result.headline.value
     assert without.inference == result.headline.inference
-    assert [table.title for table in score_tables(result.details)] == ["What is so"]
+    (table,) = score_tables(result.details)
+    assert table.title == "What is so" and not table.signed
+    assert list(table.rows) == ["men, by 8 facts", "women, by 8 facts"]
     found = contradictions(needs(task, QUICK), evidence)
     shares = {
         group: float(np.mean([prompt.values.mean() for prompt in prompts]))
