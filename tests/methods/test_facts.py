@@ -68,7 +68,7 @@ def test_facts_are_counted_by_group_and_have_no_part_in_leans() -> None:
     assert without.value == result.headline.value
     assert without.inference == result.headline.inference
     (table,) = score_tables(result.details)
-    assert table.title == "What is so" and not table.signed
+    assert table.title == "Images that show whom a fact names" and not table.signed
     assert list(table.rows) == ["men, by 8 facts", "women, by 8 facts"]
     found = contradictions(needs(task, QUICK), evidence)
     shares = {

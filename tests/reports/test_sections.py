@@ -192,6 +192,7 @@ def test_shares_have_no_plus() -> None:
     results = compared(score_tables=[asdict(shares)])
     html = score_tables_section(run_view(results))
     assert html is not None and ">0.41<" in html and "+0.41" not in html
+    assert "p (Holm)" not in html  # nothing is corrected, so no column of dashes
     assert "+0.41" not in results_markdown(results)
 
 

@@ -93,7 +93,7 @@ def _table(facts: Sequence[Fact]) -> ScoreTable:
         facts_of_group = "1 fact" if count == 1 else f"{count} facts"
         rows[f"{people(name, GROUP)}, by {facts_of_group}"] = f"{SCORE}:{name}"
     return ScoreTable(
-        "What is so",
+        "Images that show whom a fact names",
         "Of prompts that name no group, but whose answer a fact fixes, such as who may take part "
         "in an event: the share of images that show that group, as a judge or people say, with "
         "its exact interval, for these very prompts. The task file has the source of each fact.",
