@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from t2ibench.reports.cells import ends, format_p, number
+from t2ibench.decimals import p_value
+from t2ibench.reports.cells import ends, number
 from t2ibench.reports.where_sentences import ABOUT, PART_NAMES, where_sentences
 from t2ibench.reports.writers import Table
 from t2ibench.results.contrast import Contrast
@@ -73,7 +74,7 @@ def _rows(records: list[WhereRecord]) -> list[list[str]]:
         clear = {None: "", True: "clear", False: "not clear"}[record.clear]
         interval = ends(record.ci_low, record.ci_high)
         value = number(record.value)
-        rows.append([place, record.quantity, value, interval, format_p(p), clear])
+        rows.append([place, record.quantity, value, interval, p_value(p), clear])
     return rows
 
 
