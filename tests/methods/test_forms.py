@@ -169,7 +169,7 @@ def test_the_description_compares_the_forms() -> None:
     result = score(TASK, drawn(), QUICK)
     text = describe(TASK, result)
     value = result.scores[contrast("masculine", "neutral")].value
-    digits = f"{value:.2f}".removeprefix("0")
+    digits = f"{value:.2f}"
     assert f"lean {digits} further to men than those of the neutral form" in text
     assert (
         "the feminine form lean"
