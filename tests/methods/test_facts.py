@@ -68,7 +68,9 @@ def test_facts_are_counted_by_group_and_have_no_part_in_leans() -> None:
     without = score(bare, evidence, QUICK).headline
     assert without.value == result.headline.value
     assert without.inference == result.headline.inference
-    assert [table.title for table in score_tables(result.details)] == ["What is so"]
+    (table,) = score_tables(result.details)
+    assert table.title == "Images that show whom a fact names" and not table.signed
+    assert list(table.rows) == ["men, by 8 facts", "women, by 8 facts"]
     found = contradictions(needs(task, QUICK), evidence)
     shares = {
         group: float(np.mean([prompt.values.mean() for prompt in prompts]))

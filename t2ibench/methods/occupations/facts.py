@@ -91,11 +91,13 @@ def _table(facts: Sequence[Fact]) -> ScoreTable:
     rows = {}
     for name in dict.fromkeys(fact.group for fact in facts):
         count = sum(fact.group == name for fact in facts)
-        rows[f"{people(name, GROUP)}, by {count} facts"] = f"{SCORE}:{name}"
+        facts_of_group = "1 fact" if count == 1 else f"{count} facts"
+        rows[f"{people(name, GROUP)}, by {facts_of_group}"] = f"{SCORE}:{name}"
     return ScoreTable(
-        "What is so",
+        "Images that show whom a fact names",
         "Of prompts that name no group, but whose answer a fact fixes, such as who may take part "
         "in an event: the share of images that show that group, as a judge or people say, with "
         "its exact interval, for these very prompts. The task file has the source of each fact.",
         rows,
+        signed=False,
     )
