@@ -24,8 +24,8 @@ _LEAN = (
 _UNSTATED = "lean"  # the scale of a headline that states none
 _BEYOND_ONE = "An estimate can lie beyond 1 by chance;"
 _OF_EDITS = (
-    "Of edits, a lean is the difference between two groups' changes: +0.50 is a share that moves by "
-    "50 points more for one group than for the other."
+    "Of edits, a lean is the difference between two groups' changes: +0.50 is a share that moves "
+    "by 50 points more for one group than for the other."
 )
 OVER_TABLE = "Holm's correction is over all tasks of this table."
 _EXPLANATION = (
