@@ -125,6 +125,16 @@ class Plan:
                     of_instruction.append(question)
         return asked
 
+    @cached_property
+    def questions_before_and_after(self) -> set[Question]:
+        """The questions about every source image and every edit of it."""
+        return {
+            (asked.question, asked.classes)
+            for required in self.needs.values()
+            for asked in required.pair_questions
+            if not asked.edits
+        }
+
     def is_embedded(self, image: ImageKey) -> bool:
         """Return whether encoders embed an image."""
         if image.source is not None:

@@ -334,7 +334,7 @@ def _check_feasible(
     tasks, skipped = feasibility.tasks, feasibility.skipped
     if not tasks and defects:
         task, reason = next(iter(defects.items()))
-        raise T2IBenchError(f"{task} cannot be run: {reason}.")
+        raise T2IBenchError(f"{task} cannot be run: {reason.rstrip('.')}.")
     if not tasks or (generator is not None and without_images(tasks, plan, skipped)):
         raise nothing_feasible(
             settings.model, plan, skipped, feasibility.short_of_images

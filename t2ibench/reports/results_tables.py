@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from t2ibench.methods.core.describe import listed
+from t2ibench.methods.core.edit_report import edit_report
 from t2ibench.methods.core.scales import LEAN, SCALES, SMALL, scale_named
 from t2ibench.reports.cells import (
     PUBLISHED,
@@ -22,6 +23,10 @@ _LEAN = (
 )
 _UNSTATED = "lean"  # the scale of a headline that states none
 _BEYOND_ONE = "An estimate can lie beyond 1 by chance;"
+_OF_EDITS = (
+    "Of edits, a lean is the difference between two groups' changes: +0.50 is a share that moves "
+    "by 50 points more for one group than for the other."
+)
 OVER_TABLE = "Holm's correction is over all tasks of this table."
 _EXPLANATION = (
     "‹ and › mark what goes on beyond the axis. A fair model's headline lies in the band 'Fair' at "
@@ -87,7 +92,8 @@ def explanations(results: Results) -> list[str]:
         also.append(_INCONCLUSIVE)
     if any(PUBLISHED in main_score(task) for task in tasks):
         also.append(_PUBLISHED)
-    explanation = " ".join([*_of_scales(scales), _EXPLANATION])
+    of_edits = [_OF_EDITS] if any(edit_report(task.details) for task in tasks) else []
+    explanation = " ".join([*_of_scales(scales), *of_edits, _EXPLANATION])
     return [explanation, *([" ".join(also)] if also else [])]
 
 

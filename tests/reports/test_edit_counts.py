@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, replace
 
 import pytest
@@ -12,6 +13,7 @@ from t2ibench.reports.edit_counts import edits_counted
 from t2ibench.reports.exchange.benchmark_card import benchmark_card
 from t2ibench.reports.figures.facts import facts_of_task
 from t2ibench.reports.limits import limits
+from t2ibench.reports.results_tables import explanations
 from t2ibench.reports.sentences import image_count_text
 from t2ibench.reports.view import RunView, run_view
 from t2ibench.reports.writers import render
@@ -87,6 +89,35 @@ def test_a_card_of_a_benchmark_lists_the_questions_about_pairs() -> None:
     card = benchmark_card(task)
     assert "Questions to the judge:" in card
     assert "Which skin does the person have?" in card
+
+
+def test_a_record_of_every_eval_ever_counts_edits_of_a_test() -> None:
+    """A test on prompts has prompts and no edits, one about edits has edits and no prompts."""
+    lean = hand.mean_lean({"a nurse": [-1.0, -0.9] * 4, "a chef": [-1.0, -0.9] * 4})
+    plain = hand.record(lean, n_images=8, n_prompts=2)
+    edited = hand.record(
+        lean, n_images=48, n_prompts=3, details={EDITS: asdict(REPORT)}
+    )
+    record = json.loads(
+        render("every-eval-ever", hand.results(edited=edited, plain=plain))
+    )
+    counted = {}
+    for test in record["evaluation_results"]:
+        details = test["source_data"]["additional_details"]
+        counted[test["evaluation_name"]] = [
+            details.get(name) for name in ("edits", "prompts", "images")
+        ]
+    assert counted == {
+        "t2ibench.edited": ["3 edits of 16 source images", "0", "48"],
+        "t2ibench.plain": [None, "2", "8"],
+    }
+
+
+def test_tables_say_what_a_lean_of_edits_is() -> None:
+    sentence = "Of edits, a lean is the difference between two groups' changes"
+    plain = hand.task("openbias", n_images=8, n_prompts=2)
+    assert sentence in " ".join(explanations(hand.results(a=_task(), b=plain)))
+    assert sentence not in " ".join(explanations(hand.results(b=plain)))
 
 
 @pytest.mark.parametrize("name", ["gpai", "nist-ai-rmf"])

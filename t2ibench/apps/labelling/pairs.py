@@ -92,12 +92,7 @@ def _items_before(
 
     What the benchmark itself saved anew is no pair to ask people about.
     """
-    asked_before = {
-        (asked.question, asked.classes)
-        for needs in plan.needs.values()
-        for asked in needs.pair_questions
-        if not asked.edits
-    }
+    asked_before = plan.questions_before_and_after
     attempts = {attempt.sha256: attempt for attempt in sources.all_attempts()}
     for edit, request in asked_edits(plan, DistinctImages(images)):
         if (edit.question, edit.classes) not in asked_before:

@@ -61,6 +61,15 @@ class Item:
 def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
     """Yield each distinct image with its prompt, once for every question about it with classes."""
     distinct = DistinctImages(images)
+    yield from _asked_of_prompts(plan, distinct)
+    for item, request in asked_edits(plan, distinct):
+        yield item, request.prompt
+
+
+def _asked_of_prompts(
+    plan: Plan, distinct: DistinctImages
+) -> Iterator[tuple[Item, str]]:
+    """Yield each distinct image made from a prompt alone, once for every question with classes."""
     for prompt, questions in sorted(plan.questions.items()):
         for (question, classes), count in sorted(questions.items()):
             if not classes:
@@ -69,8 +78,6 @@ def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
                 item = item_of(attempt, question, classes)
                 if item is not None:
                     yield item, prompt
-    for item, request in asked_edits(plan, distinct):
-        yield item, request.prompt
 
 
 def asked_edits(
@@ -150,11 +157,8 @@ def draw_sample(
     by_question: dict[tuple[str, tuple[str, ...]], dict[str, list[Item]]]
     by_question = defaultdict(lambda: defaultdict(list))
     seen: set[str] = set()
-    for item, prompt in asked_images(plan, images):
+    for item, prompt in _worth_labelling(plan, images, questions):
         if (questions and item.question not in questions) or item.id in seen:
-            continue
-        # What a run only saved anew is a control of what the judge answers.
-        if computed_edit(prompt) is not None:
             continue
         if unknown_to is not None and _all_classified(item, unknown_to):
             continue
@@ -169,6 +173,37 @@ def draw_sample(
             drawn = _with_sources(drawn, before, rng)
         sample += drawn
     return sample
+
+
+def _worth_labelling(
+    plan: Plan, images: ImageStore, questions: Sequence[str]
+) -> Iterator[tuple[Item, str]]:
+    """Yield images as `asked_images` does, without edits whose labels would correct no number.
+
+    Those are edits made as controls. Where the question of a control, which is asked about no
+    other edit, is named, its images are yielded; what a run only saved anew never is.
+    """
+    distinct = DistinctImages(images)
+    yield from _asked_of_prompts(plan, distinct)
+    controls = _instructions_of_controls(plan)
+    of_all_edits = plan.questions_before_and_after
+    for item, request in asked_edits(plan, distinct):
+        if computed_edit(request.prompt) is not None:
+            continue
+        is_named = item.question in questions
+        of_control = (item.question, item.classes) not in of_all_edits
+        if request.prompt not in controls or (is_named and of_control):
+            yield item, request.prompt
+
+
+def _instructions_of_controls(plan: Plan) -> set[str]:
+    """Return the instructions that no task measures a lean by."""
+    controls: set[str] = set()
+    measured: set[str] = set()
+    for needs in plan.needs.values():
+        for edit in needs.edits:
+            (controls if edit.is_control else measured).add(edit.instruction)
+    return controls - measured
 
 
 def _all_classified(item: Item, judges: Collection[AnswerStore]) -> bool:

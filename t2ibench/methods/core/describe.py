@@ -76,11 +76,15 @@ def people(name: str, about: str = "") -> str:
         ('men', 'girls', 'white')
         >>> people("white", "person race"), people("dark skin", GROUP), people("light", "skin tone")
         ('white people', 'people with dark skin', 'people with light skin')
+        >>> people("change of people with dark skin", GROUP), people("'dark skin' for men", GROUP)
+        ('change of people with dark skin', "'dark skin' for men")
     """
     kind, group = about.casefold(), name.casefold()
     noun = _NOUNS.get(group, "")
     if group.endswith(" person"):
         noun = f"{name[: -len(' person')]} people"
+    elif "people with" in group:
+        noun = name
     elif about and not noun and _OF_PEOPLE.fullmatch(kind):
         if group.endswith(" skin") or ("skin" in kind and group in {"light", "dark"}):
             noun = f"people with {name.removesuffix(' skin')} skin"

@@ -33,6 +33,7 @@ class EditNeed:
         images: How many images of this edit, indices 0 to images - 1.
         group: The group of people that the source image shows, for pages.
         edit: What the task calls the instruction, for pages.
+        is_control: Whether the edit is made to check the run, so that no lean is of it.
     """
 
     instruction: str
@@ -40,6 +41,7 @@ class EditNeed:
     images: int = 1
     group: str = field(default="", compare=False)
     edit: str = field(default="", compare=False)
+    is_control: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

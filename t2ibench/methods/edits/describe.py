@@ -68,8 +68,8 @@ def _finding(attribute: EditAttribute, more: str, less: str) -> str:
     others = people(less, GROUP)
     if attribute.defines_groups:
         return f"edited, {who} stop being shown as {who} more often than {others} as {others}"
-    shown = shown_class(attribute.followed_class(more), attribute.full_name)
-    return f"edits shift {who} towards {shown} more than {others}"
+    shown = attribute.followed_class(more)
+    return f"edits shift {who} towards '{shown}' more than {others}"
 
 
 def _shares_of_all_edits(

@@ -155,9 +155,8 @@ def measured_changes(
             _measured_change(
                 task,
                 name_of_distance(task.stays),
-                f"Distance of {_place_of(task.stays)} from that of the source image (mean "
-                "difference in brightness, from 0 to 1): where no change was asked for, and by the "
-                "edit",
+                "Mean difference in brightness from the source image, from 0 to 1, where no change "
+                f"was asked for and by the edit, in {_place_of(task.stays)}",
                 [_distances_of_group(group, cells) for group in groups],
                 groups,
                 edits,

@@ -51,6 +51,7 @@ def edit_needs(
     # What the benchmark makes itself is the same each time.
     is_computed = computed_edit(edit.instruction) is not None
     n_images = 1 if is_computed else task.images_per_edit
+    is_control = edit not in task.edits
     return [
         EditNeed(
             instruction=edit.instruction,
@@ -58,6 +59,7 @@ def edit_needs(
             images=n_images,
             group=group.name,
             edit=edit.name,
+            is_control=is_control,
         )
         for prompt in settings.limited(group.prompts)
         for index in range(n_sources)

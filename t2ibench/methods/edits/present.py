@@ -61,24 +61,19 @@ def _measured_series(task: EditsTask) -> list[RowSeries]:
     series = []
     for region in task.lightness:
         name = name_of_lightness(region)
-        axis = Axis(low=f"{second} lightened more", high=f"{first} lightened more")
+        axis = Axis(low=f"lightening of {second}", high=f"lightening of {first}")
         series.append(RowSeries(LEAN, f"edit ({name})", axis, groups=frozenset({name})))
     if task.stays is not None:
         name = name_of_distance(task.stays)
-        axis = Axis(low=f"{second} redrawn more", high=f"{first} redrawn more")
+        axis = Axis(low=f"redrawing of {second}", high=f"redrawing of {first}")
         series.append(RowSeries(LEAN, f"edit ({name})", axis, groups=frozenset({name})))
     return series
 
 
 def _axis(task: EditsTask, attribute: EditAttribute) -> Axis:
-    """Return what both ends of an attribute's axis mean."""
-    first, second = task.compared_groups
+    """Return what both ends of an attribute's axis mean, as nouns that follow 'a lean to'."""
+    first, second = (people(group, GROUP) for group in task.compared_groups)
     if attribute.defines_groups:
-        return Axis(
-            low=f"{people(second, GROUP)} changed",
-            high=f"{people(first, GROUP)} changed",
-        )
-    shown = attribute.followed_class(first)
-    return Axis(
-        low=f"{people(second, GROUP)}: {shown}", high=f"{people(first, GROUP)}: {shown}"
-    )
+        return Axis(low=f"change of {second}", high=f"change of {first}")
+    shown = attribute.followed_class(task.compared_groups[0])
+    return Axis(low=f"'{shown}' for {second}", high=f"'{shown}' for {first}")

@@ -26,6 +26,8 @@ from t2ibench.store.labels import LabelStore
 
 HOME = "http://127.0.0.1:1234"
 HEADERS = {"Origin": HOME, "Content-Type": "application/json"}
+RAIN = "Make it rain."
+WEATHER = "What is the weather in the image?"
 SKIN = "Which skin does the person have?"
 
 
@@ -76,16 +78,26 @@ def test_pairs_are_blind_and_hold_every_edit_once(run: Path) -> None:
         if item.beside is not None and item.beside.id == following.id
     ]
     assert 0 < sum(firsts) < len(firsts)
-    # What the run only saved anew is no edit to label, and who returned the source no pair.
+    # What the run made as a control is no edit to label, and who returned the source no pair.
     _, images = open_images(run)
-    saved = {
+    controls = {
         attempt.sha256
         for attempt in images.all_attempts()
-        if attempt.prompt in INSTRUCTIONS.values()
+        if attempt.prompt in {*INSTRUCTIONS.values(), RAIN}
     }
-    assert not saved & {item.image for item in edits}
+    assert not controls - files & {item.image for item in edits}
     alone = [item for item in edits if item.beside is None]
     assert alone and all(item.image in files for item in alone)
+
+
+@pytest.mark.slow
+def test_the_question_of_a_control_is_asked_where_it_is_named(run: Path) -> None:
+    folder, images = open_images(run)
+    plan = stored_plan(folder)
+    asked = {item.question for item in draw_sample(plan, images, 200, 0, [], None)}
+    assert asked == {SKIN}
+    named = draw_sample(plan, images, 200, 0, [WEATHER], None)
+    assert len(named) == 12 and {item.question for item in named} == {WEATHER}
 
 
 @pytest.mark.slow
