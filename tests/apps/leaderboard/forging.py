@@ -150,7 +150,8 @@ def edit_embeddings(
             "DELETE FROM embeddings WHERE model = ? AND kind = ?", model, kind
         )
         if keys:
-            store.add(kind, keys, rows, dtype)
+            # The store that read the rows would say that its file was changed under it.
+            EvidenceStore(store_in, name, fingerprint).add(kind, keys, rows, dtype)
     store_in.close()
     if (folder / "submission.json").exists():
         seal(folder)
