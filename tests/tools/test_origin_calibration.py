@@ -40,12 +40,18 @@ def test_a_data_set_has_a_number_for_each_quantity() -> None:
 def test_a_row_of_lengths_has_its_rates() -> None:
     """Four sets: one undecided, one of three with p < .05, two of three covered."""
     judged = np.array(
-        [[0.1, 0.01, 1.0], [0.0, 0.5, 0.0], [0.05, 0.2, 1.0], [np.nan] * 3]
+        [
+            [0.1, 0.01, 1.0, 0.02, 1.0],
+            [0.0, 0.5, 0.0, -0.02, 0.75],
+            [0.05, 0.2, 1.0, 0.03, 0.5],
+            [np.nan] * 5,
+        ]
     )
-    name, truth, bias, _, covers, rejects, decided = lengths.table_row(
+    name, truth, bias, _, covers, rejects, decided, *of_lengths = lengths.table_row(
         LengthWorld("by hand", slope=0.05), judged
     )
     assert (name, truth, bias, decided) == ("by hand", "+0.05", "+0.0000", "0.75")
+    assert of_lengths == ["+0.0100", "0.750"]
     assert covers.startswith("0.667") and rejects.startswith("0.333")
 
 
