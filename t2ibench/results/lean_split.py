@@ -243,7 +243,7 @@ def decisive_prompt(words: Float64Array) -> int | None:
     """Return the number of the prompt on which the whole slope rests; None if there is none.
 
     It is one whose text leans otherwise than all others, which lean alike: the line goes through it
-    whatever its images show, and says nothing of other prompts.
+    whatever its images show, so other prompts cannot be inferred from it.
 
     Examples:
         >>> decisive_prompt(np.array([0.0, 0.0, 0.0, 1.0]))

@@ -35,7 +35,8 @@ _KEY = (
     ("hollow", "lean of its rewritten words"),
     ("line", "line of the images' leans over the words'"),
 )
-_WHOLE = "pt"  # of what is no part, so that nothing is decided on it
+# Of the whole lean, on which no test decides.
+_WHOLE = "pt"
 _CLEAR = "plain"
 _KEY_OF_PARTS = (
     (_WHOLE, "all of it, undecided"),
