@@ -257,7 +257,7 @@ def where(
     *behind: str | Path | Results,
     task: str | None = None,
 ) -> Where:
-    """Measure where a lean comes from: the order of the words, the images, or a rewriter.
+    """Measure where a lean comes from: the words, the images, or a rewriter.
 
     Args:
         run: A run folder, or its results; without a rewriter, where others have one.

@@ -13,10 +13,10 @@ from t2ibench.store.files import write_text
 _PAGE = "html"
 _FIGURE = "svg"
 _MARKDOWN = "md"
-_DESCRIPTION = """Show where the lean of a test comes from: whether images lean in the order in
-which the encoder reads the words of their prompts, all to one side, or beside the words; and behind
-a rewriter, which groups its prompts name and what the images add to that. It takes tests of
-occupations with two groups.
+_DESCRIPTION = """Show where the lean of a test comes from: whether images lean in line with the
+words of their prompts as the encoder reads them, to one side on average, or beside the words; and
+behind a rewriter, which groups its prompts name and what the images add to that. It works on
+occupations tests with two groups. Runs must have measured the same test with the same encoder.
 
   t2ibench where runs/toy                        words and images of one run
   t2ibench where runs/toy runs/toy-rewritten     and of runs behind a rewriter

@@ -169,8 +169,16 @@ def unread_lines(first: Results, second: Results, names: Sequence[str]) -> list[
     ]
 
 
-def rewriting_line(first: Results, second: Results) -> str | None:
-    """Return a sentence on how two runs' rewriters differ; None if neither run has one."""
+def rewriting_line(
+    first: Results, second: Results, sides: tuple[str, str] = _SIDES
+) -> str | None:
+    """Return a sentence on how two runs' rewriters differ; None if neither run has one.
+
+    Args:
+        first: A run.
+        second: Another.
+        sides: What the sentence calls the two runs.
+    """
     rewriter = first.model.rewriter
     other_rewriter = second.model.rewriter
     if rewriter is None and other_rewriter is None:
@@ -188,8 +196,7 @@ def rewriting_line(first: Results, second: Results) -> str | None:
         return f"Both runs have the same rewriter, {name}.{also}"
     also = also or " Generator, settings and seeds are the same."
     return (
-        f"The rewriter differs: {name} in the first run, {other_name} in the second."
-        f"{also}"
+        f"The rewriter differs: {name} in {sides[0]}, {other_name} in {sides[1]}.{also}"
     )
 
 

@@ -1,7 +1,8 @@
 """Leans in three parts: what all prompts share, what follows their words, and what does neither.
 
-The leans are those of images, on their own scale. The words say only in which order prompts lie, so
-no number here compares a text with an image.
+The leans are those of images, on their own scale. Of the words' leans only the line of the images'
+leans over them is used, so that what it explains, and what it leaves, stay the same where the leans
+of all texts are moved or stretched alike. No number here compares a text with an image.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from t2ibench.stats.student import t_interval, t_test
 FEWEST_PROMPTS = 4
 # Texts whose leans differ by less do not differ: it is rounding.
 _ROUNDING = 1e-6
+# A prompt whose leverage is nearer to 1 lies on the line whatever its images show.
+_FULL_LEVERAGE = 1 - 1e-9
 # Variances that are rounding, as where both runs have the same images, and values that are.
 _NOTHING = 1e-18
 _ROUNDED_VALUE = 1e-9
@@ -236,16 +239,45 @@ def weighted_contrast(
     return Contrast(value, low, high, t_test(value, variance, df))
 
 
+def decisive_prompt(words: Float64Array) -> int | None:
+    """Return the number of the prompt on which the whole slope rests; None if there is none.
+
+    It is one whose text leans otherwise than all others, which lean alike: the line goes through it
+    whatever its images show, so other prompts cannot be inferred from it.
+
+    Examples:
+        >>> decisive_prompt(np.array([0.0, 0.0, 0.0, 1.0]))
+        3
+        >>> decisive_prompt(np.array([0.0, 0.1, 0.0, 1.0])) is None
+        True
+    """
+    leverage = _leverage(words)
+    largest = int(leverage.argmax())
+    return largest if leverage[largest] > _FULL_LEVERAGE else None
+
+
+def _leverage(words: Float64Array) -> Float64Array:
+    """Return how far each prompt draws the line to itself, shape (prompts,)."""
+    centred = words - words.mean()
+    leverage: Float64Array = 1.0 / len(words) + centred**2 / float(centred @ centred)
+    return leverage
+
+
 def _slope_of_others(
     words: Float64Array, leans: Float64Array, level: float
 ) -> Contrast:
-    """Return the slope for other prompts, with the variance HC3 and t(k − 2)."""
+    """Return the slope for other prompts, with the variance HC3 and t(k − 2).
+
+    It has no interval where all of it rests on a single prompt.
+    """
     count = len(words)
     centred = words - words.mean()
     scale = float(centred @ centred)
     slope = float(centred @ leans) / scale
+    if decisive_prompt(words) is not None:
+        return Contrast(slope)
     residuals = leans - leans.mean() - slope * centred
-    leverage = 1.0 / count + centred**2 / scale
+    leverage = _leverage(words)
     moved = centred / scale * residuals / (1 - leverage)
     variance = float(moved @ moved)
     if not variance > _NOTHING:

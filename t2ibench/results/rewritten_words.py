@@ -11,6 +11,7 @@ import numpy as np
 from t2ibench.methods.core.group_words import groups_named
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.wording_variance import stratum_of_wordings
 
 _REWRITTEN = "revised_prompt"
 
@@ -26,6 +27,7 @@ class RewrittenWords:
         second: Those that name the second alone.
         n_images: All images of the stimuli.
         n_rewritten: Those that were made from a rewritten prompt.
+        n_prompts: By stimulus, how many prompts of the task it has.
     """
 
     parts: tuple[Part, ...]
@@ -33,6 +35,7 @@ class RewrittenWords:
     second: int
     n_images: int
     n_rewritten: int
+    n_prompts: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,22 @@ def rewritten_words(
         second=sides.count(-1.0),
         n_images=len(sides),
         n_rewritten=n_rewritten,
+        n_prompts={
+            name: len({image.prompt for image in named})
+            for name, named in images.items()
+        },
     )
+
+
+def n_wordings_of(influence: Influence, stimulus: str) -> int:
+    """Return in how many wordings a stimulus was asked for, from the influence on its lean.
+
+    Where there are several, each of them is a unit of that influence.
+    """
+    name = stratum_of_wordings(stimulus)
+    if name not in influence.strata:
+        return 1
+    return int((influence.stratum == influence.strata.index(name)).sum())
 
 
 def _side(text: str, groups: tuple[str, str]) -> float:

@@ -1,7 +1,7 @@
 """Where a lean comes from: from the words, from the images, or from what a rewriter makes of them.
 
-Of one test, over the same prompts: in which order their texts lean, how their images lean, what
-rewritten prompts name, and how the images lean that were made from these.
+Of one test, over the same prompts: how their texts lean, how their images lean, what rewritten
+prompts name, and how the images lean that were made from these.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import JointInfluence
 from t2ibench.results.comparison import is_current, items_of
+from t2ibench.results.comparison_remarks import Remarks
 from t2ibench.results.contrast import Contrast
 from t2ibench.results.lean_split import (
     LeanSplit,
@@ -26,12 +27,21 @@ from t2ibench.results.lean_split import (
     split_leans,
     weighted_contrast,
 )
-from t2ibench.results.rewritten_words import RewrittenWords, rewritten_words
+from t2ibench.results.rewritten_words import (
+    RewrittenWords,
+    n_wordings_of,
+    rewritten_words,
+)
 from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Score, TaskResult
 from t2ibench.results.spill_over import mean_squared_shift
 from t2ibench.results.task_across_runs import ComparedRun
 from t2ibench.results.task_attributes import guided_groups
+from t2ibench.results.where_remarks import (
+    check_first_run,
+    remarks_against,
+    rewriter_of,
+)
 from t2ibench.stats import holm
 
 _TEXT = "lean_text"
@@ -40,6 +50,10 @@ _ROW = "lean"
 _ROUNDING = 1e-9
 _NO_INFLUENCES = (
     "its influences are missing: `t2ibench score RUN` writes them from the evidence"
+)
+_UNEQUAL_WEIGHTS = (
+    "its wordings have alternatives, so that a prompt counts in a lean for as much as its wording "
+    "has, and which wording a prompt is of is not stored"
 )
 
 # By run, the rows of a test's images.
@@ -51,10 +65,13 @@ class Finding:
     """Something that is clear or is not, with its p-values.
 
     Attributes:
-        name: 'mean', 'slope' or 'beside' of leans; 'added_mean' and 'added' of what images add to
-            a rewriter's words.
-        p: Its p-value; None where it was not tested.
-        p_holm: The same after Holm's correction over the findings beside it.
+        name: 'mean', 'slope' or 'beside' of a run's leans; 'change_of_mean', 'change_of_slope' or
+            'change_of_beside' of how these differ from the first run's; 'added_mean' or 'added' of
+            what images add to a rewriter's words.
+        p: Its p-value; None where it was not tested, or where a test is inconclusive or was
+            measured in another way than that of the first run.
+        p_holm: The same after Holm's correction, within one run: over the three of its leans, or
+            over the changes and what images add.
         clear: Whether that is below 1 − level.
     """
 
@@ -89,20 +106,26 @@ class LeanSource:
         rewriter: The rewriter before its model; empty for none.
         split: Its leans in three parts.
         findings: Which of the three parts is clear.
+        inconclusive: Why the run's own test decides nothing; empty where it does.
         rewritten: What rewritten prompts name; None where none was rewritten.
-        added: What images add to these words.
+        added: What images add to these words; None where that is not known.
+        not_added: Why it is not known, where it could be asked.
         change: How the parts differ from those of the first run; None for that run itself.
         changes: Which of these differences are clear, and which of `added`.
+        remarks: What differs from the first run besides the model; None for that run itself.
     """
 
     name: str
     rewriter: str
     split: LeanSplit
     findings: tuple[Finding, ...]
+    inconclusive: str = ""
     rewritten: RewrittenWords | None = None
     added: AddedToWords | None = None
+    not_added: str = ""
     change: SplitChange | None = None
     changes: tuple[Finding, ...] = ()
+    remarks: Remarks | None = None
 
     def is_clear(self, name: str) -> bool:
         """Return whether a finding of this name is clear."""
@@ -120,7 +143,7 @@ class Where:
         task: The test.
         groups: Its groups; a positive lean is to the first.
         stimuli: The prompts' stimuli, in the order of the words.
-        sources: The runs, the first without a rewriter.
+        sources: The runs, the first without a rewriter unless all have one.
         left_out: Stimuli that lack a lean of their text, or of their images in some run.
         level: The confidence level.
         runs: The runs that were read.
@@ -151,24 +174,28 @@ def where(
         The parts of each run's lean, and how those of further runs differ from the first one's.
 
     Raises:
-        T2IBenchError: the runs have no such test in common, or its leans cannot be split.
+        T2IBenchError: the runs have no such test in common, do not measure one thing by it, or its
+            leans cannot be split.
     """
+    check_first_run(runs)
     name = _chosen_task(runs, task)
     first = runs[0].results.tasks[name]
+    remarks = [remarks_against(runs[0], run, name) for run in runs[1:]]
     level = first.settings.level
     prompts = _shared_prompts(runs, name)
     groups = _two_groups(first)
     rows = samples if samples is not None else [_samples(run, name) for run in runs]
+    is_shown = set(prompts.stimuli)
     sources: list[LeanSource] = []
-    for run, parts, of_run in zip(runs, prompts.parts_by_run, rows, strict=True):
-        split = split_leans(parts, prompts.words, level)
-        leans_of_rows = _row_leans(run, name, prompts.stimuli)
-        rewritten = rewritten_words(of_run, groups)
-        source = _source(run, split, rewritten, leans_of_rows, level)
+    for number, run in enumerate(runs):
+        split = split_leans(prompts.parts_by_run[number], prompts.words, level)
+        of_prompts = [row for row in rows[number] if row["stimulus"] in is_shown]
+        rewritten = rewritten_words(of_prompts, groups)
+        source = _source(run, name, split, rewritten, level)
         if sources:
+            source = replace(source, remarks=remarks[number - 1])
             source = _compared(name, sources[0], source, level)
         sources.append(_with_findings_of_changes(source, level))
-    is_shown = set(prompts.stimuli)
     return Where(
         task=name,
         groups=groups,
@@ -305,22 +332,44 @@ def _samples(run: ComparedRun, task: str) -> Samples:
 
 def _source(
     run: ComparedRun,
+    task: str,
     split: LeanSplit,
     rewritten: RewrittenWords | None,
-    rows: Sequence[Part],
     level: float,
 ) -> LeanSource:
-    model = run.results.model
-    rewriter = model.rewriter.name if model and model.rewriter else ""
     findings = _corrected(
         {"mean": split.mean.p, "slope": split.slope.p, "beside": split.beside.p}, level
     )
-    source = LeanSource(run.name, rewriter, split, findings, rewritten)
+    source = LeanSource(
+        name=run.name,
+        rewriter=rewriter_of(run),
+        split=split,
+        findings=findings,
+        inconclusive=run.results.tasks[task].inconclusive or "",
+        rewritten=rewritten,
+    )
     if rewritten is None:
         return source
+    if not _has_equal_weights(split, rewritten):
+        return replace(source, not_added=_UNEQUAL_WEIGHTS)
+    rows = _row_leans(run, task, [part.name for part in split.parts])
     if len(rows) < len(split.parts):
         return source
     return replace(source, added=_added(rows, rewritten.parts, level))
+
+
+def _has_equal_weights(split: LeanSplit, rewritten: RewrittenWords) -> bool:
+    """Return whether every prompt of a stimulus counts alike in its lean, as in its words.
+
+    In one wording, all of its alternatives do; in several, the prompts do where each wording has
+    one.
+    """
+    for part in split.parts:
+        n_wordings = n_wordings_of(part.influence, part.name)
+        n_prompts = rewritten.n_prompts.get(part.name, 0)
+        if n_wordings > 1 and n_prompts != n_wordings:
+            return False
+    return True
 
 
 def _added(
@@ -361,6 +410,11 @@ def _compared(
 
 
 def _with_findings_of_changes(source: LeanSource, level: float) -> LeanSource:
+    """Return a run with the findings on its changes and on what its images add.
+
+    They have no p-value where the run's own test is inconclusive; nor do changes where that of the
+    first run is, or where it was measured in another way.
+    """
     p_values: dict[str, float | None] = {}
     if source.change is not None:
         p_values["change_of_mean"] = source.change.mean.p
@@ -369,6 +423,11 @@ def _with_findings_of_changes(source: LeanSource, level: float) -> LeanSource:
     if source.added is not None:
         p_values["added_mean"] = source.added.mean.p
         p_values["added"] = source.added.square.p
+    is_comparable = source.remarks is None or source.remarks.decidable
+    for name in p_values:
+        is_change = name.startswith("change_of_")
+        if source.inconclusive or (is_change and not is_comparable):
+            p_values[name] = None
     return replace(source, changes=_corrected(p_values, level))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.headline import Part
@@ -17,19 +18,20 @@ from t2ibench.reports.figures.word_order import word_order_file
 from t2ibench.reports.html.where_page import where_html
 from t2ibench.reports.where_sentences import where_sentences
 from t2ibench.results.lean_split import change_of_split, split_leans
-from t2ibench.results.paired import paired_task
 from t2ibench.results.rewritten_words import rewritten_words
-from t2ibench.results.schema import GeneratorInfo, Row, Score
-from t2ibench.results.task_across_runs import ComparedRun
 from t2ibench.results.where import Where, where
-from tests import hand
 from tests.conftest import Cli
 from tests.reports.test_frontier_page import NASTY, write
-
-N = 24
-JOBS = ("nurse", "clerk", "cook", "judge", "chef", "pilot", "guard", "smith")
-WORDS = dict(zip(JOBS, (-0.8, -0.5, -0.2, -0.1, 0.1, 0.2, 0.5, 0.8), strict=True))
-GROUPS = ("male", "female")
+from tests.results.where_runs import (
+    BESIDE,
+    FAIR,
+    JOBS,
+    LIKE_WORDS,
+    WORDS,
+    rewritten,
+    run,
+    with_rewriter,
+)
 
 
 def lean(value: float, name: str) -> Part:
@@ -37,40 +39,6 @@ def lean(value: float, name: str) -> Part:
     return Part(
         name, value, Influence.of_mean(name, [0, 1], [value - 0.1, value + 0.1])
     )
-
-
-def run(
-    name: str,
-    men: Sequence[int],
-    words: Mapping[str, float] = WORDS,
-    shift: int = 0,
-) -> ComparedRun:
-    """A run of eight occupations, of whose 24 images so many show men."""
-    images = {
-        job: np.roll([1.0] * count + [-1.0] * (N - count), shift)
-        for job, count in zip(JOBS, men, strict=True)
-    }
-    result = hand.mean_square(images)
-    rows = [
-        Row(
-            name=item.name,
-            scores={
-                "lean": Score(value=item.scores["lean"].value),
-                "lean_text": Score(value=words.get(item.name)),
-            },
-        )
-        for item in result.by
-    ]
-    scores = {f"obedience:{group}": Score(value=1.0) for group in GROUPS}
-    record = hand.record(result, by=rows, scores=scores, title="Jobs")
-    return ComparedRun(
-        name, hand.results(name, jobs=record), {"jobs": paired_task(result)}
-    )
-
-
-FAIR = (12,) * 8
-LIKE_WORDS = (3, 6, 10, 11, 13, 14, 18, 21)
-BESIDE = (4, 20, 4, 20, 20, 4, 20, 4)
 
 
 def clear(result: Where, place: int = 0) -> list[str]:
@@ -131,19 +99,6 @@ def test_a_run_and_itself_differ_by_nothing() -> None:
     assert change.shift.value == 0
 
 
-def rewritten(men: Sequence[int], women: Sequence[int]) -> list[dict[str, object]]:
-    """A row for each image: of each job so many rewritten prompts name men, so many women."""
-    rows = []
-    for job, first, second in zip(JOBS, men, women, strict=True):
-        texts = [f"a male {job}"] * first + [f"a {job} at night"] * (N - first - second)
-        texts += [f"a woman, a {job}"] * second
-        rows += [
-            {"stimulus": job, "prompt": job, "index": index, "revised_prompt": text}
-            for index, text in enumerate(texts)
-        ]
-    return rows
-
-
 def test_what_a_rewriter_names_and_what_images_add_are_told_apart() -> None:
     plain, behind = run("toy", LIKE_WORDS), run("behind", (16,) * 8)
     result = where([plain, behind], samples=[[], rewritten([16] * 8, [8] * 8)])
@@ -159,7 +114,7 @@ def test_what_a_rewriter_names_and_what_images_add_are_told_apart() -> None:
     silent = where([plain, behind], samples=[[], rewritten([0] * 8, [0] * 8)])
     assert silent.sources[1].is_clear("added_mean")
     text = " ".join(where_sentences(silent))
-    assert "0 name men alone, 0 name women alone" in text
+    assert "those of 0 name men alone, those of 0 women alone" in text
     assert "lean beyond these words" in text
 
 
@@ -202,13 +157,12 @@ def test_a_test_that_is_not_there_is_a_sentence() -> None:
 
 def test_names_of_runs_and_rewriters_are_text_on_the_page() -> None:
     made = replace(run("toy", LIKE_WORDS), name=NASTY)
-    info = GeneratorInfo(name=NASTY, fingerprint="0" * 64)
-    made = replace(made, results=made.results.model_copy(update={"model": info}))
-    result = where(
-        [made, run("behind", FAIR)], samples=[[], rewritten([12] * 8, [12] * 8)]
-    )
+    other = with_rewriter(run("behind", FAIR), f"{NASTY} of words")
+    result = where([made, other], samples=[[], rewritten([12] * 8, [12] * 8)])
     for content in (where_html(result), word_order_file(result)):
         assert NASTY not in content and "&lt;script&gt;" in content
+    page = where_html(result)
+    assert f"were rewritten by {escape(NASTY)} of words" in page
 
 
 def test_the_command_prints_and_writes(tmp_path: Path, cli: Cli) -> None:
@@ -216,9 +170,9 @@ def test_the_command_prints_and_writes(tmp_path: Path, cli: Cli) -> None:
     behind = write(tmp_path / "behind", run("behind", FAIR))
     status, printed, _ = cli("where", str(folder), str(behind))
     assert status == 0
-    assert "Images of toy follow the order of the words" in printed
+    assert "Images of toy lean with the words" in printed
     records = json.loads(cli("where", str(folder), "--format", "json")[1])
-    assert "in the order of the words" in json.dumps(records)
+    assert "in line with the words" in json.dumps(records)
     for kind, start in (("html", "<!doctype html>"), ("svg", "<svg")):
         words = ("where", str(folder), str(behind), "--format", kind)
         assert cli(*words)[0] == 0

@@ -10,7 +10,7 @@ OTHER_GENDER_WORDS = """
     androgynous feminine genderqueer masculine nonbinary non-binary trans transgender
 """
 WOMEN_WORDS = """
-    female woman women lady madam miss mrs ms she her
+    female woman women lady madam miss mrs ms she her herself
     actress aunt auntie ballerina bride daughter girl girlfriend goddess grandma grandmother granny
     heiress heroine hostess housewife lass maid mama mermaid mistress mom mommy mother mum niece nun
     princess duchess queen schoolgirl sister stewardess tomboy waitress widow wife wives
@@ -20,7 +20,7 @@ WOMEN_WORDS = """
     saleswomen servicewomen spokeswomen sportswomen stuntwomen
 """
 MEN_WORDS = """
-    male man men gentleman gentlemen guy sir mr he him his
+    male man men gentleman gentlemen guy sir mr he him his himself
     boy boyfriend brother cowboy dad daddy dude duke emperor father god grandfather grandpa groom
     husband king lad monk nephew papa prince schoolboy son uncle widower
     businessman cameraman chairman congressman craftsman doorman fireman fisherman foreman handyman
@@ -35,6 +35,8 @@ _WORDS_BY_NAME = {
     **dict.fromkeys(("female", "females", "woman", "women"), WOMEN_WORDS),
     **dict.fromkeys(("male", "males", "man", "men"), MEN_WORDS),
 }
+# "hi" is no "his", and "m" no "ms": what is shorter has no ending that can be taken off.
+_SHORTEST_STEM = 3
 _WORD = re.compile(r"[^\W_]+")
 _APOSTROPHE = re.compile(r"['’](s\b)?", re.IGNORECASE)
 
@@ -55,20 +57,38 @@ def groups_named(text: str, groups: Iterable[str]) -> set[str]:
     return {
         group
         for group in groups
-        if named_phrase(text, [group, *_WORDS_BY_NAME.get(group, "").split()])
+        if named_phrase(text, _WORDS_BY_NAME.get(group, "").split(), [group])
         is not None
     }
 
 
-def named_phrase(text: str, phrases: Iterable[str]) -> str | None:
-    """Return the first words of a text that are one of the phrases; None if none are.
+def named_phrase(
+    text: str, words_listed: Iterable[str], names: Iterable[str] = ()
+) -> str | None:
+    """Return the first words of a text that are listed or a name; None if none are.
 
     Whole words count, whatever their case; a plural or a possessive is the same word, and a hyphen
     separates words.
+
+    Args:
+        text: The text.
+        words_listed: Words or phrases of a list, which a plural of them in the text is, too. What
+            is listed as a plural is that alone: "seniors" is not "senior".
+        names: Names of groups, of which the text may have the singular where they are plurals.
+
+    Examples:
+        >>> named_phrase("Mr Smith", ["mrs"]), named_phrase("a wall 3 m high", ["ms"])
+        (None, None)
+        >>> named_phrase("three widows", ["widow"]), named_phrase("a chef", [], ["chefs"])
+        ('widows', 'chef')
     """
     words = words_of(text)
     forms = [_forms(word) for word in words]
-    wanted = [[_forms(word) for word in words_of(phrase)] for phrase in phrases]
+    wanted = [
+        [frozenset({word.casefold()}) for word in words_of(phrase)]
+        for phrase in words_listed
+    ]
+    wanted += [[_forms(word) for word in words_of(name)] for name in names]
     for start in range(len(words)):
         for phrase_forms in filter(None, wanted):
             end = start + len(phrase_forms)
@@ -85,14 +105,16 @@ def words_of(text: str) -> list[str]:
 def _forms(word: str) -> frozenset[str]:
     """Return a word and its possible singulars, in lower case."""
     plain = word.casefold()
-    forms = {plain}
+    singulars = set()
     if plain.endswith("ies"):
-        forms.add(f"{plain.removesuffix('ies')}y")
+        singulars.add(f"{plain.removesuffix('ies')}y")
     if plain.endswith("es"):
-        forms.add(plain.removesuffix("es"))
+        singulars.add(plain.removesuffix("es"))
     if plain.endswith("s") and not plain.endswith("ss"):
-        forms.add(plain.removesuffix("s"))
-    return frozenset(forms)
+        singulars.add(plain.removesuffix("s"))
+    return frozenset(
+        {plain, *(form for form in singulars if len(form) >= _SHORTEST_STEM)}
+    )
 
 
 def _are_same_words(

@@ -138,8 +138,13 @@ class WordingVariance:
         value = np.zeros(count)
         if squares > 0:
             value = moved * np.sqrt(variance / squares)
-        strata = (f"wordings of {name}",)
+        strata = (stratum_of_wordings(name),)
         return Influence(strata, np.zeros(count, np.int64), np.arange(count), value)
+
+
+def stratum_of_wordings(stimulus: str) -> str:
+    """Return the name of the stratum whose units are a stimulus's wordings."""
+    return f"wordings of {stimulus}"
 
 
 def nearest_covariance(matrix: Float64Array) -> Float64Array:

@@ -47,7 +47,7 @@ def naming_words(prompt: str, axis: str, groups: Iterable[str]) -> str | None:
         >>> naming_words("two East Asian chefs", "ethnicity", ["white", "East Asian"])
         'East Asian'
     """
-    return named_phrase(prompt, [*_words_along(axis), *groups])
+    return named_phrase(prompt, _words_along(axis), groups)
 
 
 def _words_along(axis: str) -> Iterator[str]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from t2ibench.decimals import readable
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.reports.figures.axes import PixelScale, draw_ticks, spanning, tick
-from t2ibench.reports.figures.canvas import Canvas
+from t2ibench.reports.figures.canvas import SQUARE, Canvas
 from t2ibench.reports.figures.facts import facts_of_runs
 from t2ibench.reports.figures.frame import Frame
 from t2ibench.reports.figures.labels import labels, lines_of, write_label
 from t2ibench.reports.figures.text_size import LINE, shortened
-from t2ibench.reports.where_sentences import PART_NAMES
+from t2ibench.reports.where_sentences import PART_NAMES, SMALL_DECIMALS
 from t2ibench.results.schema import Score
 from t2ibench.results.where import LeanSource, Where
 
@@ -34,6 +35,16 @@ _KEY = (
     ("hollow", "lean of its rewritten words"),
     ("line", "line of the images' leans over the words'"),
 )
+# Of the whole lean, on which no test decides.
+_WHOLE = "pt"
+_CLEAR = "plain"
+_KEY_OF_PARTS = (
+    (_WHOLE, "all of it, undecided"),
+    (_CLEAR, "a part that is clear"),
+    (SQUARE, "one that is not"),
+)
+# The finding that decides on a part of the mean squared lean.
+_FINDINGS = {"common": "mean", "following": "slope", "beside": "beside"}
 
 
 def word_order_file(result: Where) -> str:
@@ -146,45 +157,62 @@ def _draw_prompts(
 
 def _draw_parts(canvas: Canvas, result: Where, top: float) -> float:
     """Draw the parts of each run's mean squared lean with intervals; return where they end."""
-    parts = [
-        (source, name, score)
-        for source in result.sources
-        for name, score in _parts_of(source)
-    ]
     values = [0.0]
-    for _, _, score in parts:
-        values += [
-            end for end in (score.value, score.ci_low, score.ci_high) if end is not None
-        ]
+    for source in result.sources:
+        for part in _parts_of(source):
+            ends = (part.score.value, part.score.ci_low, part.score.ci_high)
+            values += [end for end in ends if end is not None]
     across = spanning(values, _NAME_WIDTH + 12, canvas.width - 20)
     canvas.text(0, top + 4, "Mean squared lean, and its parts", "start", "strong")
-    y = top + 18
-    previous = ""
-    for source, name, score in parts:
-        if source.name != previous:
-            canvas.text(0, y + 12, shortened(source.name, _LETTERS), "start")
-            previous = source.name
-            y += _ROW
-        _draw_part(canvas, across, name, score, y + _ROW / 2)
+    begin = canvas.key(top + 20, _KEY_OF_PARTS) + 4
+    y = begin
+    for source in result.sources:
+        canvas.text(0, y + 12, shortened(source.name, _LETTERS), "start")
         y += _ROW
-    canvas.line(across(0.0), top + 18, across(0.0), y, "zero")
+        for part in _parts_of(source):
+            _draw_part(canvas, across, part, y + _ROW / 2)
+            y += _ROW
+    canvas.line(across(0.0), begin, across(0.0), y, "zero")
     draw_ticks(canvas, across, y, name="mean squared lean")
     return y + 44
 
 
-def _parts_of(source: LeanSource) -> Sequence[tuple[str, Score]]:
+@dataclass(frozen=True, slots=True)
+class _DrawnPart:
+    """The mean squared lean of a run or a part of it, as a row below the panels.
+
+    Attributes:
+        name: What it is called.
+        score: Its value and interval.
+        look: The mark: whether it is clear by the test that decides on it.
+    """
+
+    name: str
+    score: Score
+    look: str
+
+
+def _parts_of(source: LeanSource) -> Sequence[_DrawnPart]:
     split = source.split
-    return (
-        ("all of it", split.total),
-        (PART_NAMES["common"], split.common),
-        (PART_NAMES["following"], split.following),
-        (PART_NAMES["beside"], split.beside),
-    )
+    rows = [_DrawnPart("all of it", split.total, _WHOLE)]
+    scores = {
+        "common": split.common,
+        "following": split.following,
+        "beside": split.beside,
+    }
+    for key, score in scores.items():
+        look = _CLEAR if source.is_clear(_FINDINGS[key]) else SQUARE
+        rows.append(_DrawnPart(PART_NAMES[key], score, look))
+    return rows
 
 
 def _draw_part(
-    canvas: Canvas, across: PixelScale, name: str, score: Score, middle: float
+    canvas: Canvas, across: PixelScale, part: _DrawnPart, middle: float
 ) -> None:
+    score = part.score
+    name = part.name
+    if score.value is not None:
+        name = f"{name} {readable(score.value, SMALL_DECIMALS)}"
     canvas.label(_NAME_WIDTH, middle, name, _NAME_WIDTH)
     if score.value is None:
         return
@@ -192,8 +220,7 @@ def _draw_part(
         canvas.line(
             across(score.ci_low), middle, across(score.ci_high), middle, "line null"
         )
-    is_clear = score.ci_low is not None and score.ci_low > 0
-    look = "plain" if is_clear else "hollow"
-    canvas.dot(
-        across(score.value), middle, look, 4, f"{name} {readable(score.value, 3)}"
-    )
+    if part.look == SQUARE:
+        canvas.square(across(score.value), middle)
+    else:
+        canvas.dot(across(score.value), middle, part.look, 4, name)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from t2ibench.reports.figures.word_order import word_order
 from t2ibench.reports.html.templating import fragment, style
-from t2ibench.reports.where_sentences import ABOUT, where_sentences
+from t2ibench.reports.where_sentences import about, where_sentences
 from t2ibench.reports.where_table import where_table
 from t2ibench.results.where import Where
 
@@ -82,7 +82,7 @@ def where_view(result: Where) -> WhereView:
         figure=word_order(result).svg(),
         headers=tuple(table.headers[2:]),
         rows=tuple(_rows(table.rows)),
-        about=ABOUT,
+        about=about(result),
     )
 
 
