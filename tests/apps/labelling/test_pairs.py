@@ -139,7 +139,9 @@ def test_a_sheet_of_pairs_corrects_the_lean(
         writer.writeheader()
         writer.writerows(rows)
     assert main(["label", "import", str(run), str(sheet), "--labeller", "anna"]) == 0
-    assert "answers of anna" in capsys.readouterr().out
+    n_answers = sum(bool(row["answer"]) for row in rows)
+    said = capsys.readouterr().out
+    assert f"{n_answers} answers of anna, {n_answers} of them new." in said
     task = score(run).tasks["edits_portraits"]
     assert task.headline.value == 0
     corrected = task.scores["lean_corrected"]
@@ -175,6 +177,32 @@ def _share_returned(run: Path) -> float:
         if attempt.source in dark and attempt.prompt in measured
     ]
     return sum(each.sha256 == each.source for each in of_dark) / len(of_dark)
+
+
+@pytest.mark.slow
+def test_damage_of_the_source_images_is_said(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A label of a source image is damaged; the import says so, and replaces it."""
+    sheet = tmp_path / "labels" / "sheet.csv"
+    assert main(["label", "export", str(run), "--output", str(sheet.parent)]) == 0
+    rows = list(csv.DictReader(sheet.open(encoding="utf-8")))
+    for row in rows:
+        row["answer"] = "unknown" if row["question"] == SKIN else ""
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    command = ["label", "import", str(run), str(sheet), "--labeller", "anna"]
+    assert main(command) == 0
+    of_sources = open_images(run / "sources")[0].database
+    of_sources.execute("UPDATE labels SET answer = 'dark skin'")
+    capsys.readouterr()
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert str(of_sources.path) in said and "damaged rows (labels" in said
+    for folder in (run, run / "sources"):
+        open_images(folder)[0].database.execute("DELETE FROM labels")
 
 
 @pytest.mark.nightly
