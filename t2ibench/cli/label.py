@@ -254,7 +254,7 @@ def run_export(arguments: argparse.Namespace) -> int:
 
 def run_import(arguments: argparse.Namespace) -> int:
     """Store the answers of a filled sheet with the run, and return the exit status."""
-    from t2ibench.apps.labelling.pairs import LabelledRun, add_labels
+    from t2ibench.apps.labelling.pairs import LabelledRun, add_labels, labelled_places
     from t2ibench.apps.labelling.sample import asked_images
     from t2ibench.apps.labelling.sheet_reader import read_sheet
     from t2ibench.arguments import columns_of
@@ -285,11 +285,12 @@ def run_import(arguments: argparse.Namespace) -> int:
             f"{arguments.file} holds no answer.", "Fill its column 'answer'."
         )
     stores = run.label_stores()
-    before = sum(len(store) for store, _ in stores)
-    if damage := folder.database.damage():
-        print(damage)
+    before = labelled_places(stores)
+    for store, _ in stores:
+        if damage := store.database.damage():
+            print(damage)
     add_labels(stores, labels)
-    n_new = sum(len(store) for store, _ in stores) - before
+    n_new = len(labelled_places(stores) - before)
     people = ", ".join(sorted({label.labeller for label in labels}))
     print(f"{len(labels)} answers of {people}, {n_new} of them new.")
     print(

@@ -17,6 +17,8 @@ from t2ibench.store.schema import of_text, row_checksum, to_text
 COPY = "labels.jsonl"
 _ID_LETTER = "q"
 _LONGEST = 80  # characters of a name
+# What a person answers once: question, classes, image and the person.
+Place = tuple[str, tuple[str, ...], str, str]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -126,8 +128,8 @@ class LabelStore:
 
         The copy also gets those that it lacks, because another version or a merge stored them.
         """
-        copied = {_place(label): label for label in _labels_in(self._copy)}
-        stored = {_place(label): label for label in self._labels}
+        copied = {place_of(label): label for label in _labels_in(self._copy)}
+        stored = {place_of(label): label for label in self._labels}
         missing = [label for place, label in copied.items() if place not in stored]
         uncopied = [
             label for place, label in stored.items() if copied.get(place) != label
@@ -156,7 +158,7 @@ class LabelStore:
         return counted_answer(votes.values()) if votes else None
 
 
-def _place(label: Label) -> tuple[str, tuple[str, ...], str, str]:
+def place_of(label: Label) -> Place:
     """Return what a person answers once: the question about an image, and the person."""
     return label.question, label.classes, label.image, label.labeller
 

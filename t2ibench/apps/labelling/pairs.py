@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from t2ibench.apps.labelling.sample import Item, asked_edits, item_of
@@ -13,7 +13,7 @@ from t2ibench.results.run import RunFolder
 from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.images import ImageStore
-from t2ibench.store.labels import Label, LabelStore
+from t2ibench.store.labels import Label, LabelStore, Place, place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +64,36 @@ class LabelledRun:
 
 
 def add_labels(
-    stores: Iterable[tuple[LabelStore, frozenset[str]]], labels: Iterable[Label]
+    stores: Sequence[tuple[LabelStore, frozenset[str]]], labels: Iterable[Label]
 ) -> None:
     """Store labels with the run that has the image; with both where an edit returned its source.
+
+    A label of an image that neither has any more, such as one that was generated again meanwhile,
+    is stored with the first: no label of a person is dropped.
 
     Args:
         stores: As `LabelledRun.label_stores` gives them.
         labels: The labels.
     """
     given = list(labels)
-    for store, files in stores:
+    files_of_any = frozenset[str]().union(*(files for _, files in stores))
+    homeless = [label for label in given if label.image not in files_of_any]
+    for number, (store, files) in enumerate(stores):
         of_store = [label for label in given if label.image in files]
+        if number == 0:
+            of_store += homeless
         if of_store:
             store.add(of_store)
+
+
+def labelled_places(
+    stores: Iterable[tuple[LabelStore, frozenset[str]]],
+) -> set[Place]:
+    """Return what people have answered, each question about an image once for each of them.
+
+    A label that two stores have, since an edit returned its source image, counts once.
+    """
+    return {place_of(label) for store, _ in stores for label in store.all()}
 
 
 def _files_of(images: ImageStore) -> frozenset[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 from starlette.testclient import TestClient
 
@@ -17,6 +18,7 @@ from t2ibench import evaluate, score
 from t2ibench.apps.labelling.pairs import LabelledRun
 from t2ibench.apps.labelling.sample import Item, draw_sample
 from t2ibench.apps.labelling.serving import LabelServer
+from t2ibench.apps.labelling.sheet import page as label_page
 from t2ibench.cli import main
 from t2ibench.local_server import local_app
 from t2ibench.methods.core.computed_edits import INSTRUCTIONS
@@ -151,7 +153,9 @@ def test_a_sheet_of_pairs_corrects_the_lean(
         writer.writeheader()
         writer.writerows(rows)
     assert main(["label", "import", str(run), str(sheet), "--labeller", "anna"]) == 0
-    assert "answers of anna" in capsys.readouterr().out
+    n_answers = sum(bool(row["answer"]) for row in rows)
+    said = capsys.readouterr().out
+    assert f"{n_answers} answers of anna, {n_answers} of them new." in said
     task = score(run).tasks["edits_portraits"]
     assert task.headline.value == 0
     corrected = task.scores["lean_corrected"]
@@ -189,6 +193,32 @@ def _share_returned(run: Path) -> float:
     return sum(each.sha256 == each.source for each in of_dark) / len(of_dark)
 
 
+@pytest.mark.slow
+def test_damage_of_the_source_images_is_said(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A label of a source image is damaged; the import says so, and replaces it."""
+    sheet = tmp_path / "labels" / "sheet.csv"
+    assert main(["label", "export", str(run), "--output", str(sheet.parent)]) == 0
+    rows = list(csv.DictReader(sheet.open(encoding="utf-8")))
+    for row in rows:
+        row["answer"] = "unknown" if row["question"] == SKIN else ""
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    command = ["label", "import", str(run), str(sheet), "--labeller", "anna"]
+    assert main(command) == 0
+    of_sources = open_images(run / "sources")[0].database
+    of_sources.execute("UPDATE labels SET answer = 'dark skin'")
+    capsys.readouterr()
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert str(of_sources.path) in said and "damaged rows (labels" in said
+    for folder in (run, run / "sources"):
+        open_images(folder)[0].database.execute("DELETE FROM labels")
+
+
 @pytest.mark.nightly
 def test_the_page_frames_the_image_that_is_asked_about(
     run: Path, tmp_path: Path, browser: Any
@@ -206,4 +236,41 @@ def test_the_page_frames_the_image_that_is_asked_about(
     is_left = "left" in which.inner_text()
     assert (asked["x"] < other["x"]) == is_left
     assert page.evaluate("document.documentElement.scrollWidth") <= 1000
+    page.close()
+
+
+@pytest.mark.nightly
+def test_no_image_of_the_last_question_stands_under_the_next(
+    tmp_path: Path, browser: Any
+) -> None:
+    for number, shade in enumerate((10, 90, 170, 250)):
+        Image.new("L", (64, 64), shade).save(tmp_path / f"{number}.png")
+    rows = [
+        {
+            "id": f"q{number}",
+            "file": f"{number}.png",
+            "question": SKIN,
+            "classes": ["dark skin", "light skin"],
+            "beside": f"{number + 2}.png",
+            "left": True,
+        }
+        for number in range(2)
+    ]
+    (tmp_path / "label.html").write_text(label_page(rows), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(f"file://{tmp_path / 'label.html'}")
+    page.fill("#name", "anna")
+    page.click("text=Begin")
+    expect(page.locator("#beside")).to_be_visible()
+    hidden = page.evaluate(
+        """() => {
+            document.querySelector("#answers button").click();
+            return ["image", "beside"].map((id) => getComputedStyle(
+                document.getElementById(id)).visibility);
+        }"""
+    )
+    assert hidden == ["hidden", "hidden"]
+    for name in ("#image", "#beside"):
+        expect(page.locator(name)).to_be_visible()
+    assert page.locator("#beside").get_attribute("src") == "3.png"
     page.close()

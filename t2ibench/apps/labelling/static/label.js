@@ -121,11 +121,11 @@ function show() {
   const done = rows.filter((item) => item.id in answers).length;
   by("progress").textContent = progress(row, done);
   by("bar").value = done / rows.length;
-  by("image").src = row.file;
+  display(by("image"), row.file);
   by("full").href = row.file;
   pair(row);
   if (by("question").textContent !== row.question) by("question").textContent = row.question;
-  if (rows[at + 1]) new Image().src = rows[at + 1].file; // so that the next one is there at once
+  preload(rows[at + 1]);
   by("kept").textContent = served
     ? "Each answer is stored in the run at once; whoever comes back under the same name goes on here."
     : "Answers stay in this browser: a reload goes on here. Save sheet.csv when you are done.";
@@ -139,13 +139,25 @@ function show() {
   end(done === rows.length);
 }
 
+// A browser shows the old image until the new one has loaded: it would stand under the next question.
+function display(image, place) {
+  if (image.getAttribute("src") === place) return;
+  image.classList.add("loading");
+  image.src = place;
+}
+
+// So that the next images are there at once.
+function preload(row) {
+  for (const place of [row?.file, row?.beside]) if (place) new Image().src = place;
+}
+
 // Two images side by side, of which one is asked about: which of them was there first is not told.
 function pair(row) {
   by("full-beside").hidden = by("which").hidden = !row.beside;
   document.querySelector("figure").classList.toggle("pair", Boolean(row.beside));
   document.querySelector("figure").classList.toggle("swapped", Boolean(row.beside) && !row.left);
   if (!row.beside) return;
-  by("beside").src = row.beside;
+  display(by("beside"), row.beside);
   by("full-beside").href = row.beside;
   by("which").textContent = `About the ${row.left ? "left" : "right"} image, in the frame.`;
 }
@@ -233,6 +245,9 @@ async function finish() {
   } catch (error) { by("progress").textContent = `Not finished: ${error.message}`; }
 }
 
+for (const image of [by("image"), by("beside")]) {
+  for (const end of ["load", "error"]) image.addEventListener(end, () => image.classList.remove("loading"));
+}
 by("back").addEventListener("click", () => move(-1));
 by("next").addEventListener("click", () => move(1));
 by("zoom").addEventListener("click", zoom);
