@@ -32,6 +32,7 @@ from t2ibench.settings import (
 from t2ibench.worker_pool import busy_line
 
 if TYPE_CHECKING:
+    from t2ibench.decisions.plan import Plan
     from t2ibench.decisions.profile import Profile
     from t2ibench.pipeline.outcome import Outcome
     from t2ibench.pipeline.rounds import Precision
@@ -187,17 +188,19 @@ def run(arguments: argparse.Namespace) -> int:
         from t2ibench.pipeline.stop_request import on_sigterm
         from t2ibench.reports.destinations import chosen_by
 
-        settings = settings_of(arguments)
+        plan = _plan_of(arguments)
+        settings = settings_of(arguments, plan)
         if arguments.watch is not None and not arguments.dry_run:
             from t2ibench.cli.watch import watch
 
             return watch(arguments, settings, reporter)
         _check_accept(arguments)
-        plan_sha256 = _plan_sha256(arguments)
+        _check_looks(arguments, plan)
         destinations = chosen_by(settings)
         check_engine(settings)
         context, models = prepare(settings, call=visible(shlex.join(arguments.argv)))
-        context = replace(context, plan_sha256=plan_sha256)
+        if plan is not None:
+            context = replace(context, plan_sha256=plan.sha256)
         announce(context, models, reporter)
         if arguments.dry_run:
             show(context, models, arguments.verbose)
@@ -207,7 +210,7 @@ def run(arguments: argparse.Namespace) -> int:
         with on_sigterm():
             if arguments.until_decided is not None:
                 return _until_decided(
-                    arguments, context, models, reporter, destinations
+                    arguments, plan, context, models, reporter, destinations
                 )
             rounds = _until_precise(arguments, context, models, reporter)
             outcome = (
@@ -306,6 +309,7 @@ def _check_scores(settings: RunSettings, asked: str) -> None:
 
 def _until_decided(
     arguments: argparse.Namespace,
+    plan: Plan | None,
     context: RunContext,
     models: Models,
     reporter: Any,
@@ -332,7 +336,8 @@ def _until_decided(
     _check_scores(context.settings, "--until-decided")
     file = Path(arguments.until_decided)
     profile = read_profile(file)
-    _check_looks_of_plan(arguments, profile)
+    if plan is not None:
+        _check_profile_of_plan(arguments, plan, profile)
     looked = until_decided(
         context,
         models,
@@ -356,33 +361,29 @@ def _until_decided(
     return EXIT_STATUS[looked.decision.outcome]
 
 
-def _plan_sha256(arguments: argparse.Namespace) -> str | None:
-    """Return the SHA-256 of the plan of --plan; None without it.
-
-    Raises:
-        T2IBenchError: the plan has several looks, and the command would take one.
-    """
-    from t2ibench.decisions.plan import read_plan
-
+def _plan_of(arguments: argparse.Namespace) -> Plan | None:
+    """Return the plan of --plan; None without it."""
     if arguments.plan is None:
         return None
-    plan = read_plan(Path(arguments.plan))
-    most = plan.most_images_per_prompt
+    from t2ibench.decisions.plan import read_plan
+
+    return read_plan(Path(arguments.plan))
+
+
+def _check_looks(arguments: argparse.Namespace, plan: Plan | None) -> None:
+    """Raise an error if a plan has several looks, and the command would take one."""
+    most = None if plan is None else plan.most_images_per_prompt
     if most is not None and arguments.until_decided is None:
         raise T2IBenchError(
             f"{arguments.plan} fixes several looks, at most at {most} images a prompt.",
             f"Add --until-decided accept.yaml --max-images-per-prompt {most}, with its profile.",
         )
-    return plan.sha256
 
 
-def _check_looks_of_plan(arguments: argparse.Namespace, profile: Profile) -> None:
+def _check_profile_of_plan(
+    arguments: argparse.Namespace, plan: Plan, profile: Profile
+) -> None:
     """Check that a run with a plan is looked at by the plan's profile, as often as it fixes."""
-    from t2ibench.decisions.plan import read_plan
-
-    if arguments.plan is None:
-        return
-    plan = read_plan(Path(arguments.plan))
     if profile.sha256 != plan.profile.sha256:
         raise T2IBenchError(
             f"--until-decided {arguments.until_decided} is another profile than that of "
@@ -415,9 +416,16 @@ def send_results(
     return not failures
 
 
-def settings_of(arguments: argparse.Namespace) -> RunSettings:
-    """Return the settings of a command line, with defaults from its --config and --preset."""
+def settings_of(arguments: argparse.Namespace, plan: Plan | None = None) -> RunSettings:
+    """Return the settings of a command line, with defaults from its --config and --preset.
+
+    Args:
+        arguments: The flags.
+        plan: The plan of --plan, which fixes some of them; None without it.
+    """
     values = settings_given(arguments)
+    if plan is not None:
+        values = _with_plan(values, plan, arguments.plan)
     if arguments.preset is None:
         return read_settings(values)
     from t2ibench.apps.papers.paper import PAPERS
@@ -430,17 +438,12 @@ def settings_given(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that a command line and its --config name, keyed by setting."""
     values = _read_config(Path(arguments.config)) if arguments.config else {}
     given = {name: getattr(arguments, name, None) for name, _, _ in flags()}
-    values |= {name: value for name, value in given.items() if value is not None}
-    if getattr(arguments, "plan", None) is None:
-        return values
-    return _with_plan(values, Path(arguments.plan))
+    return values | {name: value for name, value in given.items() if value is not None}
 
 
-def _with_plan(values: dict[str, Any], path: Path) -> dict[str, Any]:
+def _with_plan(values: dict[str, Any], plan: Plan, path: str) -> dict[str, Any]:
     """Return settings with those that a plan fixes; a flag that contradicts it is an error."""
-    from t2ibench.decisions.plan import read_plan
-
-    fixed = read_plan(path).settings
+    fixed = plan.settings
     for name, value in fixed.items():
         if name in values and read_settings({name: values[name]}) != read_settings(
             {name: value}

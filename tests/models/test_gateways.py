@@ -481,7 +481,7 @@ def test_gemini_is_asked_for_sizes_and_settings_in_its_own_words() -> None:
     assert "authorization" not in posted[0]["headers"]
     with pytest.raises(T2IBenchError, match="has no steps"):
         create_generator("gemini:m", {"steps": 5})
-    with pytest.raises(T2IBenchError, match="serves Imagen on Vertex"):
+    with pytest.raises(T2IBenchError, match="shut Imagen down"):
         create_generator("gemini:imagen-4")
 
 

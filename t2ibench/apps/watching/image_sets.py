@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from t2ibench.apps.watching.written_files import FileState, WrittenFiles, state_of
@@ -34,11 +34,19 @@ class Place:
         folder: Where its images are.
         checkpoint: The name of the sub-folder; '' where the watched folder is the set.
         arguments: How its images and prompts are read.
+        listed: Its files by prompt, where they had to be listed to see that it is a checkpoint.
     """
 
     folder: Path
     checkpoint: str
     arguments: FolderArguments
+    listed: PromptFiles | None = field(default=None, repr=False, compare=False)
+
+    def files(self) -> PromptFiles:
+        """Return its files by prompt; raise T2IBenchError or OSError if it cannot be read."""
+        if self.listed is not None:
+            return self.listed
+        return prompt_files(folder_of(self.folder, self.arguments), self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +98,8 @@ def places_in(root: Path, arguments: FolderArguments) -> list[Place]:
     whole = Place(root, "", arguments)
     if pattern or _has_table(root, arguments):
         return [whole]
-    checkpoints = [Place(path, path.name, arguments) for path in sub_folders]
-    readable = [place for place in checkpoints if _is_readable(place)]
-    return readable or [whole]
+    places = [_as_checkpoint(path, arguments) for path in sub_folders]
+    return [place for place in places if place is not None] or [whole]
 
 
 def _has_table(root: Path, arguments: FolderArguments) -> bool:
@@ -103,12 +110,13 @@ def _has_table(root: Path, arguments: FolderArguments) -> bool:
         return True
 
 
-def _is_readable(place: Place) -> bool:
+def _as_checkpoint(folder: Path, arguments: FolderArguments) -> Place | None:
+    """Return a sub-folder as the place of a checkpoint; None if it cannot be read as one."""
+    place = Place(folder, folder.name, arguments)
     try:
-        prompt_files(folder_of(place.folder, place.arguments), place.arguments)
+        return replace(place, listed=place.files())
     except (T2IBenchError, OSError):
-        return False
-    return True
+        return None
 
 
 class SetFinder:
@@ -145,9 +153,7 @@ class SetFinder:
 
     def _set_in(self, place: Place, written: WrittenFiles) -> ImageSet | UnfinishedSet:
         try:
-            listed = prompt_files(
-                folder_of(place.folder, place.arguments), place.arguments
-            )
+            listed = place.files()
         except T2IBenchError as error:
             return UnfinishedSet(place, error.message)
         except OSError as error:
@@ -173,7 +179,7 @@ class SetFinder:
             path: states[path] for paths in candidates.values() for path in paths[:each]
         }
         arguments = place.arguments.model_copy(update={"most": each})
-        return ImageSet(replace(place, arguments=arguments), each, files)
+        return ImageSet(replace(place, arguments=arguments, listed=None), each, files)
 
     def _candidates(self, listed: PromptFiles) -> dict[str, list[Path]]:
         """Return the files that tasks would use, by prompt."""

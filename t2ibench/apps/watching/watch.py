@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from t2ibench.apps.watching.image_sets import (
     UnfinishedSet,
     places_in,
 )
+from t2ibench.apps.watching.reminders import Reminders
+from t2ibench.apps.watching.set_runs import FOLDER, SetRuns
 from t2ibench.arguments import read_args
 from t2ibench.decisions.each_run import check_decides_alone
 from t2ibench.errors import T2IBenchError, shown
@@ -31,7 +33,6 @@ from t2ibench.pipeline.outcome import Outcome
 from t2ibench.pipeline.people_tables import judge_arguments, model_arguments
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.preparation import (
-    create_model,
     plan_of_tasks,
     prepare,
     with_default_observers,
@@ -44,12 +45,8 @@ from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings
 from t2ibench.store.evidence import slug
 
-_FOLDER = "folder:"
 INTERVAL = 10.0  # seconds between two looks
 _SHORTEST = 0.05  # seconds; a shorter one would keep a processor busy
-_REMIND = (
-    60.0  # seconds, before which nothing new is said of what the same set is missing
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +120,19 @@ class FolderWatch:
     # By its folder, the run of a set that an earlier watch finished last.
     _earlier: dict[Path, EarlierRun] = field(init=False, default_factory=dict)
     _last_run: RunFolder | None = field(init=False, default=None)
-    _said: dict[Path, tuple[str, float]] = field(init=False, default_factory=dict)
+    _runs: SetRuns = field(init=False)
+    _reminders: Reminders = field(init=False)
     # Whether the folder could not be listed at the look before.
     _was_unlisted: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         """Check that there is a folder, and that its images decide something."""
         model = self.settings.model or ""
-        if not model.startswith(_FOLDER):
+        if not model.startswith(FOLDER):
             raise T2IBenchError(
                 "--watch looks at a folder of images.", "Give --model folder:DIR."
             )
-        self.root = Path(model.removeprefix(_FOLDER)).expanduser()
+        self.root = Path(model.removeprefix(FOLDER)).expanduser()
         if not self.root.is_dir():
             raise T2IBenchError(
                 f"No such folder: '{self.root}'.",
@@ -153,6 +151,8 @@ class FolderWatch:
                 "Choose others; `t2ibench ls` lists them.",
             )
         self._finder = SetFinder(self.root, self._arguments, self.plan.prompts)
+        self._runs = SetRuns(self.settings, self.title)
+        self._reminders = Reminders(self.reporter)
         self._check_names()
         self._read_earlier_runs()
 
@@ -162,7 +162,7 @@ class FolderWatch:
         tasks = {task.id for task in self.plan.tasks}
         for earlier in earlier_runs(self.root, self.title, output, tasks):
             checkpoint = _checkpoint_of(earlier.place, self.root)
-            name = self._series(checkpoint, earlier.version)
+            name = self._runs.series(checkpoint, earlier.version)
             self._scored_before[name] = Checkpoint(name, earlier.run)
             last = self._earlier.get(earlier.place)
             if last is None or earlier.version >= last.version:
@@ -262,7 +262,7 @@ class FolderWatch:
         """
         state = self._finder.now(self._place(checkpoint))
         if isinstance(state, UnfinishedSet):
-            name = self._series(state.place.checkpoint, version=1)
+            name = self._runs.series(state.place.checkpoint, version=1)
             raise T2IBenchError(
                 f"{shown(name)} is not complete: {state.why}",
                 "Write the missing images first.",
@@ -282,7 +282,7 @@ class FolderWatch:
         """Return a set that was scored now; None if it is unfinished, or was scored before."""
         if isinstance(state, UnfinishedSet):
             if not state.only_unsettled:
-                self._say_unfinished(state.place, state.why)
+                self._remind(state.place, state.why)
             return None
         history = self._histories.get(state.place.folder)
         if history is None:
@@ -292,7 +292,7 @@ class FolderWatch:
         if 0 < replaced < len(last.files):
             # Some images are of another state of the model than the others.
             why = f"{replaced} of {len(last.files)} images are replaced so far."
-            self._say_unfinished(state.place, why)
+            self._remind(state.place, why)
             return None
         if replaced:
             return self._score(state, version=history.version + 1)
@@ -303,28 +303,14 @@ class FolderWatch:
     def _version(self, state: ImageSet) -> int:
         history = self._histories.get(state.place.folder)
         if history is None:
-            return self._version_after_earlier(state.place)
+            earlier = self._earlier.get(state.place.folder.resolve())
+            return self._runs.version_after(earlier, state.place)
         return history.version + (1 if history.last.replaced() else 0)
-
-    def _version_after_earlier(self, place: Place) -> int:
-        """Return the version of a set's images, after those that earlier watches have scored."""
-        earlier = self._earlier.get(place.folder.resolve())
-        if earlier is None:
-            return 1
-        most = place.arguments.most if earlier.each is None else earlier.each
-        try:
-            settings = self._model_settings(place, most)
-            generator = create_model(settings, PythonAdapters())
-        except T2IBenchError:
-            # There are fewer images than were scored before.
-            generator = None
-        is_same = generator is not None and generator.fingerprint == earlier.fingerprint
-        return earlier.version if is_same else earlier.version + 1
 
     def _score(self, state: ImageSet, version: int) -> ScoredSet:
         """Run the tasks on a set, and add it to the page of all sets."""
-        name = self._name_of(state.place, version=version, each=state.each)
-        settings = self._settings_of(state.place, name)
+        name = self._runs.name_of(state.place, version=version, each=state.each)
+        settings = self._runs.settings_of(state.place, name)
         self._say(f"{shown(name)}: {len(state.files)} images are complete.")
         self.scoring = name
         context, models = prepare(settings, self.adapters, self.call)
@@ -337,63 +323,12 @@ class FolderWatch:
             )
         self._histories[state.place.folder] = _History(state, version)
         self._last_run = context.folder
-        series = self._series(state.place.checkpoint, version)
+        series = self._runs.series(state.place.checkpoint, version)
         self._scored_here[series] = Checkpoint(series, outcome.folder)
         if len(self.checkpoints) > 1:
             write_trend(self.checkpoints, self.trend_page, self.limits)
         self.scoring = None
         return ScoredSet(name, outcome, context, models)
-
-    def _model_settings(self, place: Place, most: int | None) -> RunSettings:
-        """Return settings whose model has at most so many images a prompt of a set."""
-        arguments: Mapping[str, str] = {
-            **{
-                key: value
-                for key, value in self.settings.model_args.items()
-                if key != "pattern"
-            },
-            "most": str(most),
-        }
-        return self.settings.model_copy(
-            update={
-                "model": f"{_FOLDER}{place.folder}",
-                "model_args": arguments,
-                "pattern": place.arguments.pattern,
-            }
-        )
-
-    def _settings_of(self, place: Place, name: str) -> RunSettings:
-        """Return the settings of a set's run, in a folder of its own."""
-        settings = self._model_settings(place, place.arguments.most)
-        settings = settings.model_copy(update={"name": name})
-        generator = create_model(settings, PythonAdapters())
-        assert generator is not None, "the settings name a folder"
-        earlier = RunFolder(Path(settings.output_dir) / slug(name))
-        earlier.reload()
-        recorded = earlier.record.generator
-        if recorded is None or recorded.fingerprint == generator.fingerprint:
-            return settings
-        # Another state of these images was scored under this name, by an earlier watch.
-        named = f"{name}-{generator.fingerprint[:8]}"
-        return settings.model_copy(update={"name": named})
-
-    def _name_of(self, place: Place, *, version: int, each: int) -> str:
-        """Return what a set is called: after its checkpoint, or its version and its size.
-
-        Args:
-            place: Where it is.
-            version: How often its images were replaced, from 1.
-            each: Its number of images a prompt.
-        """
-        series = self._series(place.checkpoint, version)
-        return series if place.checkpoint else f"{series}-{each}-each"
-
-    def _series(self, checkpoint: str, version: int) -> str:
-        """Return what a set of a checkpoint, or the only one, is called whatever its size."""
-        if checkpoint:
-            ending = "" if version == 1 else f"-version-{version}"
-            return f"{self.title}-{checkpoint}{ending}"
-        return f"{self.title}-set-{version}"
 
     def _say_unlisted(self, error: OSError | T2IBenchError) -> None:
         """Say why the watched folder cannot be listed."""
@@ -402,17 +337,11 @@ class FolderWatch:
         else:
             reason = error.strerror or type(error).__name__
             why = f"it cannot be listed ({reason})."
-        self._say_unfinished(Place(self.root, "", self._arguments), why)
+        self._remind(Place(self.root, "", self._arguments), why)
 
-    def _say_unfinished(self, place: Place, why: str) -> None:
-        """Say what a set is missing, when that changes, but at most once a minute."""
-        before, when = self._said.get(place.folder, ("", -_REMIND))
-        now = self.clock()
-        if why == before or now - when < _REMIND:
-            return
-        self._said[place.folder] = (why, now)
+    def _remind(self, place: Place, why: str) -> None:
         name = place.checkpoint or self.title
-        self._say(f"{shown(name)}: {why}")
+        self._reminders.say(place.folder, name, why, now=self.clock())
 
     def _say(self, line: str) -> None:
         self.reporter.say(line)

@@ -21,16 +21,23 @@ import t2ibench
 from t2ibench.apps.watching.checkpoints import steps_of
 from t2ibench.apps.watching.image_sets import (
     ImageSet,
+    Place,
     SetFinder,
     UnfinishedSet,
     places_in,
 )
+from t2ibench.apps.watching.set_runs import SetRuns
 from t2ibench.apps.watching.watch import FolderWatch, ScoredSet
 from t2ibench.apps.watching.written_files import WrittenFiles
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
-from t2ibench.models.generators.folder import FolderArguments
+from t2ibench.models.generators.folder import (
+    FolderArguments,
+    PromptFiles,
+    prompt_files,
+)
+from t2ibench.models.generators.image_folder import ImageFolder
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.files import read_results
@@ -124,6 +131,30 @@ def test_a_checkpoint_counts_once_every_prompt_has_every_image(tmp_path: Path) -
     assert isinstance(complete, ImageSet) and len(complete.files) == 3
 
 
+def test_a_look_lists_the_files_of_a_checkpoint_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("s1/a_nurse/0.png", "s2/a_nurse/0.png"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        picture(0).save(tmp_path / name)
+    listed: list[str] = []
+
+    def counted(folder: ImageFolder, arguments: FolderArguments) -> PromptFiles:
+        listed.append(folder.root.name)
+        return prompt_files(folder, arguments)
+
+    monkeypatch.setattr("t2ibench.apps.watching.image_sets.prompt_files", counted)
+    finder = SetFinder(tmp_path, FolderArguments(), {"a nurse": 1})
+    list(finder.look())
+    assert listed == ["s1", "s2"]
+    # The next look sees what was written since.
+    picture(1).save(tmp_path / "s1/a_nurse/1.png")
+    both = SetFinder(tmp_path, FolderArguments(), {"a nurse": 2})
+    list(both.look())
+    first, _ = both.look()
+    assert isinstance(first, ImageSet) and first.each == 2
+
+
 def test_a_half_written_table_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "prompts.jsonl").write_text('{"file": "a.png", "prom')
     finder = SetFinder(tmp_path, FolderArguments(), {"a nurse": 1})
@@ -177,6 +208,23 @@ def watched(folder: Path, output: Path, **more: Any) -> FolderWatch:
 
 def looks(watch: FolderWatch, count: int = 2) -> list[ScoredSet]:
     return [scored for _ in range(count) for scored in watch.look()]
+
+
+def test_a_set_without_an_earlier_run_is_named_without_reading_its_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("t2ibench.apps.watching.set_runs.create_model", pytest.fail)
+    settings = read_settings(
+        {"model": f"folder:{tmp_path}", "output_dir": str(tmp_path / "runs")}
+    )
+    runs = SetRuns(settings, "training")
+    place = Place(tmp_path / "step-5", "step-5", FolderArguments(most=2))
+    assert runs.version_after(None, place) == 1
+    name = runs.name_of(place, version=2, each=2)
+    assert name == "training-step-5-version-2"
+    given = runs.settings_of(place, name)
+    assert given.name == name and given.model == f"folder:{place.folder}"
+    assert given.model_args == {"most": "2"}
 
 
 @pytest.mark.slow

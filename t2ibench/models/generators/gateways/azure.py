@@ -34,7 +34,7 @@ class AzureArguments(HostedArguments):
     Attributes:
         api_version: The version of the API of deployments, such as 2025-04-01-preview; without
             one, the API without versions is asked, which ends with /openai/v1.
-        base_model: The model that was deployed, such as gpt-image-1, as LiteLLM's table of prices
+        base_model: The model that was deployed, such as gpt-image-2, as LiteLLM's table of prices
             calls it; it changes no request.
     """
 

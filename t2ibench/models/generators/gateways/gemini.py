@@ -52,8 +52,8 @@ def create_gemini(request: Request[HostedArguments]) -> HostedGenerator:
     refuse_arguments(args, _MISSING, "Gemini's generateContent")
     if model.startswith("imagen"):
         raise T2IBenchError(
-            f"{request.spec}: Google serves Imagen on Vertex AI.",
-            "Use litellm:vertex_ai/MODEL.",
+            f"{request.spec}: Google shut Imagen down in 2026.",
+            "Name a model of Gemini that draws: gemini:MODEL.",
         )
     key = ApiKey(args.api_key_env or "GEMINI_API_KEY", header="x-goog-api-key")
     server = HttpServer(
