@@ -14,6 +14,7 @@ import uvicorn
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -30,6 +31,24 @@ _POLICY = (
     "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
+
+
+class _Number(Convertor[int]):
+    """A number in an address, of at most 15 digits; Python refuses to read thousands of them."""
+
+    regex = "[0-9]{1,15}"
+
+    def convert(self, value: str) -> int:
+        """Return the number."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """Return the number as it stands in an address."""
+        return str(value)
+
+
+# Addresses have {name:number} in place of {name:int}, which reads any number of digits.
+register_url_convertor("number", _Number())
 _HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",

@@ -65,16 +65,18 @@ class Explorer:
             *self._looking(),
             *self._reading(),
             *self._asking(),
-            self._pixels("/image/{number:int}", _original, self._embedded_picture),
-            self._pixels("/thumb/{number:int}", self._small, self._embedded_picture),
+            self._pixels("/image/{number:number}", _original, self._embedded_picture),
+            self._pixels("/thumb/{number:number}", self._small, self._embedded_picture),
             self._pixels(
-                "/wall/{run:int}/image/{number:int}", _original, self._picture
+                "/wall/{run:number}/image/{number:number}", _original, self._picture
             ),
             self._pixels(
-                "/wall/{run:int}/source/{number:int}", _original, self._source_picture
+                "/wall/{run:number}/source/{number:number}",
+                _original,
+                self._source_picture,
             ),
             self._pixels(
-                "/wall/{run:int}/thumb/{number:int}", self._small, self._picture
+                "/wall/{run:number}/thumb/{number:number}", self._small, self._picture
             ),
             Mount("/static/shared", StaticFiles(directory=_SHARED)),
             Mount("/static", StaticFiles(directory=_STATIC)),
@@ -100,11 +102,11 @@ class Explorer:
                 "/api/wall/questions", lambda request: wall.questions(_run_of(request))
             ),
             _get(
-                "/api/wall/answers/{number:int}",
+                "/api/wall/answers/{number:number}",
                 lambda request: wall.answers(_run_of(request), _number_of(request)),
             ),
             _get(
-                "/api/wall/image/{number:int}",
+                "/api/wall/image/{number:number}",
                 lambda request: wall.image(
                     _run_of(request),
                     _number_of(request),
@@ -136,7 +138,7 @@ class Explorer:
             _get("/api/images", lambda request: self._answers.images()),
             _get("/api/map", lambda request: self._answers.map(_run_of(request))),
             _get(
-                "/api/image/{number:int}",
+                "/api/image/{number:number}",
                 lambda request: self._answers.image(_number_of(request)),
             ),
         ]
