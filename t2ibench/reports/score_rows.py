@@ -47,9 +47,7 @@ def _view(task: TaskResult, table: ScoreTable) -> ScoreTableView:
         columns["p"] = [p_value(score.p) for score in scores]
     if any(p is not None for p in corrected):
         columns["p (Holm)"] = [p_value(p) for p in corrected]
-    reasons = [
-        score.reason for score in scores if score.value is None and score.reason
-    ]
+    reasons = [score.reason for score in scores if score.value is None and score.reason]
     return ScoreTableView(
         table.title,
         table.caption,

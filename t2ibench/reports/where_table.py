@@ -139,7 +139,9 @@ def _of_rewriter(
 ) -> Iterator[WhereRecord]:
     place = f"rewritten prompts of {source.name}"
     total = words.n_images
-    for group, count in zip(named_groups(result), (words.first, words.second), strict=True):
+    for group, count in zip(
+        named_groups(result), (words.first, words.second), strict=True
+    ):
         yield WhereRecord(
             place, f"share that names {group} alone", rounded(count / total)
         )

@@ -170,7 +170,10 @@ def _too_alike(by_kind: KindLeans, kinds: Sequence[str]) -> str | None:
     if not alike:
         return None
     listed = ", ".join(alike)
-    return f"the encoder hardly tells the groups apart in prompts asked as: {listed}"
+    return (
+        f"the encoder hardly tells the groups apart in prompts asked as: {listed}; more guided "
+        "images may help"
+    )
 
 
 def _table(

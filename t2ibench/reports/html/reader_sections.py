@@ -12,7 +12,6 @@ from t2ibench.decimals import decimal
 from t2ibench.reports import method_agreement
 from t2ibench.reports.html.data_links import csv_link
 from t2ibench.reports.html.marks import value_text
-from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.people import agreement_table, disputed_table
 from t2ibench.reports.view import RunView, TaskView
