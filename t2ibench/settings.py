@@ -78,7 +78,7 @@ class Measurement(BaseModel):
         guided_images_per_prompt: Images of prompts that name an attribute;
             None is the same number as for other prompts.
         times: Images as a multiple of these numbers, rounded up.
-        limit: Number of stimuli to use of each concept, for a trial; None for all.
+        limit: Number of stimuli to use of each concept, and of facts, for a trial; None for all.
         seed: Seed of images, permutations and bootstrap.
         n_permutations: Monte Carlo draws of a permutation test.
         n_bootstrap: Bootstrap draws of an interval.
@@ -108,7 +108,7 @@ class Measurement(BaseModel):
         Positive | None,
         _much(
             "N",
-            "use only the first N stimuli of each concept, for a trial (default: all)",
+            "use only the first N stimuli of each concept, and facts, for a trial (default: all)",
         ),
     ] = None
     seed: Annotated[
@@ -151,7 +151,7 @@ class Settings(Measurement):
         """Return the first `limit` items; all of them without a limit.
 
         Args:
-            items: Stimuli of one concept.
+            items: Stimuli of one concept, or facts.
 
         Returns:
             The first of them; all of them without a limit.

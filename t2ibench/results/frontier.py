@@ -334,7 +334,7 @@ def _spill_over(
             cells.append(cell)
             tests.append(parts)
     if not tests:
-        reason = f"the runs share no test about anything but {attribute}"
+        reason = f"no test about anything but {attribute} could be compared"
         return RemedyNumber(reason=reason), (), unassigned
     square = mean_squared_shift(tests, level)
     assert square is not None  # each of its tests has one

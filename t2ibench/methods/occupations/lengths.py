@@ -175,7 +175,10 @@ def _too_alike(kinds: Sequence[str]) -> str | None:
     if not kinds:
         return None
     listed = ", ".join(kinds)
-    return f"the encoder hardly tells the groups apart in prompts asked as: {listed}"
+    return (
+        f"the encoder hardly tells the groups apart in prompts asked as: {listed}; more guided "
+        "images may help"
+    )
 
 
 def _table(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from t2ibench.decimals import p_value, significant
+from t2ibench.methods.core.contradictions import shown_group
 from t2ibench.methods.core.text_image_alignment import mean_cosine
 from t2ibench.reports.html.data_links import csv_link
 from t2ibench.reports.html.numbers import signed
@@ -146,7 +147,7 @@ def _alignment_row(group: TextImageAlignment) -> AlignmentRow:
         difference_interval = _interval(difference.ci_low, difference.ci_high)
         p = "" if difference.p_holm is None else p_value(difference.p_holm)
     return AlignmentRow(
-        group=_ALL if group.group is None else group.group,
+        group=_name(group.group),
         prompts=group.n_prompts,
         images=group.n_images,
         value=signed(group.value),
@@ -239,6 +240,11 @@ def groups_view(task: TaskView) -> GroupsView | None:
     return GroupsView(tuple(alignment), tuple(diversity), link)
 
 
+def _name(group: str | None) -> str:
+    """Return what the page calls a group of prompts; None is all of them."""
+    return _ALL if group is None else shown_group(group)
+
+
 def _group_cells(task: TaskView) -> Iterator[list[object]]:
     """Yield what is known of each group of prompts as cells of a CSV file."""
     result = task.result
@@ -270,7 +276,7 @@ def _diversity(reader: str, groups: Sequence[Diversity]) -> DiversityTest:
             interval = f"{significant(group.ci_low)} to {significant(group.ci_high)}"
         rows.append(
             DiversityRow(
-                group=_ALL if group.group is None else group.group,
+                group=_name(group.group),
                 prompts=group.n_prompts,
                 images=group.n_images,
                 value=significant(group.value),
