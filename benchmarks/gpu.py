@@ -5,35 +5,28 @@
 
 It writes one table: how long a model of the real shape takes to load, which batch is chosen for the
 card, images a second beside the bare pipeline, which images depend on the batch and by how much,
-what deterministic kernels cost, where a batch is halved, and what observe.py and judge.py say. A
-step that begins after `--minutes` is left out, and the table says so.
+what deterministic kernels cost, where a batch is halved, and what observe.py and judge.py say. Each
+step is a process of its own. After `--minutes` the step that runs is cut off, with what it printed
+kept, and the table says which steps are cut off and which were not begun.
 """
 
 from __future__ import annotations
 
 import argparse
-import platform
+import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import generate
-import numpy as np
-import torch
-from timing import timed
-
-from t2ibench.models.adapter import Request
-from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
-from t2ibench.models.protocols import ImageRequest
-from t2ibench.store.images import image_seed
 
 HERE = Path(__file__).parent
-# Of observe.py and judge.py; the last argument of observe.py is for tiny trials.
+OWN_STEPS = ("pipeline", "speed", "pixels", "halving", "deterministic")
+# Of observe.py and judge.py; the number of images follows.
 SCRIPTS = {
     "embedding": ["observe.py", "--rounds", "2", "--images"],
     "judging": ["judge.py", "--images"],
@@ -42,212 +35,118 @@ NUMBERS = {
     "embedding": {"sdxl": "1024", "tiny": "16"},
     "judging": {"sdxl": "8", "tiny": "1"},
 }
+LAST_LINES = 6
 
 Row = tuple[str, str]
 
 
-@dataclass
-class Session:
-    """One machine, one saved pipeline, and what it is asked for.
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended.
 
     Attributes:
-        args: The arguments of the command.
-        saved: The folder of the pipeline.
-        requests: The images, all of one prompt.
-        generator: Its generator, loaded.
+        printed: What it wrote to standard output, to the end or until it was cut off.
+        errors: What it wrote to standard error.
+        status: Its exit status; None where it was cut off.
     """
 
-    args: argparse.Namespace
-    saved: Path
-    requests: Sequence[ImageRequest]
-    generator: DiffusersGenerator
-
-    def images(self, size: int | None, count: int | None = None) -> list[np.ndarray]:
-        """The pixels of the first images, generated so many at a time."""
-        self.generator.fix_batch_size(size)
-        made = self.generator.generate(self.requests[:count])
-        assert [image.status for image in made] == ["ok"] * len(made), made
-        return [np.asarray(image.image, dtype=int) for image in made]
-
-
-def created(args: argparse.Namespace, saved: Path, **more: Any) -> DiffusersGenerator:
-    options = DiffusersArguments(steps=args.steps)
-    request = Request(
-        "bench", str(saved), options, device=args.device, dtype=args.dtype, **more
-    )
-    return DiffusersGenerator(request)
-
-
-def speed(session: Session) -> Iterator[Row]:
-    """Images a second of the chosen batch, of one image, and of the bare pipeline."""
-    generator = session.generator
-    generator.fix_batch_size(None)
-    generator.load()
-    chosen = generator._batch.size or 1
-    yield "batch chosen for the card", str(chosen)
-    count = len(session.requests)
-    session.images(chosen, chosen)
-    for size in dict.fromkeys((chosen, 1)):
-        spent = timed(lambda size=size: session.images(size))
-        yield f"images/s, {size} at a time", f"{count / spent.seconds:.2f}"
-    groups = [
-        session.requests[start : start + chosen] for start in range(0, count, chosen)
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        bare = timed(
-            lambda: generate.bare(
-                generator._pipeline, groups, session.args.steps, Path(folder) / "bare"
-            )
-        )
-    yield (
-        f"images/s, bare pipeline with PNG, {chosen} at a time",
-        f"{count / bare.seconds:.2f}",
-    )
-    if torch.cuda.is_available():
-        peak = torch.cuda.max_memory_allocated() / 2**30
-        yield "largest memory", f"{peak:.1f} GiB"
-
-
-def pixels(session: Session) -> Iterator[Row]:
-    """Which images depend on the batch, and by how much."""
-    generator = session.generator
-    generator.fix_batch_size(None)
-    generator.load()
-    chosen = generator._batch.size or 1
-    count = max(chosen + 1, 4)  # the last batch is not full
-    first = session.images(chosen, count)
-    yield (
-        f"the same again, {chosen} at a time",
-        compared(first, session.images(chosen, count)),
-    )
-    alone = session.images(chosen, 1)
-    yield "the first image, when it is the only one", compared(first[:1], alone)
-    for size in sorted({1, 2, max(1, chosen // 2)} - {chosen}):
-        other = session.images(size, count)
-        yield f"{size} at a time instead of {chosen}", compared(first, other)
-
-
-def compared(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> str:
-    """How many images are equal to the pixel, and the largest difference of the others."""
-    apart = [int(np.abs(a - b).max()) for a, b in zip(first, second, strict=True)]
-    equal = sum(difference == 0 for difference in apart)
-    return f"{equal} of {len(apart)} equal; largest difference {max(apart)} of 255"
-
-
-def halving(session: Session) -> Iterator[Row]:
-    """What becomes of a batch that does not fit, before the first image that counts."""
-    if not torch.cuda.is_available():
-        yield "a batch that does not fit", "not measured: no CUDA"
-        return
-    free, total = torch.cuda.mem_get_info()
-    used = (total - free) / total
-    torch.cuda.empty_cache()
-    torch.cuda.set_per_process_memory_fraction(min(1.0, used + 0.05))
-    try:
-        session.images(64, 64)
-        size = session.generator.effective_settings()["batch_size"]
-        yield "64 at a time with 5 % of the card free", f"became {size}"
-    finally:
-        torch.cuda.set_per_process_memory_fraction(1.0)
-
-
-def deterministic(session: Session) -> Iterator[Row]:
-    """What --deterministic costs; it is the last of this process, all of which it concerns."""
-    size = session.generator._batch.size or 1
-    usual = timed(lambda: session.images(size))
-    session.generator.release()
-    session.generator = created(session.args, session.saved, deterministic=True)
-    session.generator.load()
-    session.images(size, size)
-    slower = timed(lambda: session.images(size))
-    yield (
-        "--deterministic, time beside the usual kernels",
-        f"{slower.seconds / usual.seconds:.2f}",
-    )
-    again = compared(session.images(size), session.images(size))
-    yield "--deterministic, the same again", again
-
-
-def script(name: str) -> Callable[[Session], Iterator[Row]]:
-    """A step that runs another benchmark and takes over what it prints."""
-
-    def run(session: Session) -> Iterator[Row]:
-        args = session.args
-        session.generator.release()
-        words = [sys.executable, *SCRIPTS[name], NUMBERS[name][args.size]]
-        words[1] = str(HERE / words[1])
-        words += ["--device", args.device]
-        if name == "judging":
-            words += ["--dtype", args.dtype]
-        if args.size == "tiny" and name == "embedding":
-            words += ["--pixels", "64"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        lines = (done.stdout if done.returncode == 0 else done.stderr).splitlines()
-        printed = [line for line in lines if line.strip() and not line.startswith("{")]
-        for line in printed[-6:]:
-            yield name, line.strip().replace("|", "/")
-
-    return run
-
-
-STEPS: dict[str, Callable[[Session], Iterator[Row]]] = {
-    "speed": speed,
-    "pixels": pixels,
-    "halving": halving,
-    "deterministic": deterministic,
-    "embedding": script("embedding"),
-    "judging": script("judging"),
-}
-
-
-def rows(args: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    began = time.monotonic()
-    machine = platform.processor() or platform.machine()
-    if args.device.startswith("cuda"):
-        machine = torch.cuda.get_device_name()
-    yield "machine", f"{machine}, torch {torch.__version__}"
-    torch.manual_seed(0)
-    pipeline = generate.built("sdxl", args, folder)
-    saved = folder / "saved"
-    pipeline.save_pretrained(saved, safe_serialization=True)
-    del pipeline
-    generator = created(args, saved)
-    loaded = timed(generator.load)
-    yield "seconds to load the pipeline", f"{loaded.seconds:.1f}"
-    requests = [
-        ImageRequest(
-            "a photo of a nurse", index, image_seed(0, "a photo of a nurse", index)
-        )
-        for index in range(
-            max(args.images, 64 if args.device.startswith("cuda") else 0)
-        )
-    ]
-    session = Session(args, saved, requests, generator)
-    for name, step in STEPS.items():
-        if time.monotonic() - began > 60 * args.minutes:
-            yield name, "not measured: the time is up"
-            continue
-        yield from step(session)
+    printed: str
+    errors: str
+    status: int | None
 
 
 def main() -> None:
+    began = time.monotonic()
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--size", choices=["sdxl", "tiny"], default="sdxl")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--dtype", help="bfloat16, or float32 on a CPU")
     parser.add_argument("--images", type=int, default=16, help="of each measure")
     parser.add_argument("--steps", type=int, default=8)
-    parser.add_argument("--minutes", type=float, default=6)
+    parser.add_argument("--minutes", type=float, default=8, help="of all steps")
     parser.add_argument("--out", type=Path, default=Path("gpu.md"))
     args = parser.parse_args()
     args.dtype = args.dtype or ("float32" if args.device == "cpu" else "bfloat16")
     lines = ["| what | value |", "| --- | --- |"]
-    with tempfile.TemporaryDirectory() as name:
-        for what, value in rows(args, Path(name)):
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        for what, value in rows(args, Path(name), began + 60 * args.minutes):
             print(f"{what}: {value}", flush=True)
             lines.append(f"| {what} | {value} |")
             # Whatever ends it, what was measured is there.
             args.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def rows(args: argparse.Namespace, folder: Path, deadline: float) -> Iterator[Row]:
+    """The rows of all steps, of which none runs beyond the deadline."""
+    for name in (*OWN_STEPS, *SCRIPTS):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            yield name, "not measured: the time is up"
+            continue
+        ended = run(command(name, args, folder), left)
+        yield from rows_of(name, ended)
+        if ended.status is None:
+            yield name, "cut off: the time is up"
+
+
+def command(name: str, args: argparse.Namespace, folder: Path) -> list[str]:
+    """The command line of a step."""
+    device = ["--device", args.device]
+    dtype = ["--dtype", args.dtype]
+    if name in OWN_STEPS:
+        words = ["gpu_steps.py", name, "--folder", str(folder), "--size", args.size]
+        words += ["--images", str(args.images), "--steps", str(args.steps)]
+        words += device + dtype
+    else:
+        words = [*SCRIPTS[name], NUMBERS[name][args.size], *device]
+        if name == "judging":
+            words += dtype
+        elif args.size == "tiny":
+            words += ["--pixels", "64"]
+    return [sys.executable, str(HERE / words[0]), *words[1:]]
+
+
+def run(words: Sequence[str], seconds: float) -> Ended:
+    """Run a command for so long at most, and end it with all that it started."""
+    # Files, unlike pipes, are complete whatever a process that was killed leaves running.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        with subprocess.Popen(
+            words, stdout=output, stderr=errors, start_new_session=True
+        ) as process:
+            status: int | None = None
+            try:
+                status = process.wait(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                pass
+            finally:
+                if status is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+        texts = []
+        for file in (output, errors):
+            file.seek(0)
+            texts.append(file.read().decode(errors="replace"))
+    return Ended(texts[0], texts[1], status)
+
+
+def rows_of(name: str, ended: Ended) -> Iterator[Row]:
+    """The rows that a step printed, and the end of its errors where it failed."""
+    if name in OWN_STEPS:
+        for line in ended.printed.splitlines():
+            if line.startswith("["):
+                what, value = json.loads(line)
+                yield what, value
+    elif ended.status in (0, None):
+        yield from last_lines(name, ended.printed)
+    if ended.status not in (0, None):
+        yield name, f"failed with exit status {ended.status}"
+        yield from last_lines(name, ended.errors)
+
+
+def last_lines(name: str, text: str) -> Iterator[Row]:
+    """The last lines of a text as rows, without JSON, of which the text is a summary."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    for line in [line for line in lines if not line.startswith("{")][-LAST_LINES:]:
+        yield name, line.strip().replace("|", "/")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@
 set -eu
 
 tasks=occupations_t2iat,t2iat_science_arts,t2iat_flowers_insects
-guided="--model-args guidance=1.5"
+guided="--model-args steps=4,guidance=1.5"
 hook=examples.debias.fair_diffusion:fair_diffusion
 settings=hook.scale=1,hook.threshold=0,hook.warmup=0,hook.momentum=0
 
@@ -19,12 +19,13 @@ measure() {
     t2ibench --tasks "$tasks" --judge toyland --name "$name" "$@"
 }
 
-# Guidance is 1.5 everywhere, because Fair Diffusion needs some: what differs is the remedy alone.
+# Four steps and guidance of 1.5 everywhere, because Fair Diffusion needs both: what differs is the
+# remedy alone.
 measure remedies-none --model toy $guided "$@"
 measure remedies-checkpoint --model toy-fair $guided "$@"
 measure remedies-rewriter --model toy $guided \
     --rewriter file:examples/rewrites/balanced.jsonl --rewriter-args missing=keep "$@"
-measure remedies-hook --model toy --model-args "guidance=1.5,hook=$hook,$settings" "$@"
+measure remedies-hook --model toy --model-args "steps=4,guidance=1.5,hook=$hook,$settings" "$@"
 
 runs="runs/remedies-none runs/remedies-checkpoint runs/remedies-rewriter runs/remedies-hook"
 t2ibench frontier $runs --task occupations_t2iat

@@ -10,7 +10,7 @@ from __future__ import annotations
 SCALE_DECIMALS = 2
 _DIGITS = 3  # significant ones, of a number without such a scale
 _SMALLEST = 0.001  # what is less is shown as that
-_WHOLE = 1000  # from here on, a number has no decimals
+_WHOLE = 999.5  # from here on, a number has no decimals
 
 
 def decimal(value: float, digits: int, *, sign: bool = False) -> str:
@@ -55,9 +55,12 @@ def significant(value: float | None, *, sign: bool = False) -> str:
         ('0.0123', '−1.50', '28,312')
         >>> significant(2e-9), significant(-2e-9), significant(0.0), significant(None)
         ('<0.001', '>−0.001', '0.00', '–')
+        >>> significant(999.6), significant(999.4), significant(-0.0)
+        ('1,000', '999', '0.00')
     """
     if value is None:
         return "–"
+    value = value or 0.0  # 0 has no sign
     if value != 0 and abs(value) < _SMALLEST:
         return f"<{_SMALLEST:g}" if value > 0 else f">−{_SMALLEST:g}"
     if abs(value) >= _WHOLE:

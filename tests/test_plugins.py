@@ -233,11 +233,11 @@ def test_a_scale_of_another_package_is_shown(monkeypatch: pytest.MonkeyPatch) ->
     stored = Headline(value=50.0, ci_low=25.0, ci_high=150.0, scale="other.points")
     # Without the package, under the name of its scale.
     assert scale_named("other.points") == Scale("other.points")
-    assert headline(stored) == "+50.000"
+    assert headline(stored) == "+50.00"
     monkeypatch.setitem(SCALES._entries, "other.points", f"{__name__}:POINTS")
     mark = displayed(stored)
     assert (mark.value, mark.high, mark.label) == (50.0, 150.0, "points")
-    assert headline(stored, 1) == "about +50.0 points"
+    assert headline(stored) == "about +50.00 points"
     assert POINTS.ends == "points: from −100 to 100 points"
     # The axis ends at 100, and what goes on beyond it is marked.
     assert (mark.on_axis.value, mark.on_axis.high, mark.on_axis.cut) == (0.5, 1.0, True)

@@ -150,7 +150,7 @@ def explain(error: BaseException) -> int:
     if _out_of_memory(error):
         say(one_line(f"memory ran out ({what}). {SAVED} {_SMALLER}"))
         return 1
-    if _THREADS in str(error):
+    if _THREADS in what:
         say(
             one_line(f"the system allows no further threads ({what}). {SAVED} {_FEWER}")
         )

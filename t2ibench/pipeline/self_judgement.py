@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from t2ibench.methods.core.contradictions import asked_for
+from t2ibench.methods.core.contradictions import FACT, asked_for
 from t2ibench.methods.core.evidence import UNKNOWN, Evidence, Needs
 from t2ibench.models.locations import is_path
 from t2ibench.pipeline.stored_evidence import StoredEvidence
@@ -35,7 +35,8 @@ def judges_itself(generator: str, judge: str) -> bool:
         >>> judges_itself("toyland", "toyland")  # the drawn world, and what reads it
         False
     """
-    model, judging = generator.partition(":")[2], judge.partition(":")[2]
+    model = generator.partition(":")[2]
+    judging = judge.partition(":")[2]
     return bool(model) and _place(model) == _place(judging)
 
 
@@ -90,8 +91,9 @@ def seen_groups(needs: Needs, evidence: Evidence) -> SeenGroups:
     """Return what a judge sees in the guided images of a task, whose prompts name a group."""
     answers: Counter[str] = Counter()
     for check in needs.checks:
-        wanted = asked_for(needs.groups[check.prompt], check.classes)
-        if wanted is None:
+        group = needs.groups[check.prompt]
+        wanted = asked_for(group, check.classes)
+        if wanted is None or group.startswith(FACT):  # such prompts name no group
             continue
         given = evidence.answers(
             check.prompt, check.images, check.question, check.classes
@@ -109,8 +111,8 @@ def seen_groups(needs: Needs, evidence: Evidence) -> SeenGroups:
 def self_judgement_line(judge: str, seen: SeenGroups, level: float) -> str:
     """Return the sentence that a task's result has where a model judges its own images."""
     line = (
-        f"{judge} judges images that it drew itself: what it says of them is a self-judgement, "
-        "which may lean as its images do. Have another judge or people answer, too."
+        f"{judge} has the name of the model that drew these images: what it says is a "
+        "self-judgement, which may lean as its images do. Have another judge or people answer, too."
     )
     total = seen.total
     if not total:
@@ -120,5 +122,5 @@ def self_judgement_line(judge: str, seen: SeenGroups, level: float) -> str:
     return (
         f"{line} Does it see what it draws? In {seen.as_asked:,} of {total:,} images whose prompt "
         f"names a group, it sees that group ({100 * seen.as_asked / total:.0f} %, {interval}), in "
-        f"{seen.another:,} another one, and in {seen.unknown:,} none."
+        f"{seen.another:,} another one, and of {seen.unknown:,} it cannot tell."
     )

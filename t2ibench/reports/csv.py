@@ -12,7 +12,8 @@ from t2ibench.results.schema import Results
 
 # As a spreadsheet sees them, after any space and the full-width forms of East Asia included.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-_NUMBERS = re.compile(r"\[?[−+]?\d[−+\d., ]*\]?")
+_NUMBER = r"[<>]?[−+]?\d[\d,]*(?:\.\d+)?"
+_NUMBERS = re.compile(rf"{_NUMBER}|\[{_NUMBER}, {_NUMBER}\]")
 _UNSEEN = " \t\r\n\v\f\0\u00a0\u200b\u2028\u2029\u3000\ufeff"
 
 
@@ -38,8 +39,10 @@ def _number(text: str) -> str:
     """Return a number or interval with the hyphen that programs read; other text as it is.
 
     Examples:
-        >>> _number("−0.25"), _number("[−0.1, 0.2]"), _number("−"), _number("a − 1")
-        ('-0.25', '[-0.1, 0.2]', '−', 'a − 1')
+        >>> _number("−0.25"), _number("[−0.1, 0.2]"), _number(">−0.001")
+        ('-0.25', '[-0.1, 0.2]', '>-0.001')
+        >>> _number("−"), _number("a − 1"), _number("2024−11")
+        ('−', 'a − 1', '2024−11')
     """
     return text.replace("−", "-") if _NUMBERS.fullmatch(text) else text
 

@@ -312,9 +312,10 @@ def interval_text(task: TaskView) -> str:
     }[head.question]
     text = f"{level:g} %, {about}." if about else f"{level:g} %."
     if task.mark.fair_low is not None and task.mark.fair_high is not None:
+        write = plain if task.mark.sized else signed
         text += (
-            f" Fair band: a fair model falls between {signed(task.mark.fair_low)} and "
-            f"{signed(task.mark.fair_high)}{task.mark.scale.unit} at this size."
+            f" Fair band: a fair model falls between {write(task.mark.fair_low)} and "
+            f"{write(task.mark.fair_high)}{task.mark.scale.unit} at this size."
         )
     return f"{text} {effective_number_text(task.result)}".rstrip()
 
@@ -340,8 +341,9 @@ def spoken(task: TaskView) -> str:
     """Return a test's value, interval and state as a sentence for screen readers."""
     if task.mark.value is None:
         return f"{task.name}: {STATES[task.mark.state].word}. {task.sentence}"
-    interval = ends(task.mark)
-    value = f"{signed(task.mark.value)}{task.mark.scale.unit}"
+    interval = task_ends(task)
+    number = plain(task.mark.value) if task.mark.sized else signed(task.mark.value)
+    value = f"{number}{task.mark.scale.unit}"
     parts = [f"{task.name}: {task.scale} {value}"]
     parts += [f"interval {interval}"] if interval else []
     return f"{', '.join([*parts, STATES[task.mark.state].word])}. {task.sentence}"

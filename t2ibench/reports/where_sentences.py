@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from t2ibench.decimals import readable
+from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.reports.frontier_sentences import amount
 from t2ibench.results.rewritten_words import RewrittenWords
 from t2ibench.results.schema import Score
@@ -31,7 +32,7 @@ def where_sentences(result: Where) -> Iterator[str]:
     """Yield sentences on where the lean of a test comes from, run by run."""
     words = result.sources[0].split.words
     low, high = readable(float(words.min()), 2), readable(float(words.max()), 2)
-    first, second = result.groups
+    first, second = named_groups(result)
     yield (
         f"In words: the texts of {len(words)} prompts lie from {low} ({result.stimuli[0]}) to "
         f"{high} ({result.stimuli[-1]}); higher is nearer to {first}, lower to {second}."
@@ -44,6 +45,12 @@ def where_sentences(result: Where) -> Iterator[str]:
         yield f"Left out, for want of a lean of their text or their images: {names}."
 
 
+def named_groups(result: Where) -> tuple[str, str]:
+    """Return the nouns for both groups, such as 'men' and 'women'."""
+    first, second = result.groups
+    return people(first, GROUP), people(second, GROUP)
+
+
 def _leans(result: Where, source: LeanSource) -> Iterator[str]:
     split = source.split
     test = result.runs[0].results.tasks[result.task]
@@ -51,7 +58,8 @@ def _leans(result: Where, source: LeanSource) -> Iterator[str]:
     if test.inconclusive and source is result.sources[0]:
         yield f"The test itself is inconclusive: {test.inconclusive}."
     if source.is_clear("mean"):
-        side = result.groups[0] if split.mean.value > 0 else result.groups[1]
+        first, second = named_groups(result)
+        side = first if split.mean.value > 0 else second
         yield f"All prompts of {source.name} lean to {side} ({amount(split.mean)})."
     if source.is_clear("slope"):
         order = "follow" if split.slope.value > 0 else "reverse"
@@ -103,7 +111,7 @@ def _behind(result: Where, source: LeanSource) -> Iterator[str]:
 
 
 def _named(result: Where, source: LeanSource, words: RewrittenWords) -> str:
-    first, second = result.groups
+    first, second = named_groups(result)
     total = words.n_images
     rewriter = f" by {source.rewriter}" if source.rewriter else ""
     return (

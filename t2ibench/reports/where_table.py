@@ -8,8 +8,14 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from t2ibench.reports.cells import ends, format_p, number
-from t2ibench.reports.where_sentences import ABOUT, PART_NAMES, where_sentences
+from t2ibench.decimals import p_value
+from t2ibench.reports.cells import ends, number
+from t2ibench.reports.where_sentences import (
+    ABOUT,
+    PART_NAMES,
+    named_groups,
+    where_sentences,
+)
 from t2ibench.reports.writers import Table
 from t2ibench.results.contrast import Contrast
 from t2ibench.results.json_record import rounded
@@ -48,7 +54,7 @@ class WhereRecord:
 def where_table(result: Where) -> Table:
     """Return a table with a row for each number of each run."""
     records = list(where_records(result))
-    first, second = result.groups
+    first, second = named_groups(result)
     level = f"{100 * result.level:g} % CI"
     notes = [
         f"{result.task}: above 0 is nearer to {first}, below 0 nearer to {second}.",
@@ -56,7 +62,7 @@ def where_table(result: Where) -> Table:
         ABOUT,
     ]
     return Table(
-        ("Where", "What", "Value", level, "p", "Clear"),
+        ("Where", "What", "Value", level, "p", "p (Holm)", "Clear"),
         _rows(records),
         notes,
         [asdict(record) for record in records],
@@ -69,11 +75,11 @@ def _rows(records: list[WhereRecord]) -> list[list[str]]:
     for record in records:
         place = "" if record.where == previous else record.where
         previous = record.where
-        p = record.p if record.p_holm is None else record.p_holm
         clear = {None: "", True: "clear", False: "not clear"}[record.clear]
         interval = ends(record.ci_low, record.ci_high)
+        p_values = p_value(record.p), p_value(record.p_holm)
         value = number(record.value)
-        rows.append([place, record.quantity, value, interval, format_p(p), clear])
+        rows.append([place, record.quantity, value, interval, *p_values, clear])
     return rows
 
 
@@ -133,7 +139,7 @@ def _of_rewriter(
 ) -> Iterator[WhereRecord]:
     place = f"rewritten prompts of {source.name}"
     total = words.n_images
-    for group, count in zip(result.groups, (words.first, words.second), strict=True):
+    for group, count in zip(named_groups(result), (words.first, words.second), strict=True):
         yield WhereRecord(
             place, f"share that names {group} alone", rounded(count / total)
         )

@@ -279,8 +279,9 @@ class EvidenceStore:
                 blob_checksum(*blobs),
             )
             ((part,),) = self.database.read("SELECT last_insert_rowid()")
-        if part in self._sums:
-            # Another file took its place, so that the index is that of parts which are gone.
-            raise self._changed()
+            if part in self._sums:
+                # Another file took its place, so that the index is that of parts which are gone;
+                # the error takes the row out of it again.
+                raise self._changed()
         self._width = rows.shape[1]
         self._add(part, kind, blobs[0], rows, sums)

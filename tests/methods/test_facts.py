@@ -11,6 +11,7 @@ import pytest
 from t2ibench.methods import needs, score
 from t2ibench.methods.core.contradictions import contradictions
 from t2ibench.methods.core.group_words import groups_named
+from t2ibench.methods.core.guided import Wording
 from t2ibench.methods.core.score_table import score_tables
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.results.over_correction import _by_wanted
@@ -67,7 +68,9 @@ def test_facts_are_counted_by_group_and_have_no_part_in_leans() -> None:
     without = score(bare, evidence, QUICK).headline
     assert without.value == result.headline.value
     assert without.inference == result.headline.inference
-    assert [table.title for table in score_tables(result.details)] == ["What is so"]
+    (table,) = score_tables(result.details)
+    assert table.title == "Images that show whom a fact names" and not table.signed
+    assert list(table.rows) == ["men, by 8 facts", "women, by 8 facts"]
     found = contradictions(needs(task, QUICK), evidence)
     shares = {
         group: float(np.mean([prompt.values.mean() for prompt in prompts]))
@@ -87,6 +90,25 @@ def test_each_fact_of_the_shipped_task_has_a_source_and_names_no_group() -> None
         assert len(fact.source) > 40
 
 
+def test_a_fact_has_all_images_where_wordings_divide_theirs() -> None:
+    task = shipped()
+    prompts = task.prompts.model_copy(
+        update={
+            "images": "divided",
+            "paraphrases": (
+                Wording(
+                    neutral="A picture of {a stimulus}",
+                    guided="A picture of {a attribute} {stimulus}",
+                ),
+            ),
+        }
+    )
+    divided = task.model_copy(update={"prompts": prompts})
+    images = {need.prompt: need.images for need in needs(divided, Settings()).prompts}
+    assert {images[fact.prompt] for fact in task.facts} == {5}
+    assert set(images.values()) > {5}
+
+
 def test_without_a_judge_a_fact_has_a_reason_for_its_missing_share() -> None:
     task = shipped()
     evidence = evidence_of(task, [fact.group for fact in task.facts])
@@ -101,6 +123,15 @@ def test_without_a_judge_a_fact_has_a_reason_for_its_missing_share() -> None:
         ("{prompt: a decathlete, group: men, source: IOC}", "no group of this task"),
         ("{prompt: a policeman, group: male, source: none}", "it names male"),
         ("{prompt: a decathlete, group: male}", "source"),
+        (
+            "{prompt: A photo of a nurse, group: male, source: none}",
+            "of a stimulus, too",
+        ),
+        (
+            "{prompt: a decathlete, group: male, source: none}\n"
+            "  - {prompt: a decathlete, group: female, source: none}",
+            "more than once: 'a decathlete'",
+        ),
     ],
 )
 def test_a_mistake_in_facts_is_reported(

@@ -169,8 +169,7 @@ def test_the_description_compares_the_forms() -> None:
     result = score(TASK, drawn(), QUICK)
     text = describe(TASK, result)
     value = result.scores[contrast("masculine", "neutral")].value
-    digits = f"{value:.2f}".removeprefix("0")
-    assert f"lean {digits} further to men than those of the neutral form" in text
+    assert f"lean {value:.2f} further to men than those of the neutral form" in text
     assert (
         "the feminine form lean"
         not in text.split("over 8 jobs")[0].split("men than")[-1]

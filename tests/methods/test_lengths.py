@@ -93,6 +93,13 @@ def test_a_length_in_which_the_groups_look_alike_decides_nothing() -> None:
     assert slope.reason is not None and "tells the groups apart" in slope.reason
 
 
+def test_the_slope_alone_is_tested_and_a_kind_needs_its_own_groups_apart() -> None:
+    result = scored(PLANTED)
+    kinds = [result.scores[f"asked:{kind}"] for kind in ("word", "paragraph")]
+    assert all(kind.p is None and kind.interval is not None for kind in kinds)
+    assert result.scores["asked_slope"].p is not None
+
+
 def test_pages_have_a_row_for_each_length_and_the_slope() -> None:
     result = scored(PLANTED)
     (table,) = score_tables(result.details)

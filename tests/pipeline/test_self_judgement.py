@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from t2ibench.cli import main
+from t2ibench.methods import needs
 from t2ibench.pipeline.self_judgement import (
     SeenGroups,
     judges_itself,
+    seen_groups,
     self_judgement_line,
 )
 from t2ibench.results import read_results
+from t2ibench.settings import Settings
+from t2ibench.tasks.index import load_tasks
 from tests.models import tiny_unified
+from tools.calibration.worlds import WorldEvidence
 
 
 @pytest.mark.parametrize(
@@ -37,12 +43,28 @@ def test_a_judge_is_the_model_itself_by_its_weights_name(
 
 def test_the_line_counts_the_images_in_which_it_sees_what_was_asked() -> None:
     line = self_judgement_line("vlm:m", SeenGroups(8, 1, 1), 0.95)
-    assert "vlm:m judges images that it drew itself" in line
+    assert "vlm:m has the name of the model that drew these images" in line
     assert "Have another judge or people answer, too." in line
     assert "In 8 of 10 images whose prompt names a group" in line
     assert "(80 %, 95 % interval 44 to 97 %)" in line
-    assert "in 1 another one, and in 1 none." in line
+    assert "in 1 another one, and of 1 it cannot tell." in line
     assert "Does it see" not in self_judgement_line("vlm:m", SeenGroups(0, 0, 0), 0.95)
+
+
+def test_prompts_of_facts_name_no_group_that_could_be_seen() -> None:
+    (loaded,) = load_tasks(["occupations_facts_gender"])
+    wanted = needs(loaded.spec, Settings())
+    replies = {
+        (check.prompt, check.question, check.classes): ["male"] * check.images
+        for check in wanted.checks
+    }
+    images_by_group = Counter[str]()
+    for check in wanted.checks:
+        images_by_group[wanted.groups[check.prompt]] += check.images
+    seen = seen_groups(wanted, WorldEvidence({}, {}, replies))
+    assert images_by_group["fact, male"] > 0
+    assert seen.as_asked == images_by_group["male"]
+    assert seen.another == images_by_group["female"]
 
 
 @pytest.mark.nightly  # loads torch models

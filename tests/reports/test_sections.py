@@ -18,6 +18,7 @@ from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.markdown.document import results_markdown
 from t2ibench.reports.method_agreement import in_words
 from t2ibench.reports.results_tables import OF_ENCODERS
+from t2ibench.reports.sentences import interval_text, spoken
 from t2ibench.reports.terminal import screen
 from t2ibench.reports.view import run_view
 from t2ibench.results.display import text_only
@@ -182,6 +183,30 @@ def test_score_tables_of_a_task_are_shown_as_tables() -> None:
     ]
     assert "About \\| others." in text and "No value: too few stimuli." in text
     assert score_tables_section(run_view(compared())) is None
+
+
+def test_shares_have_no_plus() -> None:
+    shares = ScoreTable(
+        "What is so", "Shares.", {"men": "forms:masculine-neutral"}, signed=False
+    )
+    results = compared(score_tables=[asdict(shares)])
+    html = score_tables_section(run_view(results))
+    assert html is not None and ">0.41<" in html and "+0.41" not in html
+    assert "p (Holm)" not in html  # nothing is corrected, so no column of dashes
+    assert "+0.41" not in results_markdown(results)
+
+
+def test_a_size_is_spoken_without_a_plus() -> None:
+    values = {"value": 0.25, "ci_low": 0.16, "ci_high": 0.36, "p": 0.01}
+    values |= {"fair_low": 0.0, "fair_high": 0.04}
+    square = Headline(scale="mean_square", **values)
+    size = hand.task("occupations", headline=square)
+    size_view = run_view(hand.results(rms=size)).tasks[0]
+    assert "0.50, interval 0.40 to 0.60" in spoken(size_view)
+    assert "between 0.00 and 0.20" in interval_text(size_view)
+    lean = hand.task("t2iat", headline=Headline(scale="lean", **values))
+    lean_view = run_view(hand.results(lean=lean)).tasks[0]
+    assert "+0.25, interval +0.16 to +0.36" in spoken(lean_view)
 
 
 @pytest.mark.parametrize("hostile", ["text", [1], [{"title": None}], {"a": 1}])

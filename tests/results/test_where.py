@@ -159,7 +159,7 @@ def test_what_a_rewriter_names_and_what_images_add_are_told_apart() -> None:
     silent = where([plain, behind], samples=[[], rewritten([0] * 8, [0] * 8)])
     assert silent.sources[1].is_clear("added_mean")
     text = " ".join(where_sentences(silent))
-    assert "0 name male alone, 0 name female alone" in text
+    assert "0 name men alone, 0 name women alone" in text
     assert "lean beyond these words" in text
 
 

@@ -221,6 +221,8 @@ def test_embeddings_of_a_file_that_is_gone_are_not_mixed_with_new_ones(
         with pytest.raises(T2IBenchError, match="was changed while it was in use"):
             store.add("texts", [text_key("c")], np.eye(2, dtype=np.float32)[1:])
         assert store.get("texts", text_key("a")).tolist() == [1, 0]
+    with closing(Database(tmp_path)) as replaced:
+        assert replaced.read("SELECT count(*) FROM embeddings") == [(0,)]
 
 
 def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:

@@ -1,13 +1,14 @@
-"""The simulations of where leans come from, and of leans by length: what they plant and print."""
+"""The simulations of origins, lengths and Vendi scores: what they plant and print."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tools.calibration import lengths, origins
+from tools.calibration import lengths, origins, vendi
 from tools.calibration.lengths import LengthWorld
 from tools.calibration.origins import Origin, quantities
+from tools.calibration.vendi import VendiWorld
 
 
 def test_a_world_knows_its_truth() -> None:
@@ -39,12 +40,18 @@ def test_a_data_set_has_a_number_for_each_quantity() -> None:
 def test_a_row_of_lengths_has_its_rates() -> None:
     """Four sets: one undecided, one of three with p < .05, two of three covered."""
     judged = np.array(
-        [[0.1, 0.01, 1.0], [0.0, 0.5, 0.0], [0.05, 0.2, 1.0], [np.nan] * 3]
+        [
+            [0.1, 0.01, 1.0, 0.02, 1.0],
+            [0.0, 0.5, 0.0, -0.02, 0.75],
+            [0.05, 0.2, 1.0, 0.03, 0.5],
+            [np.nan] * 5,
+        ]
     )
-    name, truth, bias, _, covers, rejects, decided = lengths.table_row(
+    name, truth, bias, _, covers, rejects, decided, *of_lengths = lengths.table_row(
         LengthWorld("by hand", slope=0.05), judged
     )
     assert (name, truth, bias, decided) == ("by hand", "+0.05", "+0.0000", "0.75")
+    assert of_lengths == ["+0.0100", "0.750"]
     assert covers.startswith("0.667") and rejects.startswith("0.333")
 
 
@@ -52,3 +59,22 @@ def test_the_simulation_prints_its_table(capsys: pytest.CaptureFixture[str]) -> 
     arguments = ["--sets", "2", "--workers", "1", "--cell"]
     assert lengths.main([*arguments, "a mean slope of 0, ± .1"]) == 0
     assert "standard deviation" in capsys.readouterr().out
+
+
+def test_images_of_a_vendi_world_are_as_alike_as_planted() -> None:
+    rows = vendi.drawn(np.random.default_rng(0), 400, 0.8)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(400))
+    cosines = (rows @ rows.T)[np.triu_indices(400, 1)]
+    assert cosines.mean() == pytest.approx(0.8, abs=0.03)
+
+
+def test_a_planted_collapse_is_a_smaller_vendi_score() -> None:
+    world = VendiWorld(prompts=20, images=10, cosine_after=0.95)
+    value, _, p = vendi.simulated(world, truth=0.0, seed=0, number=0)
+    assert value < -0.5 and p < 0.01
+    unchanged = VendiWorld(prompts=20, images=10)
+    row = vendi.table_row(
+        unchanged, 0.0, np.array([[0.1, 1.0, 0.5], [-0.1, 0.0, 0.01]])
+    )
+    assert row[0] == "20 prompts of 10, no change" and row[2] == "+0.0000"
+    assert row[3].startswith("0.500") and row[4].startswith("0.500")

@@ -3,7 +3,8 @@
 python -m tools.calibration.edit_labels --sets 1000
 
 The judge errs after edits, and more often about one group, which no comparison of its own answers
-before and after can show. Whole tasks are scored.
+before and after can show; in some worlds it errs after one edit alone, which is often refused.
+Whole tasks are scored.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from tabulate import tabulate
@@ -28,6 +29,8 @@ from tools.calibration.edits import edits_task
 from tools.calibration.worlds import WorldEvidence
 
 _EDITS = 4
+# A share for each edit.
+Shares = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,14 @@ class LabelledEdits(WorldEvidence):
         judged: Instruction and prompt to whether each edit shows its group, as the judge says.
         true: The same in truth, as people say.
         labelled: The same to whether people labelled it.
+        refused: The same to whether it was refused.
     """
 
     sources: LabelledSources = field(default_factory=LabelledSources)
-    judged: Mapping[tuple[str, str], BoolArray] = field(default_factory=dict)
-    true: Mapping[tuple[str, str], BoolArray] = field(default_factory=dict)
-    labelled: Mapping[tuple[str, str], BoolArray] = field(default_factory=dict)
+    judged: MutableMapping[tuple[str, str], BoolArray] = field(default_factory=dict)
+    true: MutableMapping[tuple[str, str], BoolArray] = field(default_factory=dict)
+    labelled: MutableMapping[tuple[str, str], BoolArray] = field(default_factory=dict)
+    refused: MutableMapping[tuple[str, str], BoolArray] = field(default_factory=dict)
 
     def edited(self, edit: EditNeed) -> ImageEvidence:
         """No embedding: distances are not measured here."""
@@ -74,6 +79,9 @@ class LabelledEdits(WorldEvidence):
         self, edit: EditNeed, question: str, classes: Sequence[str]
     ) -> AnswerEvidence:
         """The judge's answer about the one image of an edit, 'yes' to whether it was made."""
+        key = edit.instruction, edit.source.prompt
+        if self.refused[key][edit.source.index]:
+            return AnswerEvidence((), np.zeros(0, np.int64), Counter({"refused": 1}))
         answer = "yes"
         if "yes" not in classes:
             answer = _named(self.judged, edit)
@@ -104,49 +112,53 @@ class LabelledWorld:
     Attributes:
         sizes: Source images of each group.
         lost: Share of the edits of each group that no longer show it.
-        misread: Share of the edits that show their group, by group, that the judge says show the
-            other.
+        misread: Share of the edits that show their group, by group and edit, that the judge says
+            show the other.
         labels: Labelled pairs of each group.
+        refused: Share of refused edits, by edit.
         alike: How far the edits of a source image are lost together.
     """
 
     sizes: tuple[int, int]
     lost: tuple[float, float]
-    misread: tuple[float, float]
+    misread: tuple[Shares, Shares]
     labels: int
+    refused: Shares = (0.0, 0.0, 0.0, 0.0)
     alike: float = 0.3
 
     def draw(self, task: EditsTask, rng: np.random.Generator) -> LabelledEdits:
         """One data set."""
-        true: dict[tuple[str, str], BoolArray] = {}
-        judged: dict[tuple[str, str], BoolArray] = {}
-        labelled: dict[tuple[str, str], BoolArray] = {}
+        evidence = LabelledEdits(true={}, judged={}, labelled={}, refused={})
         of_sources: dict[str, BoolArray] = {}
         replies: dict[tuple[str, str, tuple[str, ...]], Sequence[str]] = {}
         attribute = task.attributes[0]
         n = task.images_per_prompt
         for number, group in enumerate(task.groups):
-            n_pairs = n * len(group.prompts) * _EDITS
-            places = rng.permutation(n_pairs)[: self.labels]
-            chosen = np.zeros(n_pairs, dtype=bool)
-            chosen[places] = True
-            of_group = chosen.reshape(len(group.prompts), _EDITS, n)
-            for prompt, of_prompt in zip(group.prompts, of_group, strict=True):
+            shape = len(group.prompts), _EDITS, n
+            is_refused = rng.random(shape) < np.array(self.refused)[:, None]
+            is_labelled = self._labelled(is_refused, rng)
+            for place, prompt in enumerate(group.prompts):
                 asked = prompt, attribute.question, attribute.classes
                 replies[asked] = [group.name] * n
-                n_labels = of_prompt.sum(axis=0)
-                of_sources[prompt] = n_labels > 0
+                of_sources[prompt] = is_labelled[place].any(axis=0)
                 chances = self._chances(rng, self.lost[number], n)
-                for edit, is_labelled in zip(task.edits, of_prompt, strict=True):
+                for position, edit in enumerate(task.edits):
                     key = edit.instruction, prompt
                     shown = rng.random(n) >= chances
-                    true[key] = shown
-                    judged[key] = shown & (rng.random(n) >= self.misread[number])
-                    labelled[key] = is_labelled
+                    is_read = rng.random(n) >= self.misread[number][position]
+                    evidence.true[key] = shown
+                    evidence.judged[key] = shown & is_read
+                    evidence.labelled[key] = is_labelled[place, position]
+                    evidence.refused[key] = is_refused[place, position]
         sources = LabelledSources(replies=replies, labelled=of_sources)
-        return LabelledEdits(
-            sources=sources, judged=judged, true=true, labelled=labelled
-        )
+        return replace(evidence, sources=sources)
+
+    def _labelled(self, is_refused: BoolArray, rng: np.random.Generator) -> BoolArray:
+        """Which edits of a group people label: a random sample of those that exist."""
+        chosen = np.zeros(is_refused.size, dtype=bool)
+        existing = np.flatnonzero(~is_refused.ravel())
+        chosen[rng.permutation(existing)[: self.labels]] = True
+        return chosen.reshape(is_refused.shape)
 
     def _chances(self, rng: np.random.Generator, share: float, n: int) -> Float64Array:
         """How likely each source image is to be lost by an edit, beta about the share."""
@@ -157,25 +169,50 @@ class LabelledWorld:
 
 
 _TEN, _FORTY, _UNEQUAL = (10, 10), (40, 40), (10, 40)
+_LAST_EDIT: Shares = (0.0, 0.0, 0.0, 0.75)
+
+
+def _by_every_edit(share: float) -> Shares:
+    """The same share of every edit."""
+    return share, share, share, share
 
 
 def worlds() -> list[LabelledWorld]:
     """Worlds without a difference, then with one; the judge sees another one in each."""
+    never = _by_every_edit(0.0)
+    rarely = _by_every_edit(0.05)
+    sometimes = _by_every_edit(0.1)
+    often = _by_every_edit(0.3)
     made = []
     for sizes in (_TEN, _FORTY, _UNEQUAL):
         for labels in (20, 40):
             made += [
-                LabelledWorld(sizes, (0.0, 0.0), (0.0, 0.0), labels),
-                LabelledWorld(sizes, (0.3, 0.3), (0.3, 0.05), labels),
-                LabelledWorld(sizes, (0.6, 0.2), (0.1, 0.3), labels),
+                LabelledWorld(sizes, (0.0, 0.0), (never, never), labels),
+                LabelledWorld(sizes, (0.0, 0.0), (rarely, never), labels),
+                LabelledWorld(sizes, (0.3, 0.3), (often, rarely), labels),
+                LabelledWorld(sizes, (0.6, 0.2), (sometimes, often), labels),
+                LabelledWorld(
+                    sizes, (0.0, 0.0), (_LAST_EDIT, never), labels, refused=_LAST_EDIT
+                ),
+                LabelledWorld(
+                    sizes, (0.6, 0.2), (_LAST_EDIT, often), labels, refused=_LAST_EDIT
+                ),
             ]
     return made
+
+
+def _shares(by_edit: Shares) -> str:
+    """A share of every edit, or that of the last edit alone."""
+    if len(set(by_edit)) == 1:
+        return f"{by_edit[0]:g}"
+    return f"{by_edit[-1]:g} of the last edit"
 
 
 def simulated(world: LabelledWorld, sets: int, seed: int) -> dict[str, str]:
     """Return a row of the table: what so many data sets show of one world."""
     task = edits_task(world.sizes, _EDITS)
-    key = [*world.sizes, world.labels, *(int(100 * share) for share in world.lost)]
+    shares = [*world.lost, *world.misread[0], *world.misread[1], *world.refused]
+    key = [*world.sizes, world.labels, *(int(100 * share) for share in shares)]
     rng = np.random.default_rng([seed, *key])
     truth = world.lost[0] - world.lost[1]
     judged: list[float] = []
@@ -193,7 +230,8 @@ def simulated(world: LabelledWorld, sets: int, seed: int) -> dict[str, str]:
     return {
         "sources": f"{world.sizes[0]} + {world.sizes[1]}",
         "lost": f"{world.lost[0]:g} and {world.lost[1]:g}",
-        "misread": f"{world.misread[0]:g} and {world.misread[1]:g}",
+        "misread": f"{_shares(world.misread[0])} and {_shares(world.misread[1])}",
+        "refused": _shares(world.refused),
         "labelled pairs a group": f"{world.labels}",
         "bias of the judge": f"{np.mean(judged):+.3f}",
         "bias, corrected": f"{np.mean(errors):+.3f}",

@@ -21,10 +21,16 @@ from tabulate import tabulate
 
 from t2ibench.arrays import Float64Array
 from t2ibench.cli.usage import not_negative, positive
+from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import ImageCollector
 from t2ibench.methods.occupations.design import collect, group_pairs, group_prompts
 from t2ibench.methods.occupations.leans import pair_leans
-from t2ibench.methods.occupations.lengths import SLOPE, length_scores, words_of_kinds
+from t2ibench.methods.occupations.lengths import (
+    MEAN_LEAN,
+    SLOPE,
+    length_scores,
+    words_of_kinds,
+)
 from t2ibench.methods.occupations.schema import OccupationsTask, Stimulus
 from t2ibench.pipeline.progress import ConsoleReporter
 from t2ibench.tasks.index import load_tasks
@@ -111,33 +117,62 @@ WORLDS = (
 
 
 def simulated(world: LengthWorld, seed: int, number: int) -> list[float]:
-    """Return the slope of one data set, its p-value, and whether its interval holds the truth."""
+    """Return what one data set gives.
+
+    Returns:
+        The slope, its p-value, and whether its interval holds the truth; the mean error of the
+        lengths' mean leans, and the share of their intervals that hold the truth.
+    """
     rng = np.random.default_rng([seed, zlib.crc32(world.name.encode()), number])
     task = world.task
     evidence = _evidence(world, task, rng)
     images = collect(task, ImageCollector(evidence), SETTINGS)
     pairs = [pair_leans(task, pair, images, evidence) for pair in group_pairs(task)]
-    estimate = length_scores(task, pairs, _LEVEL).scores[SLOPE]
-    if estimate.value is None or estimate.interval is None or estimate.p is None:
-        return [np.nan] * 3
-    low, high = estimate.interval
-    return [estimate.value, estimate.p, float(low <= world.slope <= high)]
+    scores = length_scores(task, pairs, _LEVEL).scores
+    slope = scores[SLOPE]
+    truths = {
+        f"{MEAN_LEAN}:{kind}": world.mean + world.slope * longer
+        for kind, longer in _doublings(task).items()
+    }
+    errors = []
+    holds = []
+    for name, truth in truths.items():
+        value = scores[name].value
+        if value is not None:
+            errors.append(value - truth)
+            holds.append(_holds(scores[name], truth))
+    if slope.value is None or slope.p is None or not errors:
+        return [np.nan] * 5
+    of_slope = [slope.value, slope.p, float(_holds(slope, world.slope))]
+    return [*of_slope, float(np.mean(errors)), float(np.mean(holds))]
+
+
+def _holds(estimate: Estimate, truth: float) -> bool:
+    """Return whether an interval holds the truth."""
+    low, high = estimate.interval or (np.nan, np.nan)
+    return bool(low <= truth <= high)
+
+
+def _doublings(task: OccupationsTask) -> dict[str, float]:
+    """Return the binary logarithm of each kind's number of words, less their mean."""
+    doublings = {
+        kind: float(np.log2(number)) for kind, number in words_of_kinds(task).items()
+    }
+    middle = float(np.mean(list(doublings.values())))
+    return {kind: doubling - middle for kind, doubling in doublings.items()}
 
 
 def _evidence(
     world: LengthWorld, task: OccupationsTask, rng: np.random.Generator
 ) -> WorldEvidence:
-    doublings = {
-        kind: float(np.log2(number)) for kind, number in words_of_kinds(task).items()
-    }
-    middle_length = float(np.mean(list(doublings.values())))
+    doublings = _doublings(task)
     n_neutral, n_guided = task.image_counts(SETTINGS)
     scenes = []
     for name in task.concept.names:
         middle = world.mean + world.spread * float(rng.uniform(-1.0, 1.0))
         slope = world.slope + world.varying * float(rng.uniform(-1.0, 1.0))
         for wording in task.prompts.wordings:
-            longer = doublings[wording.asked_as or ""] - middle_length
+            longer = doublings[wording.asked_as or ""]
             framed = float(world.frames_long and wording.asked_as in _LONG)
             lean = float(np.clip(middle + slope * longer, -1.0, 1.0))
             for prompt in wording.without_attribute(name):
@@ -152,9 +187,9 @@ def _evidence(
 
 
 def table_row(world: LengthWorld, judged: Float64Array) -> list[str]:
-    """Return the row of one world; `judged` has the shape (sets, 3)."""
+    """Return the row of one world; `judged` has the shape (sets, 5)."""
     decided = np.isfinite(judged[:, 0])
-    values, p, holds = judged[decided].T
+    values, p, holds, errors_of_lengths, holding_lengths = judged[decided].T
     return [
         world.name,
         f"{world.slope:+.2f}",
@@ -163,6 +198,8 @@ def table_row(world: LengthWorld, judged: Float64Array) -> list[str]:
         _rate(holds),
         _rate((p < _ALPHA).astype(float)),
         f"{decided.mean():.2f}",
+        f"{errors_of_lengths.mean():+.4f}",
+        f"{holding_lengths.mean():.3f}",
     ]
 
 
@@ -171,7 +208,17 @@ def _rate(values: Float64Array) -> str:
     return f"{rate:.3f} [{low:.3f}, {high:.3f}]"
 
 
-HEADS = ("world", "truth", "bias", "standard deviation", "covers", "p < .05", "decided")
+HEADS = (
+    "world",
+    "truth",
+    "bias",
+    "standard deviation",
+    "covers",
+    "p < .05",
+    "decided",
+    "bias of lengths",
+    "lengths covered",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -317,7 +317,7 @@ def table_rows(world: Origin, judged: Float64Array) -> list[list[str]]:
                 world.name if place == 0 else "",
                 name,
                 f"{truths.mean():+.3f}",
-                f"{np.nanmean(errors):+.3f}",
+                _mean_with_error(errors),
                 _rate(holds),
                 _rate(np.where(np.isnan(p), np.nan, p < _ALPHA)),
                 _rate(np.where(np.isnan(holm), np.nan, holm < _ALPHA)),
@@ -343,6 +343,15 @@ def _false_claims(
     return [["", f"any of: {listed}", "", "", "", "", _rate(claimed.astype(float))]]
 
 
+def _mean_with_error(errors: Float64Array) -> str:
+    """Return the mean error over data sets with its standard error, from the sets themselves."""
+    defined = errors[np.isfinite(errors)]
+    if len(defined) < 2:
+        return "–"
+    error_of_mean = defined.std(ddof=1) / np.sqrt(len(defined))
+    return f"{defined.mean():+.3f} ± {error_of_mean:.3f}"
+
+
 def _rate(values: Float64Array) -> str:
     defined = values[np.isfinite(values)]
     if not len(defined):
@@ -351,7 +360,15 @@ def _rate(values: Float64Array) -> str:
     return f"{rate:.3f} [{low:.3f}, {high:.3f}]"
 
 
-HEADS = ("world", "quantity", "truth", "bias", "covers", "p < .05", "clear after Holm")
+HEADS = (
+    "world",
+    "quantity",
+    "truth",
+    "bias ± its standard error",
+    "covers",
+    "p < .05",
+    "clear after Holm",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -69,6 +69,8 @@ class ModelView:
         choice: Who chose what was measured.
         seed: Where the seed of its images comes from.
         regenerated_parts: What was made again, of how many; empty where nothing was.
+        tilt_check: What the check for tilted embeddings could have noticed; empty where nothing
+            was made again.
         is_toy: Whether it draws simple pictures with biases that were put in.
         weights: Whether its weights are open.
         readers: The encoder or judge that read its images.
@@ -85,6 +87,7 @@ class ModelView:
     choice: str
     seed: str
     regenerated_parts: str
+    tilt_check: str
     is_toy: bool
     weights: str
     readers: str
@@ -106,6 +109,7 @@ def model_view(model: Model) -> ModelView:
         choice=choice_of_settings(entry.manifest, entry.results),
         seed=choice_of_seed(entry.manifest, entry.results),
         regenerated_parts="; ".join(entry.verdict.regenerated_parts()),
+        tilt_check=entry.verdict.tilt_check,
         is_toy=entry.toy,
         weights=card.weights or "weights: not stated",
         readers=model.stratum.readers,

@@ -47,7 +47,8 @@ LEVELS = {
     "reproduced": "Every score follows from the evidence, and some of each kind of evidence, "
     "chosen at random, was made again with the model, every encoder and every judge that the "
     "submission names: it is the same up to rounding, and no test is seen to move to one side. "
-    "How much was made again, of how much, stands beside it.",
+    "How much was made again, of how much, stands beside it, and a model's page says how small a "
+    "tilt the check would have noticed.",
     "partly reproduced": "The same, but something beside the images, the encoders and the judges, "
     "such as a control of random weights, could not be made again, or some of a judge's answers "
     "differ, within what another machine's drawing explains; a model's page says what.",
@@ -110,6 +111,8 @@ class Verdict:
             recomputed.
         pictures: The pictures that the submission shows, encoded here.
         checked_pictures: The SHA-256 of those whose image was made again and looks like them.
+        tilt_check: What the check for tilted embeddings could have noticed; empty where nothing
+            was made again that an encoder reads.
         n_images: Distinct images of the submission, of which its tasks share some.
         paired: By task id, what the evidence gives here for comparisons of models in pairs.
     """
@@ -132,6 +135,7 @@ class Verdict:
     results: Results | None = None
     pictures: list[Picture] = field(default_factory=list)
     checked_pictures: list[str] = field(default_factory=list)
+    tilt_check: str = ""
     n_images: int = 0
     paired: dict[str, PairedTask] = field(default_factory=dict)
 
@@ -171,7 +175,17 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The content of a submission as objects: its settings, its plan and its evidence."""
+    """The content of a submission as objects: its settings, its plan and its evidence.
+
+    Attributes:
+        manifest: What the submission says of itself.
+        results: Its results as they were sent.
+        command: The settings of its command.
+        plan: What its tasks need.
+        images: Its records of images.
+        stores: Its embeddings and answers.
+        attempts: All of `images`, read once.
+    """
 
     manifest: Manifest
     results: Results
@@ -179,6 +193,7 @@ class Claims:
     plan: Plan
     images: ImageStore
     stores: Stores
+    attempts: Sequence[Attempt]
 
 
 def check_paths(*names: str) -> None:
@@ -252,7 +267,7 @@ def regenerate(
     if generator is None or verdict.problems:
         return []
     rng = random.Random(seed)
-    attempts = list(claims.images.all_attempts())
+    attempts = claims.attempts
     given = [attempt for attempt in attempts if attempt.status == "ok"]
     without = [attempt for attempt in attempts if attempt.status != "ok"]
     chosen = sample_for_audit(given, claims.plan, count, rng)

@@ -4,9 +4,7 @@ Rounding has no side. A forger who stays within the tolerance of each embedding 
 all of them along the axis of a test to move it. So every test is scored again with each embedding
 that was made here in place of the one that was sent, which gives that embedding's effect on each
 score. The effects of rounding go to either side, whatever directions it takes in the space of the
-embeddings; those of a tilt go to one. Two comparisons tell them apart: Student's t gives the sum of
-the effects an interval, and the sum is beyond what the same effects give with random signs, which
-holds for effects of any symmetric distribution. Too few effects are no finding by the second.
+embeddings; those of a tilt go to one. What tells them apart is in `tilts`.
 """
 
 from __future__ import annotations
@@ -16,13 +14,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.special import stdtrit
 
 from t2ibench.apps.leaderboard.regenerate import (
     Claims,
     RegeneratedImage,
     Verdict,
     prompt_groups,
+)
+from t2ibench.apps.leaderboard.tilt_summary import CheckedTilt, tilt_summary
+from t2ibench.apps.leaderboard.tilts import (
+    FALSE_ALARMS,
+    HEADLINE,
+    NOTICED_SHIFT,
+    Score,
+    Shift,
+    shift_of,
+    smallest_noticed,
 )
 from t2ibench.apps.leaderboard.tolerance import is_as_stored
 from t2ibench.arrays import Float32Array, Float64Array
@@ -35,16 +42,6 @@ from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, Kind, text_key
 from t2ibench.tasks.loader import LoadedTask
 
-# A score that moves by less is no finding. It is three times what bfloat16 in place of float32
-# moves a headline by (docs/reproducibility.md).
-SMALLEST_SHIFT = 0.005
-# A headline that moves by as much has to be noticed; where it cannot be excluded, a note says so.
-NOTICED_SHIFT = 0.02
-# The chance with which any score of an honest submission is said to be tilted, at most.
-FALSE_ALARMS = 0.01
-# Draws of random signs, and how many are held in memory at a time.
-_FLIPS = 100_000
-_FLIPS_AT_A_TIME = 10_000
 # No score that is looked at depends on them.
 _DRAWS = {"n_permutations": 1000, "n_bootstrap": 1000}
 
@@ -107,12 +104,14 @@ class Deviations:
         rows: What was made here, by encoder and key.
         drawn: How many images or texts of the group were drawn, with those that came out the same.
         total: How many of them the group has.
+        unread: How many of those drawn some encoder did not read again.
     """
 
     kind: Kind
     rows: Mapping[str, Mapping[str, Float64Array]]
     drawn: int
     total: int
+    unread: int = 0
 
     def by_key(self) -> Iterator[Mapping[str, Mapping[str, Float64Array]]]:
         """Yield what was made here of one image or text after the other, by encoder and key."""
@@ -124,71 +123,84 @@ class Deviations:
             }
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """How a score moves with what was made here, over all of its embeddings.
-
-    Attributes:
-        name: The score.
-        size: By how much, extrapolated from what was drawn.
-        least: By how much at the end of its interval that is nearer to 0.
-        most: By how much, without its sign, at the end that is farther from 0.
-    """
-
-    name: str
-    size: float
-    least: float
-    most: float
-
-    @property
-    def tilted(self) -> bool:
-        """Whether chance does not explain that it moves."""
-        return abs(self.least) > SMALLEST_SHIFT
-
-    @property
-    def undecided(self) -> bool:
-        """Whether it is a headline that may move by what has to be noticed."""
-        of_headline = self.name.startswith("its headline")
-        return of_headline and not self.tilted and self.most > NOTICED_SHIFT
-
-
 def check_shifts(
     claims: Claims,
     drawn: Sequence[RegeneratedImage],
     remade: RemadeRows,
     verdict: Verdict,
 ) -> None:
-    """Note on `verdict` each test that the embeddings made here move to one side."""
+    """Note on `verdict` each test that the embeddings made here move to one side.
+
+    What the check could have noticed is noted as well.
+    """
     images = DistinctImages(claims.images)
     stores = replace(claims.stores, controls={}, images=images)
     settings = claims.plan.settings.model_copy(update=_DRAWS)
     plan = replace(claims.plan, settings=settings)
-    by_task = {
+    groups_of = {
         task.id: [
             *_text_deviations(plan, task, stores, remade),
             *_image_deviations(claims, plan, task, drawn, remade),
         ]
         for task in plan.tasks
     }
-    tests = sum(1 for deviations in by_task.values() if deviations)
+    deviating = {
+        name: [group for group in groups if any(group.rows.values())]
+        for name, groups in groups_of.items()
+    }
+    tests = sum(1 for groups in deviating.values() if groups)
     tilted = []
     undecided = []
+    tested = []
     for task in plan.tasks:
-        if not by_task[task.id]:
-            continue
-        shifts = list(shifts_of(plan, task, stores, by_task[task.id], tests=tests))
+        groups = groups_of[task.id]
+        shifts = []
+        if deviating[task.id]:
+            shifts = list(
+                shifts_of(plan, task, stores, deviating[task.id], tests=tests)
+            )
         if any(shift.undecided for shift in shifts):
             undecided.append(task.id)
         for shift in shifts:
             if shift.tilted:
                 tilted.append(_line(task, shift))
+        needs = plan.needs[task.id]
+        if groups and (needs.embeds or not needs.is_judged):
+            tested.append(_tested(claims, task, groups, shifts))
     verdict.differ(tilted, "tests")
+    verdict.tilt_check = tilt_summary(tested)
     if undecided:
         verdict.notes.append(
             f"too few images were drawn to tell whether the embeddings move {len(undecided)} of "
             f"{len(plan.tasks)} tests to one side by {NOTICED_SHIFT:g}, such as {undecided[0]}; a "
             "larger --draw tells"
         )
+
+
+def _tested(
+    claims: Claims,
+    task: LoadedTask,
+    groups: Sequence[Deviations],
+    shifts: Sequence[Shift],
+) -> CheckedTilt:
+    """Return how far a test could be checked, from its groups and the shifts of its scores.
+
+    A group of which nothing was drawn, or some of which was not read again, may be tilted by
+    anything.
+    """
+    result = claims.results.tasks[task.id]
+    headline = [shift.noticed for shift in shifts if shift.noticed is not None]
+    differs = any(group.rows[name] for group in groups for name in group.rows)
+    without_estimate = math.inf if differs else 0.0
+    noticed = max(headline, default=without_estimate)
+    if any(group.unread or not group.drawn for group in groups):
+        noticed = math.inf
+    return CheckedTilt(
+        task=task.id,
+        scores=1 + len(result.by_encoder) + len(result.scores),
+        drawn=[group.drawn for group in groups if group.kind == "images"],
+        noticed=noticed,
+    )
 
 
 def _line(task: LoadedTask, shift: Shift) -> str:
@@ -233,106 +245,13 @@ def shifts_of(
     chance = FALSE_ALARMS / tests
     for name, score in sent.items():
         of_score = [of_group[name] for of_group in effects]
-        yield shift_of(name, score, of_score, totals, chance=chance, scores=len(sent))
-
-
-def shift_of(
-    name: str,
-    score: Score,
-    effects: Sequence[Float64Array],
-    totals: Sequence[int],
-    *,
-    chance: float,
-    scores: int = 1,
-) -> Shift:
-    """Return by how much a score moves over all embeddings, from the effects of those drawn.
-
-    Args:
-        name: The score's name.
-        score: The score as it was sent.
-        effects: The effect of each drawn embedding, one array for each group.
-        totals: How many embeddings each group has.
-        chance: With which any of the scores may be tilted where no side is more likely.
-        scores: How many scores of the test are looked at. They share the signs of the effects, so
-            only the interval is widened by their number.
-    """
-    whole = _total(effects, totals)
-    margin = whole.margin(chance / scores)
-    nearest = math.copysign(max(abs(whole.total) - margin, 0.0), whole.total)
-    if nearest and _share_of_flips(effects, totals) > chance:
-        nearest = 0.0
-    ends = (whole.total - margin, whole.total + margin) if whole.variance else (0, 0)
-    start = score.shown(0.0)
-    return Shift(
-        name=name,
-        size=score.shown(whole.total) - start,
-        least=score.shown(nearest) - start,
-        most=max(abs(score.shown(end) - start) for end in ends),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Total:
-    """A sum of effects over all embeddings, estimated from those that were drawn.
-
-    Attributes:
-        total: The sum.
-        variance: Of its estimate.
-        freedom: The degrees of freedom of the variance.
-    """
-
-    total: float
-    variance: float
-    freedom: float
-
-    def margin(self, chance: float) -> float:
-        """Return half the width of an interval that fails with a chance; inf without a spread."""
-        if not self.variance:
-            return math.inf
-        quantile = float(stdtrit(self.freedom, 1 - chance / 2))
-        return quantile * math.sqrt(self.variance)
-
-
-def _total(effects: Sequence[Float64Array], totals: Sequence[int]) -> _Total:
-    """Return what groups of effects add up to over all embeddings of their groups.
-
-    Variances are those within the groups, so that one whose effects differ from another's does not
-    look like noise; their degrees of freedom are Welch and Satterthwaite's. A group of a single
-    embedding has no spread, so the square of its effect stands for it.
-    """
-    total = 0.0
-    variance = 0.0
-    in_freedom = 0.0
-    for values, count in zip(effects, totals, strict=True):
-        several = len(values) > 1
-        of_mean = values.var(ddof=1) / len(values) if several else values[0] ** 2
-        of_group = count**2 * float(of_mean)
-        total += count * float(values.mean())
-        variance += of_group
-        in_freedom += of_group**2 / max(len(values) - 1, 1)
-    freedom = variance**2 / in_freedom if in_freedom else 1.0
-    return _Total(total, variance, freedom)
-
-
-def _share_of_flips(effects: Sequence[Float64Array], totals: Sequence[int]) -> float:
-    """Return how often the effects have a sum at least as large where their signs are random.
-
-    It is the p-value of a test that holds for any effects of which neither side is more likely.
-    """
-    weighted = np.concatenate(
-        [
-            values * (count / len(values))
-            for values, count in zip(effects, totals, strict=True)
-        ]
-    )
-    # A sum that equals the one that came out counts, whatever its last digits are.
-    smallest = abs(float(weighted.sum())) * (1 - 1e-9)
-    rng = np.random.default_rng(0)
-    as_large = 0
-    for _ in range(_FLIPS // _FLIPS_AT_A_TIME):
-        signs = 2.0 * rng.integers(2, size=(_FLIPS_AT_A_TIME, len(weighted))) - 1.0
-        as_large += int((np.abs(signs @ weighted) >= smallest).sum())
-    return (as_large + 1) / (_FLIPS + 1)
+        shift = shift_of(name, score, of_score, totals, chance=chance, scores=len(sent))
+        if name == HEADLINE:
+            smallest = smallest_noticed(
+                score, of_score, totals, chance=chance, scores=len(sent)
+            )
+            shift = replace(shift, noticed=smallest)
+        yield shift
 
 
 def _effects(
@@ -355,24 +274,6 @@ def _effects(
     return effects
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """A score of a test.
-
-    Attributes:
-        value: The score; it moves in proportion to small deviations, as a root near 0 does not.
-        squared: Whether pages show its root.
-    """
-
-    value: float
-    squared: bool = False
-
-    def shown(self, shift: float) -> float:
-        """Return the moved score as pages show it: a mean square as its root, or 0 if negative."""
-        value = self.value + shift
-        return math.sqrt(max(value, 0.0)) if self.squared else value
-
-
 def _scores(plan: Plan, task: LoadedTask, stores: Stores) -> dict[str, Score]:
     """Return a test's headline over all encoders and by each, and its other scores, by name."""
     needs = plan.needs[task.id]
@@ -381,9 +282,9 @@ def _scores(plan: Plan, task: LoadedTask, stores: Stores) -> dict[str, Score]:
     if not evidence.by_reader:
         return {}
     scored = score_task(task, evidence.by_reader, plan.settings, judges=judged)
-    headlines = {"its headline": scored.combined.headline}
+    headlines = {HEADLINE: scored.combined.headline}
     for name, result in scored.by_encoder.items():
-        headlines[f"its headline by {name}"] = result.headline
+        headlines[f"{HEADLINE} by {name}"] = result.headline
     scores: dict[str, Score] = {}
     for name, headline in headlines.items():
         if headline.value is not None:
@@ -400,14 +301,9 @@ def _text_deviations(
 ) -> list[Deviations]:
     """Return what came out otherwise of a test's texts, all of which are made again."""
     keys = {text_key(text) for text in plan.needs[task.id].texts}
-    rows = {
-        name: _deviating(stores.encoders[name], "texts", kinds["texts"], keys)
-        for name, kinds in remade.by_encoder.items()
-        if name in stores.encoders
-    }
-    if not any(rows.values()):
+    if not keys or not stores.encoders:
         return []
-    return [Deviations("texts", rows, drawn=len(keys), total=len(keys))]
+    return [_group(stores, remade, "texts", keys, total=len(keys))]
 
 
 def _image_deviations(
@@ -418,25 +314,30 @@ def _image_deviations(
     remade: RemadeRows,
 ) -> Iterator[Deviations]:
     """Yield what came out otherwise of a test's drawn images, by their groups of prompts."""
-    attempts = [
-        attempt for attempt in claims.images.all_attempts() if attempt.status == "ok"
-    ]
+    if not claims.stores.encoders:
+        return
+    attempts = [attempt for attempt in claims.attempts if attempt.status == "ok"]
     keys_drawn = {image.attempt.key for image in drawn}
     for group in prompt_groups(plan, task, attempts):
         hashes = {
             attempt.sha256 or "" for attempt in group if attempt.key in keys_drawn
         }
-        if not hashes:
-            continue
-        rows = {
-            name: _deviating(
-                claims.stores.encoders[name], "images", kinds["images"], hashes
-            )
-            for name, kinds in remade.by_encoder.items()
-            if name in claims.stores.encoders
-        }
-        if any(rows.values()):
-            yield Deviations("images", rows, drawn=len(hashes), total=len(group))
+        if group:
+            yield _group(claims.stores, remade, "images", hashes, total=len(group))
+
+
+def _group(
+    stores: Stores, remade: RemadeRows, kind: Kind, keys: set[str], *, total: int
+) -> Deviations:
+    """Return what came out otherwise of a group's drawn images, or of its texts."""
+    rows = {}
+    unread = 0
+    for name, store in stores.encoders.items():
+        made_here = remade.by_encoder.get(name, {}).get(kind, {})
+        rows[name] = _deviating(store, kind, made_here, keys)
+        needed = (key for key in keys if store.has(kind, key))
+        unread = max(unread, sum(1 for key in needed if key not in made_here))
+    return Deviations(kind, rows, drawn=len(keys), total=total, unread=unread)
 
 
 def _deviating(

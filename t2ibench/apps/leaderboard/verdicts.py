@@ -29,6 +29,7 @@ _CACHED = {
     "totals": "totals",
     "same_files": "same_files",
     "pictures": "checked_pictures",
+    "tilts": "tilt_check",
 }
 
 

@@ -145,9 +145,8 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
                 "run the others, and pack the run again"
             )
         images = ImageStore(database, manifest.fingerprint)
-        revised = any(
-            attempt.revised_prompt is not None for attempt in images.all_attempts()
-        )
+        attempts = tuple(images.all_attempts())
+        revised = any(attempt.revised_prompt is not None for attempt in attempts)
         others = {
             "model": not can_regenerate(manifest.model),
             "rewritings": revised or results.model.rewriter is not None,
@@ -159,9 +158,9 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         stores = open_stores(
             database, manifest.encoder_records(), manifest.judges, manifest.controls
         )
-        submission = Claims(manifest, results, command, plan, images, stores)
+        submission = Claims(manifest, results, command, plan, images, stores, attempts)
         _require(claims.seed_problems(plan, images))
-        verdict.n_images = _count_ok(images)
+        verdict.n_images = _statuses(submission)[True]
         verdict.pictures = read_pictures(folder, manifest, plan, images)
         _recompute(submission, verdict)
         if draw:
@@ -303,16 +302,17 @@ def _count_images(images: Sequence[RegeneratedImage], verdict: Verdict) -> None:
         )
 
 
-def _count_ok(images: ImageStore) -> int:
-    """Return the number of distinct images; tasks share some of them."""
-    return sum(attempt.status == "ok" for attempt in images.all_attempts())
+def _statuses(submission: Claims) -> Counter[bool]:
+    """Return how many distinct images a submission has, and how many attempts without one.
+
+    Tasks share some of the images.
+    """
+    return Counter(attempt.status == "ok" for attempt in submission.attempts)
 
 
 def _count_totals(submission: Claims, verdict: Verdict) -> None:
     """Note on a verdict how much evidence of each kind the submission holds."""
-    statuses = Counter(
-        attempt.status == "ok" for attempt in submission.images.all_attempts()
-    )
+    statuses = _statuses(submission)
     judges = submission.stores.judges.values()
     verdict.totals = {
         "images": statuses[True],
@@ -340,6 +340,7 @@ def _conclude(verdict: Verdict, seed: int) -> None:
         else []
     )
     notes += _unnoticed(verdict)
+    notes += [verdict.tilt_check] if verdict.tilt_check else []
     if verdict.not_asked:
         names = listed(verdict.not_asked)
         notes.append(

@@ -185,7 +185,11 @@ class GuidedTask(ImageTask):
 
     prompts: GuidedPrompts
 
+    def counts_over_wordings(self, settings: Settings) -> tuple[int, int]:
+        """Return the same counts over all wordings among which images are divided."""
+        return super().image_counts(settings)
+
     def image_counts(self, settings: Settings) -> tuple[int, int]:
         """Return how many images a neutral prompt, and a guided one, has in each wording."""
-        neutral, guided = super().image_counts(settings)
+        neutral, guided = self.counts_over_wordings(settings)
         return self.prompts.images_of(neutral), self.prompts.images_of(guided)

@@ -20,12 +20,15 @@ class ScoreTable:
         caption: What a reader must know of its numbers.
         rows: What each row is called, to the name of its score.
         adjusted: The key of `details` with the scores' p-values after Holm, by name.
+        signed: Whether a positive value is written with a plus, as leans and differences are;
+            shares have none.
     """
 
     title: str
     caption: str
     rows: dict[str, str] = field(default_factory=dict)
     adjusted: str = ""
+    signed: bool = True
 
 
 _TABLES = TypeAdapter(list[ScoreTable])

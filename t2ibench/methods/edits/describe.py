@@ -22,6 +22,7 @@ from t2ibench.methods.core.edit_report import (
     edit_report,
 )
 from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.score_names import join_score_name
 from t2ibench.methods.edits.schema import EditAttribute, EditsTask
 
 _MOST_EDITS = 3
@@ -47,7 +48,7 @@ def describe(task: EditsTask, result: MethodResult) -> str:
         sentence(_finding(attribute, more, less)),
         _counts(attribute, shares),
         _clear_edits(result, attribute),
-        _corrected(result),
+        _corrected(task, result),
         _outcomes(task, result),
     ]
     return " ".join(filter(None, parts))
@@ -111,7 +112,7 @@ def _clear_edits(result: MethodResult, attribute: EditAttribute) -> str:
     return f"Clear by themselves: {listed(names, _MOST_EDITS)}."
 
 
-def _corrected(result: MethodResult) -> str:
+def _corrected(task: EditsTask, result: MethodResult) -> str:
     """Return a sentence on the lean that labels of pairs show; '' without labels."""
     lean = result.scores.get("lean_corrected")
     if lean is None or lean.value is None or lean.interval is None:
@@ -119,7 +120,14 @@ def _corrected(result: MethodResult) -> str:
     value, low, high = (
         decimal(number, 2, sign=True) for number in (lean.value, *lean.interval)
     )
-    return f"By people's labels of pairs the lean is {value} ({low} to {high})."
+    first, second = (
+        result.scores[join_score_name("labelled_pairs", group)].value or 0.0
+        for group in task.compared_groups
+    )
+    return (
+        f"People's labels of {first:.0f} and {second:.0f} pairs, which correct the judge, make "
+        f"the lean {value} ({low} to {high}); the headline and its test are the judge's."
+    )
 
 
 def _outcomes(task: EditsTask, result: MethodResult) -> str:

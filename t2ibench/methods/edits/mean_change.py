@@ -84,10 +84,11 @@ class GroupChanges:
 
 
 @dataclass(frozen=True, slots=True)
-class _GroupMean:
+class GroupMean:
     """The mean change of a group with its parts.
 
     Attributes:
+        group: Name of the group.
         value: The mean over edits of the mean over images.
         numbers: Numbers of the source images that count, shape (n,).
         by_source: How far each source image moves the mean, times n, shape (n,).
@@ -96,6 +97,7 @@ class _GroupMean:
         cells: Images of each source image.
     """
 
+    group: str
     value: float
     numbers: IntArray
     by_source: Float64Array
@@ -112,14 +114,22 @@ def mean_changes(
     groups: Sequence[GroupChanges], possible: Range, level: float
 ) -> list[Estimate]:
     """Return the mean change of each group, with its interval and without a test."""
-    means = [_group_mean(changes) for changes in groups]
+    return estimates_of_means(
+        [_group_mean(changes) for changes in groups], possible, level
+    )
+
+
+def estimates_of_means(
+    means: Sequence[GroupMean | None], possible: Range, level: float
+) -> list[Estimate]:
+    """Return an estimate of each group's mean, within the possible range; none of None."""
     together = _together(means)
     estimates = []
-    for changes, mean in zip(groups, means, strict=True):
+    for mean in means:
         if mean is None:
             estimates.append(Estimate.undefined(TOO_FEW))
             continue
-        influence = _influence(changes.group, mean, possible, together)
+        influence = _influence(mean, possible, together)
         estimate = Estimate.from_influence(mean.value, influence, level)
         shift = _shrunk(mean, possible, together) - mean.value
         low, high = _widened(estimate, shift) or (possible.least, possible.most)
@@ -165,8 +175,8 @@ def difference_of_changes(
         return Estimate.undefined(TOO_FEW)
     influence = Influence.combined(
         [
-            (sign, _influence(first.group, mean, possible, together)),
-            (-sign, _influence(second.group, other, possible, together)),
+            (sign, _influence(mean, possible, together)),
+            (-sign, _influence(other, possible, together)),
         ]
     )
     value = sign * (mean.value - other.value)
@@ -186,7 +196,7 @@ def difference_of_changes(
     )
 
 
-def _group_mean(changes: GroupChanges) -> _GroupMean | None:
+def _group_mean(changes: GroupChanges) -> GroupMean | None:
     """Return a group's mean change; None with fewer than two source images, or without an edit."""
     n_sources = len(changes.values)
     if n_sources < _FEWEST_SOURCES:
@@ -207,7 +217,8 @@ def _group_mean(changes: GroupChanges) -> _GroupMean | None:
     weights = n / (n_edits * of_edit)
     by_edit = residuals.sum(axis=2)
     squares = (residuals**2).sum()
-    return _GroupMean(
+    return GroupMean(
+        group=changes.group,
         value=float(means.mean()),
         numbers=changes.numbers[counts_once],
         by_source=by_edit @ weights,
@@ -216,7 +227,7 @@ def _group_mean(changes: GroupChanges) -> _GroupMean | None:
     )
 
 
-def _together(means: Sequence[_GroupMean | None]) -> float:
+def _together(means: Sequence[GroupMean | None]) -> float:
     """Return the variance of a source image's mean as a share of that of a single image.
 
     It is 1 where all edits of a source image change together, 1 / cells where each changes by
@@ -231,19 +242,17 @@ def _together(means: Sequence[_GroupMean | None]) -> float:
     return min(1.0, max(share, 1.0 / present[0].cells))
 
 
-def _influence(
-    group: str, mean: _GroupMean, possible: Range, together: float
-) -> Influence:
+def _influence(mean: GroupMean, possible: Range, together: float) -> Influence:
     """Return the influence of each source image on the mean change of its group."""
     n = len(mean.numbers)
-    influence = Influence.of_mean(group, mean.numbers, mean.by_source)
+    influence = Influence.of_mean(mean.group, mean.numbers, mean.by_source)
     distance = mean.value - possible.mean
     added = possible.variance + n / (n + 1) * distance**2
     floor = (mean.squares + together * added) / (n * (n + 1))
     return influence.with_floor(floor)
 
 
-def _shrunk(mean: _GroupMean, possible: Range, together: float) -> float:
+def _shrunk(mean: GroupMean, possible: Range, together: float) -> float:
     """Return a group's mean with two more observations that do each thing that is possible.
 
     Observations are single images: where edits of a source image change each by itself, there are
@@ -271,7 +280,7 @@ def beside_zero(interval: tuple[float, float], value: float) -> tuple[float, flo
 
 
 def _null_influence(
-    influence: Influence, first: _GroupMean, second: _GroupMean
+    influence: Influence, first: GroupMean, second: GroupMean
 ) -> Influence:
     """Return the influence on a difference, scaled to the variance if the groups did not differ.
 

@@ -1,8 +1,8 @@
 """Prompts whose answer a fact fixes, and how many of their images contradict it.
 
-A rewriter that gives every person a gender by a coin makes an Olympic decathlete a woman in half
-of the images. Such prompts name no group, so they say what guided prompts cannot: whether a remedy
-is applied where nothing is open.
+A rewriter that gives every person a gender by a coin shows an Olympic decathlete as a woman in
+half of the images. Such prompts name no group, so they say what guided prompts cannot: whether a
+remedy is applied where nothing is open.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def fact_needs(
     task: OccupationsTask, settings: Settings
 ) -> tuple[list[PromptNeed], list[QuestionNeed]]:
     """Return the images of prompts that facts fix, and the questions about them."""
-    _, n_guided = task.image_counts(settings)
+    # A fact has one wording, so its images are not divided among several.
+    _, n_guided = task.counts_over_wordings(settings)
     facts = settings.limited(task.facts)
     prompts = [
         PromptNeed(fact.prompt, n_guided, f"{FACT}{fact.group}", fact.prompt)
@@ -90,11 +91,13 @@ def _table(facts: Sequence[Fact]) -> ScoreTable:
     rows = {}
     for name in dict.fromkeys(fact.group for fact in facts):
         count = sum(fact.group == name for fact in facts)
-        rows[f"{people(name, GROUP)}, by {count} facts"] = f"{SCORE}:{name}"
+        facts_of_group = "1 fact" if count == 1 else f"{count} facts"
+        rows[f"{people(name, GROUP)}, by {facts_of_group}"] = f"{SCORE}:{name}"
     return ScoreTable(
-        "What is so",
+        "Images that show whom a fact names",
         "Of prompts that name no group, but whose answer a fact fixes, such as who may take part "
         "in an event: the share of images that show that group, as a judge or people say, with "
         "its exact interval, for these very prompts. The task file has the source of each fact.",
         rows,
+        signed=False,
     )

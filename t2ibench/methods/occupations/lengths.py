@@ -7,7 +7,7 @@ picture, such as how somebody is framed, is in both and cancels.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -143,33 +143,38 @@ def slope_weights(numbers: Float64Array) -> Float64Array:
 def _pair_scores(
     pair: PairLeans, kinds: Sequence[str], numbers: Mapping[str, float], level: float
 ) -> dict[str, Estimate]:
-    suffix = pair.pair.suffix
-    weights = {
-        f"{MEAN_LEAN}:{kind}{suffix}": row
-        for kind, row in zip(numbers, np.eye(len(numbers)), strict=True)
-    }
-    weights[f"{SLOPE}{suffix}"] = slope_weights(np.array(list(numbers.values())))
+    """Return the mean lean of each kind, and the slope; the slope alone is tested."""
+    names = {kind: f"{MEAN_LEAN}:{kind}{pair.pair.suffix}" for kind in numbers}
+    slope = f"{SLOPE}{pair.pair.suffix}"
     if len(pair.leans.names) < _FEWEST:
-        return dict.fromkeys(weights, Estimate.undefined(_TOO_FEW))
+        too_few = Estimate.undefined(_TOO_FEW)
+        return dict.fromkeys([*names.values(), slope], too_few)
     by_kind = KindLeans.of(pair.leans, kinds)
-    unclear = pair.unclear or _too_alike(by_kind, list(numbers))
+    alike = [
+        kind
+        for kind, separation in zip(numbers, by_kind.separations, strict=True)
+        if not separation > _LEAST_SEPARATION
+    ]
     scores = {}
-    for name, of_kinds in weights.items():
-        estimate = by_kind.weighted(of_kinds, level)
-        scores[name] = estimate if unclear is None else estimate.undecided(unclear)
+    for kind, weights in zip(numbers, np.eye(len(numbers)), strict=True):
+        unclear = pair.unclear or _too_alike([kind] if kind in alike else [])
+        estimate = by_kind.weighted(weights, level)
+        scores[names[kind]] = replace(_unless(unclear, estimate), p=None, test=None)
+    weights = slope_weights(np.array(list(numbers.values())))
+    unclear = pair.unclear or _too_alike(alike)
+    scores[slope] = _unless(unclear, by_kind.weighted(weights, level))
     return scores
 
 
-def _too_alike(by_kind: KindLeans, kinds: Sequence[str]) -> str | None:
-    """Return in which kinds the groups' images are too alike to measure leans between them."""
-    alike = [
-        kind
-        for kind, separation in zip(kinds, by_kind.separations, strict=True)
-        if not separation > _LEAST_SEPARATION
-    ]
-    if not alike:
+def _unless(unclear: str | None, estimate: Estimate) -> Estimate:
+    return estimate if unclear is None else estimate.undecided(unclear)
+
+
+def _too_alike(kinds: Sequence[str]) -> str | None:
+    """Return that leans cannot be measured in these kinds, if there are any."""
+    if not kinds:
         return None
-    listed = ", ".join(alike)
+    listed = ", ".join(kinds)
     return f"the encoder hardly tells the groups apart in prompts asked as: {listed}"
 
 
@@ -187,7 +192,7 @@ def _table(
         f"Mean lean of the images of prompts of each length, between their own images of {first} "
         f"and of {second}: above 0 towards {first}, below 0 towards {second}. The last row is by "
         "how much that grows where a prompt has twice as many words; the share of a mixture "
-        f"grows by half of it. Intervals and p-values are about other {task.concept.name} in these "
-        "very wordings.",
+        f"grows by half of it, and that alone is tested. Intervals are about other "
+        f"{task.concept.name} in these very wordings.",
         rows,
     )

@@ -367,8 +367,20 @@ def _check_facts(task: OccupationsTask) -> Iterator[checks.Finding]:
             ("facts",),
             "give `prompts` a `question`: nobody would say what the images show",
         )
+    yield from checks.duplicates([fact.prompt for fact in task.facts], ("facts",))
     names = [group.name for group in task.groups]
+    without_group = {
+        prompt
+        for wording in task.prompts.wordings
+        for stimulus in task.concept.names
+        for prompt in wording.without_attribute(stimulus)
+    }
     for number, fact in enumerate(task.facts):
+        if fact.prompt in without_group:
+            yield checks.Finding(
+                ("facts", number, "prompt"),
+                "it is a prompt of a stimulus, too, whose images have no right answer",
+            )
         if fact.group not in names:
             yield checks.Finding(
                 ("facts", number, "group"),

@@ -48,6 +48,7 @@ from t2ibench.models.generators.editing_pipelines import (
 from t2ibench.models.generators.effects import check_effects
 from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.generators.pipeline_classes import (
+    makes_several,
     mixes_prompts,
     prompt_argument,
     takes_one_image,
@@ -166,6 +167,8 @@ class DiffusersGenerator:
 
     def _suited_batch_size(self) -> int:
         """Return how many images to generate at once, for the pipeline and its card."""
+        if not makes_several(self._pipeline):
+            return 1
         precision = {"float32": 4}.get(self._dtype, 2)
         return suited_batch_size(
             image_pixels(self._pipeline, self._args),

@@ -1,8 +1,9 @@
 """What is known of diffusers' pipeline classes before their weights are loaded.
 
 A class is one that was tried (docs/models/diffusers.md), one that is refused with the reason, or
-unknown: that of a later diffusers, or one that diffusers has put among its deprecated ones. An
-unknown class gets one prompt at a time, which is safe whatever it does with a batch.
+unknown: that of a later diffusers, one that diffusers has put among its deprecated ones, or a
+user's own. An unknown class makes one image at a time unless the user gives a batch size, so its
+images depend on nothing else whatever it does with a batch.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from t2ibench.models.generators.editing_pipelines import EDITORS
+
 # Pipelines that pad every prompt to one length, so that a batch may mix prompts (see
-# docs/models/diffusers.md). Others pad to the longest prompt of the batch, which changes images
-# (CogView4), or have not been tested.
+# docs/models/diffusers.md).
 _FIXED_LENGTH = {
     "AuraFlowPipeline",
     "BriaPipeline",
@@ -51,6 +53,29 @@ _FIXED_LENGTH = {
     "StableDiffusionPipeline",
     "StableDiffusionXLPipeline",
     "StableUnCLIPPipeline",
+}
+# Pipelines that make several images of one prompt at once. They pad to the longest prompt of the
+# batch, which changes images (CogView4), or pad nothing.
+_ONE_PROMPT = {
+    "AmusedPipeline",
+    "BriaFibo2Pipeline",
+    "BriaFiboPipeline",
+    "CogView4Pipeline",
+    "ErnieImagePipeline",
+    "HunyuanImagePipeline",
+    "Kandinsky3Pipeline",
+    "Kandinsky5T2IPipeline",
+    "KandinskyCombinedPipeline",
+    "KandinskyV22CombinedPipeline",
+    "LDMTextToImagePipeline",
+    "LuminaPipeline",
+    "NucleusMoEImagePipeline",
+    "OmniGenPipeline",
+    "QwenImage21Pipeline",
+    "QwenImagePipeline",
+    "StableCascadeCombinedPipeline",
+    "ZImageOmniPipeline",
+    "ZImagePipeline",
 }
 # Pipelines whose call takes a prompt as a text, and no list of them.
 _PLAIN_TEXT = {"DreamLiteMobilePipeline", "DreamLitePipeline"}
@@ -89,6 +114,11 @@ REFUSED = {
 def mixes_prompts(pipeline: Any) -> bool:
     """Return whether one batch of a pipeline may mix prompts without changing any image."""
     return type(pipeline).__name__ in _FIXED_LENGTH
+
+
+def makes_several(pipeline: Any) -> bool:
+    """Return whether a pipeline was seen to make the same images several at once as one by one."""
+    return type(pipeline).__name__ in {*_FIXED_LENGTH, *_ONE_PROMPT, *EDITORS}
 
 
 def takes_one_image(pipeline: Any) -> bool:

@@ -1,15 +1,16 @@
 """Detect which prompts the text encoders of a pipeline truncate.
 
-A pipeline cuts a prompt where it calls a tokenizer, and each of its text encoders has a
-length of its own. So the calls of a loaded pipeline's tokenizers are recorded: that needs no table
-of lengths, and settings such as call.max_sequence_length are respected.
+A pipeline cuts a prompt where it calls a tokenizer, or a processor that has one inside, and each
+of its text encoders has a length of its own. So the calls of a loaded pipeline's tokenizers are
+recorded: that needs no table of lengths, and settings such as call.max_sequence_length are
+respected.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
@@ -27,6 +28,7 @@ _FAMILIES = (
     "Llama",
     "Mistral",
     "Bert",
+    "LDMBert",
     "Glm",
     "ChatGLM",
 )
@@ -36,7 +38,8 @@ _LEAST_CUT = 100
 _LONGEST = 1_000_000  # tokens; tokenizers without a length of their own say more
 # Attributes of pipelines that cut what a tokenizer gave: how many tokens of the prompt remain.
 _CUT_LATER = {"LongCatImagePipeline": "tokenizer_max_length"}
-_QWEN = "QwenImage"
+# Those that drop the tokens of their template first, and keep so many after them.
+_CUT_BEHIND_TEMPLATE = ("QwenImagePipeline", "QwenImageImg2ImgPipeline")
 _LIBRARIES = ("diffusers", "transformers")
 _LINES_ON_LENGTH = (
     "The following part of your input was truncated",
@@ -54,9 +57,8 @@ class PromptReader:
         self._options: Mapping[str, Any] = {}
         self._read: dict[str, dict[str, TowerReading]] = {}
         for name, title in _towers(pipeline).items():
-            tokenizer = getattr(pipeline, name)
-            # A processor of texts and images has its tokenizer inside.
-            _note_calls(getattr(tokenizer, "tokenizer", tokenizer), self._noting(title))
+            tokenizer = _tokenizer_of(getattr(pipeline, name))
+            _note_calls(tokenizer, self._noting(title))
 
     @contextmanager
     def reading(
@@ -138,7 +140,7 @@ class PromptReader:
         name = type(self._pipeline).__name__
         if name in _CUT_LATER:
             limit = int(getattr(self._pipeline, _CUT_LATER[name]))
-        if name.startswith(_QWEN):
+        if name in _CUT_BEHIND_TEMPLATE:
             prefix = int(self._pipeline.prompt_template_encode_start_idx)
             later = prefix + int(self._options.get("max_sequence_length") or 512)
             limit = later if limit is None else min(limit, later)
@@ -165,17 +167,50 @@ def _without_lines_on_length() -> Iterator[None]:
 
 
 def _towers(pipeline: Any) -> dict[str, str]:
-    """Return the name of the text encoder of each tokenizer, keyed by the tokenizer's attribute."""
+    """Return the name of the text encoder that each tokenizer or processor prepares texts for.
+
+    They are keyed by the attribute of the pipeline that the tokenizer or processor is.
+    """
     titles: dict[str, str] = {}
+    title_by_encoder: dict[int, str] = {}
     for name, part in getattr(pipeline, "components", {}).items():
-        encoder = getattr(pipeline, name.replace("tokenizer", "text_encoder"), None)
-        if "tokenizer" not in name or part is None or encoder is None:
+        encoder = _encoder_of(pipeline, name)
+        if part is None or encoder is None:
             continue
-        kind = type(encoder).__name__
-        title = next((family for family in _FAMILIES if kind.startswith(family)), kind)
-        same = sum(other.split(" ")[0] == title for other in titles.values())
-        titles[name] = f"{title} {same + 1}" if same else title
+        if id(encoder) not in title_by_encoder:
+            title_by_encoder[id(encoder)] = _title(encoder, title_by_encoder.values())
+        titles[name] = title_by_encoder[id(encoder)]
     return titles
+
+
+def _encoder_of(pipeline: Any, name: str) -> Any:
+    """Return the text encoder that reads what the part called `name` makes of a prompt, or None."""
+    if "tokenizer" in name:
+        candidates = [name.replace("tokenizer", "text_encoder"), "bert"]
+    elif name == "processor":
+        candidates = ["vision_language_encoder", "text_encoder"]
+    else:
+        return None
+    encoders = (getattr(pipeline, candidate, None) for candidate in candidates)
+    return next((encoder for encoder in encoders if encoder is not None), None)
+
+
+def _title(encoder: Any, taken: Collection[str]) -> str:
+    """Return the name under which an encoder is reported, numbered if its family is `taken`."""
+    kind = type(encoder).__name__
+    title = next((family for family in _FAMILIES if kind.startswith(family)), kind)
+    same = sum(other.split(" ")[0] == title for other in taken)
+    return f"{title} {same + 1}" if same else title
+
+
+def _tokenizer_of(part: Any) -> Any:
+    """Return a part that is a tokenizer as it is, and of a processor the tokenizer inside.
+
+    Some tokenizers, such as Kolors', have a further one inside, which is not called.
+    """
+    if hasattr(part, "model_max_length"):
+        return part
+    return getattr(part, "tokenizer", part)
 
 
 def _note_calls(

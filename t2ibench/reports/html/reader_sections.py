@@ -11,6 +11,7 @@ from markupsafe import Markup
 from t2ibench.decimals import decimal
 from t2ibench.reports import method_agreement
 from t2ibench.reports.html.data_links import csv_link
+from t2ibench.reports.html.marks import value_text
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.people import agreement_table, disputed_table
@@ -170,7 +171,7 @@ def _encoders(task: TaskView) -> EncodersView:
         id=task.id,
         test=task.name,
         names=tuple(by_reader),
-        values=tuple(signed(mark.value) for mark in marks),
+        values=tuple(value_text(mark) for mark in marks),
         flips=len(signs) > 1,
     )
 

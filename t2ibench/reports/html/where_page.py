@@ -21,7 +21,7 @@ class WhereRow:
     Attributes:
         where: The texts, images or rewriter; empty where it is that of the row above.
         name: What is measured.
-        cells: Value, interval, p and whether it is clear.
+        cells: Value, interval, p, p after Holm's correction, and whether it is clear.
         is_part: Whether it is a part of the row above.
     """
 

@@ -452,9 +452,10 @@ def test_an_edit_has_its_source_image_beside_it(tmp_path: Path) -> None:
     (results,) = tmp_path.glob("*/results.json")
     wall = opened(results.parent)
     images = wall.get("/api/wall?run=0")["images"]
-    assert len(images) == 96
+    # 16 source images, edited by six instructions, saved again and resized
+    assert len(images) == 128
     sources = set()
-    for number in (0, 17, 95):
+    for number in (0, 17, 127):
         described = wall.get(f"/api/wall/image/{number}?run=0&labeller=")
         assert described["source"].startswith("A photo of a ")
         assert len(described["questions"]) >= 3
@@ -463,7 +464,7 @@ def test_an_edit_has_its_source_image_beside_it(tmp_path: Path) -> None:
         assert picture.headers["content-type"] == "image/png"
         sources.add(hashlib.sha256(picture.content).hexdigest())
         assert described["sha256"] not in sources
-    assert wall.http.get("/wall/0/source/96").status_code == 404
+    assert wall.http.get("/wall/0/source/128").status_code == 404
 
 
 def test_an_image_of_a_prompt_alone_has_no_source_image(wall: Wall) -> None:

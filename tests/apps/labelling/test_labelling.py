@@ -116,7 +116,7 @@ def test_export_import_agree(run: Path, cli: Cli, tmp_path: Path) -> None:
     assert status == 0
     line = next(line for line in out.splitlines() if "gender" in line)
     cells = [cell.strip() for cell in line.strip("|").split("|")]
-    assert cells[2] == "210" and cells[3] == "0.900"  # 189 of 210
+    assert cells[2] == "210" and cells[3] == "0.90"  # 189 of 210
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,8 @@ def edit_embeddings(
             "DELETE FROM embeddings WHERE model = ? AND kind = ?", model, kind
         )
         if keys:
-            store.add(kind, keys, rows, dtype)
+            # A new store: the index of the other one is that of the rows that are gone.
+            EvidenceStore(store_in, name, fingerprint).add(kind, keys, rows, dtype)
     store_in.close()
     if (folder / "submission.json").exists():
         seal(folder)

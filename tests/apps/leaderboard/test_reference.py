@@ -183,10 +183,10 @@ def test_report_prints_sentences(cli: Cli, tmp_path: Path) -> None:
         if not task.positive_control and not name.startswith("weat")
     }
     assert (
-        "openbias_winobias: More one-sided than 2 of 2 models measured alike "
-        "(toy-fair; toyland-fair)." in lines
+        "openbias_examples: More one-sided than 1 of 2 models measured alike "
+        "(toyland-fair); not clearly different from 1 (toy-fair)." in lines
     )
-    assert "p below 0.05 after Holm's correction over the 14 comparisons" in text
+    assert "p below 0.05 after Holm's correction over the 13 comparisons" in text
     status, _, errors = cli(*words, tmp_path)
     assert status == 1 and "holds no submissions" in errors
     status, _, errors = cli(*words, SUBMISSIONS, "--format", "md", "--title", "x")

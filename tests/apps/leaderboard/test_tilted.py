@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,8 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard import reembed
 from t2ibench.apps.leaderboard.packing import pack
-from t2ibench.apps.leaderboard.shifts import Score, Shift, shift_of
+from t2ibench.apps.leaderboard.tilt_summary import CheckedTilt, tilt_summary
+from t2ibench.apps.leaderboard.tilts import Score, Shift, shift_of, smallest_noticed
 from t2ibench.apps.leaderboard.tolerance import largest_distance
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.pipeline.plan import Plan
@@ -116,6 +118,11 @@ def test_an_honest_submission_says_what_was_made_again(
         "noticed in 95% of such checks" in note
         for note in verdict.notes
     )
+    assert verdict.tilt_check in verdict.notes
+    assert (
+        "of 1 test, with 16 images drawn of each kind of prompt" in verdict.tilt_check
+    )
+    assert "1 test came out as sent" in verdict.tilt_check
 
 
 @pytest.mark.parametrize("cosine", [0.9992, 0.99995, 1 - 3e-6])
@@ -185,6 +192,9 @@ def test_deviations_along_the_axis_of_the_test_are_no_tilt_if_they_go_to_either_
     verdict = verify(packed_of(copy), draw=8, seed=seed)
     assert (verdict.level, verdict.problems) == ("reproduced", [])
     assert any("too few images were drawn to tell" in note for note in verdict.notes)
+    assert re.search(
+        "a tilt (that moves the headline by|of any size)", verdict.tilt_check
+    )
 
 
 def shift(effects: list[float], score: Score, total: int = 100) -> Shift:
@@ -221,6 +231,48 @@ def test_four_effects_of_one_sign_are_too_few() -> None:
     """Signs of which neither is more likely are the same in 1 of 8 such draws."""
     few = shift([9e-4, 1e-3, 1.1e-3, 1e-3], Score(0.5))
     assert not few.tilted and few.undecided
+
+
+def noticed(effects: list[float], score: Score, total: int = 100) -> float:
+    """The smallest shift by one group that would have been noticed."""
+    return smallest_noticed(score, [np.array(effects)], [total], chance=1e-2)
+
+
+ROUNDING = [2e-4, -2.2e-4, 1.9e-4, -1.6e-4] * 3
+
+
+def test_what_is_said_to_be_noticed_is_a_tilt() -> None:
+    """It was noticed in 48 to 50 of 50 simulated checks with 4, 5 and 8 images a group."""
+    size = noticed(ROUNDING, Score(0.5))
+    assert 0.01 < size < 0.2
+    assert shift([effect + size / 100 for effect in ROUNDING], Score(0.5)).tilted
+    # Fewer images show less, and more rounding hides more.
+    assert noticed(ROUNDING[:8], Score(0.5)) > size
+    assert noticed([3 * effect for effect in ROUNDING], Score(0.5)) > 2 * size
+    assert noticed(ROUNDING, Score(0.25, squared=True)) == pytest.approx(size, rel=0.25)
+
+
+def test_too_few_deviations_notice_no_tilt_of_any_size() -> None:
+    assert noticed(ROUNDING[:7], Score(0.5)) == np.inf
+    assert noticed([*ROUNDING[:7], *[0.0] * 20], Score(0.5)) == np.inf
+
+
+def test_the_summary_says_of_how_many_tests_what_could_be_noticed() -> None:
+    tested = [
+        CheckedTilt("a", scores=3, drawn=[4, 16], noticed=0.0),
+        CheckedTilt("b", scores=2, drawn=[8], noticed=0.031),
+        CheckedTilt("c", scores=2, drawn=[8], noticed=0.12),
+        CheckedTilt("d", scores=1, drawn=[0], noticed=np.inf),
+    ]
+    assert tilt_summary(tested) == (
+        "tilted embeddings were looked for along 8 scores of 4 tests, with 0 to 16 images drawn of "
+        "each kind of prompt; 1 test came out as sent, so what was drawn of it is not tilted at "
+        "all; of 2 tests, a tilt that moves the headline by 0.031 to 0.120 (by test) would have "
+        "been noticed in at least 95% of such checks, a smaller one less often; of 1 test, such as "
+        "d, a tilt of any size could have gone unnoticed, since too little was made again; a "
+        "larger --draw tells"
+    )
+    assert tilt_summary([]) == ""
 
 
 def test_invented_hashes_are_said(copy: Path) -> None:

@@ -40,6 +40,12 @@ TASK = edits_task(
 )
 
 
+SNOW = {"name": "snow", "instruction": "Make it snow"}
+TWO_EDITS = TASK.model_copy(
+    update={"edits": edits_task(edits=[RAIN, SNOW]).edits}, deep=True
+)
+
+
 class LabelledSources(HandEvidence):
     """Source images that a judge and people answer about."""
 
@@ -61,12 +67,12 @@ class LabelledEdits(HandEdits):
     """Edits that a judge and people answer about, '-' where nobody labelled an image."""
 
     def __init__(
-        self, judged: dict[str, str], before: dict[str, str], after: dict[str, str]
+        self,
+        judged: dict[tuple[str, str], str],
+        before: dict[str, str],
+        after: dict[tuple[str, str], str],
     ) -> None:
-        instruction = RAIN["instruction"]
-        tables = {
-            (instruction, prompt): {GENDER: words} for prompt, words in judged.items()
-        }
+        tables = {key: {GENDER: words} for key, words in judged.items()}
         super().__init__({}, tables)
         self.sources = LabelledSources(before)
         self._labels = after
@@ -74,7 +80,7 @@ class LabelledEdits(HandEdits):
     def labels_about_edit(
         self, edit: EditNeed, question: str, classes: Sequence[str]
     ) -> dict[int, str]:
-        labels = labelled(self._labels[edit.source.prompt])
+        labels = labelled(self._labels[edit.instruction, edit.source.prompt])
         index = edit.source.index
         return {0: labels[index]} if index in labels else {}
 
@@ -95,9 +101,11 @@ def lost(women: int, n: int = N) -> str:
 def result(
     judged_women: str, women: str, men: str = KEPT_MEN, before: str = KEPT_WOMEN
 ) -> MethodResult:
-    judged = {WOMEN: judged_women, MEN: KEPT_MEN}
+    rain = RAIN["instruction"]
     evidence = LabelledEdits(
-        judged, {WOMEN: before, MEN: KEPT_MEN}, {WOMEN: women, MEN: men}
+        judged={(rain, WOMEN): judged_women, (rain, MEN): KEPT_MEN},
+        before={WOMEN: before, MEN: KEPT_MEN},
+        after={(rain, WOMEN): women, (rain, MEN): men},
     )
     return score(TASK, evidence, Settings())
 
@@ -111,7 +119,10 @@ def test_labels_of_all_pairs_are_what_people_saw() -> None:
     assert scored.scores["labelled_pairs:women"].value == N
     low, high = scored.scores["lean_corrected"].interval or (0.0, 0.0)
     assert low < 0.25 < high
-    assert "By people's labels of pairs the lean is +0.25" in describe(TASK, scored)
+    described = describe(TASK, scored)
+    assert "People's labels of 12 and 12 pairs" in described
+    assert "make the lean +0.25 (" in described
+    assert "the headline and its test are the judge's." in described
 
 
 def test_a_judge_without_errors_is_not_corrected() -> None:
@@ -125,6 +136,82 @@ def test_what_a_sample_shows_is_taken_off_all() -> None:
     scored = result(lost(9), women)
     # The judge loses seven of the ten.
     assert scored.scores["lean_corrected"].value == pytest.approx(0.75 - 0.1)
+
+
+def test_every_edit_counts_alike_however_often_it_is_refused() -> None:
+    """The judge wrongly loses all women in snow, of which two thirds were refused."""
+    rain = RAIN["instruction"]
+    snow = SNOW["instruction"]
+    refused = " ".join([NOT_LABELLED] * 8)
+    men = {(rain, MEN): KEPT_MEN, (snow, MEN): KEPT_MEN}
+    of_judge = {(rain, WOMEN): KEPT_WOMEN, (snow, WOMEN): f"{refused} {lost(4, n=4)}"}
+    of_people = {(rain, WOMEN): KEPT_WOMEN, (snow, WOMEN): f"{refused} {lost(0, n=4)}"}
+    evidence = LabelledEdits(
+        judged={**of_judge, **men},
+        before={WOMEN: KEPT_WOMEN, MEN: KEPT_MEN},
+        after={**of_people, **men},
+    )
+    scored = score(TWO_EDITS, evidence, Settings())
+    assert scored.headline.value == pytest.approx(0.5)
+    assert scored.scores["labelled_pairs:women"].value == N + 4
+    assert scored.scores["change_corrected:women"].value == pytest.approx(0.0)
+    assert scored.scores["lean_corrected"].value == pytest.approx(0.0)
+
+
+def test_an_edit_that_one_group_lacks_counts_in_neither_part() -> None:
+    """All women in snow were refused, and the judge wrongly loses all men in snow."""
+    rain = RAIN["instruction"]
+    snow = SNOW["instruction"]
+    refused = " ".join([NOT_LABELLED] * N)
+    evidence = LabelledEdits(
+        judged={
+            (rain, WOMEN): lost(3),
+            (snow, WOMEN): refused,
+            (rain, MEN): KEPT_MEN,
+            (snow, MEN): KEPT_WOMEN,
+        },
+        before={WOMEN: KEPT_WOMEN, MEN: KEPT_MEN},
+        after={
+            (rain, WOMEN): lost(3),
+            (snow, WOMEN): refused,
+            (rain, MEN): KEPT_MEN,
+            (snow, MEN): KEPT_MEN,
+        },
+    )
+    scored = score(TWO_EDITS, evidence, Settings())
+    assert scored.scores["labelled_pairs:men"].value == N
+    assert scored.scores["lean_corrected"].value == pytest.approx(0.25)
+
+
+def test_a_corrected_change_is_a_difference_of_shares() -> None:
+    """The judge loses 10 of 12 women and 8 of the 10 labelled ones, people all of these."""
+    women = "- - " + lost(10, n=10)
+    scored = result(lost(10), women)
+    change = scored.scores["change_corrected:women"]
+    assert change.value == -1.0
+    assert change.interval is not None and change.interval[0] == -1.0
+    assert scored.scores["lean_corrected"].value == pytest.approx(1.0)
+
+
+def test_a_sample_without_errors_does_not_show_that_there_are_none() -> None:
+    """People agree with the judge about ten pairs, which a judge with 5 % of errors often does."""
+    women = "- - " + lost(5, n=10)
+    scored = result(lost(7), women)
+    corrected = scored.scores["lean_corrected"]
+    assert corrected.value == scored.headline.value
+    low, high = corrected.interval or (0.0, 0.0)
+    # With an eleventh source image about which the judge errs either way or not at all.
+    inference = scored.headline.inference.by_question["fixed_prompts"]
+    assert low < (inference.ci_low or 0.0)
+    assert high > (inference.ci_high or 0.0) or high == 1.0
+
+
+def test_pairs_that_the_judge_left_out_are_counted() -> None:
+    judged = " ".join(["unknown"] * 2 + ["female"] * 10)
+    scored = result(judged, lost(2))
+    assert scored.scores["labelled_pairs:women"].value == 10
+    assert scored.scores["labelled_pairs_left_out:women"].value == 2
+    assert scored.scores["labelled_pairs_left_out:men"].value == 0
 
 
 def test_pairs_count_that_are_labelled_on_both_sides() -> None:

@@ -1,0 +1,211 @@
+"""The steps of gpu.py that need the pipeline, each run by it in a process of its own.
+
+Each prints its rows, one a line, as a JSON list of what was measured and its value.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import generate
+import numpy as np
+import torch
+from timing import timed
+
+from t2ibench.models.adapter import Request
+from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
+from t2ibench.models.protocols import ImageRequest
+from t2ibench.store.images import image_seed
+
+PROMPT = "a photo of a nurse"
+
+Row = tuple[str, str]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("step", choices=["pipeline", *STEPS])
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--size", required=True)
+    parser.add_argument("--device", required=True)
+    parser.add_argument("--dtype", required=True)
+    parser.add_argument("--images", type=int, required=True)
+    parser.add_argument("--steps", type=int, required=True)
+    args = parser.parse_args()
+    rows = pipeline(args) if args.step == "pipeline" else STEPS[args.step](opened(args))
+    for row in rows:
+        # What was measured is there, whatever ends the step.
+        print(json.dumps(row), flush=True)
+
+
+def pipeline(args: argparse.Namespace) -> Iterator[Row]:
+    """The machine, and how long the saved pipeline, which all other steps load, takes to load."""
+    machine = platform.processor() or platform.machine()
+    if args.device.startswith("cuda"):
+        machine = torch.cuda.get_device_name()
+    yield "machine", f"{machine}, torch {torch.__version__}"
+    torch.manual_seed(0)
+    built = generate.built("sdxl", args, args.folder)
+    built.save_pretrained(saved_in(args.folder), safe_serialization=True)
+    del built
+    loaded = timed(created(args, saved_in(args.folder)).load)
+    yield "seconds to load the pipeline", f"{loaded.seconds:.1f}"
+
+
+def saved_in(folder: Path) -> Path:
+    return folder / "saved"
+
+
+def opened(args: argparse.Namespace) -> Session:
+    """A session whose generator has loaded the saved pipeline."""
+    generator = created(args, saved_in(args.folder))
+    generator.load()
+    on_card = args.device.startswith("cuda")
+    count = max(args.images, 64 if on_card else 0)
+    requests = [
+        ImageRequest(PROMPT, index, image_seed(0, PROMPT, index))
+        for index in range(count)
+    ]
+    return Session(args, saved_in(args.folder), requests, generator)
+
+
+@dataclass
+class Session:
+    """One machine, one saved pipeline, and what it is asked for.
+
+    Attributes:
+        args: The arguments of the command.
+        saved: The folder of the pipeline.
+        requests: The images, all of one prompt.
+        generator: The pipeline's generator, loaded.
+    """
+
+    args: argparse.Namespace
+    saved: Path
+    requests: Sequence[ImageRequest]
+    generator: DiffusersGenerator
+
+    def images(self, size: int | None, count: int | None = None) -> list[np.ndarray]:
+        """The pixels of the first images, generated so many at a time."""
+        self.generator.fix_batch_size(size)
+        made = self.generator.generate(self.requests[:count])
+        assert [image.status for image in made] == ["ok"] * len(made), made
+        return [np.asarray(image.image, dtype=int) for image in made]
+
+    def chosen_batch(self) -> int:
+        """Number of images at a time that the generator chooses for this card."""
+        self.generator.fix_batch_size(None)
+        self.generator.load()
+        return self.generator._batch.size or 1
+
+
+def created(args: argparse.Namespace, saved: Path, **more: Any) -> DiffusersGenerator:
+    options = DiffusersArguments(steps=args.steps)
+    request = Request(
+        "bench", str(saved), options, device=args.device, dtype=args.dtype, **more
+    )
+    return DiffusersGenerator(request)
+
+
+def speed(session: Session) -> Iterator[Row]:
+    """Images a second of the chosen batch, of one image, and of the bare pipeline."""
+    generator = session.generator
+    chosen = session.chosen_batch()
+    yield "batch chosen for the card", str(chosen)
+    count = len(session.requests)
+    session.images(chosen, chosen)
+    for size in dict.fromkeys((chosen, 1)):
+        spent = timed(lambda size=size: session.images(size))
+        yield f"images/s, {size} at a time", f"{count / spent.seconds:.2f}"
+    groups = [
+        session.requests[start : start + chosen] for start in range(0, count, chosen)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        bare = timed(
+            lambda: generate.bare(
+                generator._pipeline, groups, session.args.steps, Path(folder) / "bare"
+            )
+        )
+    yield (
+        f"images/s, bare pipeline with PNG, {chosen} at a time",
+        f"{count / bare.seconds:.2f}",
+    )
+    if torch.cuda.is_available():
+        peak = torch.cuda.max_memory_allocated() / 2**30
+        yield "largest memory", f"{peak:.1f} GiB"
+
+
+def pixels(session: Session) -> Iterator[Row]:
+    """Which images depend on the batch, and by how much."""
+    chosen = session.chosen_batch()
+    count = max(chosen + 1, 4)  # the last batch is not full
+    first = session.images(chosen, count)
+    yield (
+        f"the same again, {chosen} at a time",
+        compared(first, session.images(chosen, count)),
+    )
+    alone = session.images(chosen, 1)
+    yield "the first image, when it is the only one", compared(first[:1], alone)
+    for size in sorted({1, 2, max(1, chosen // 2)} - {chosen}):
+        other = session.images(size, count)
+        yield f"{size} at a time instead of {chosen}", compared(first, other)
+
+
+def compared(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> str:
+    """How many images are equal to the pixel, and the largest difference of the others."""
+    apart = [int(np.abs(a - b).max()) for a, b in zip(first, second, strict=True)]
+    equal = sum(difference == 0 for difference in apart)
+    return f"{equal} of {len(apart)} equal; largest difference {max(apart)} of 255"
+
+
+def halving(session: Session) -> Iterator[Row]:
+    """What becomes of a batch that does not fit, before the first image that counts."""
+    if not torch.cuda.is_available():
+        yield "a batch that does not fit", "not measured: no CUDA"
+        return
+    free, total = torch.cuda.mem_get_info()
+    used = (total - free) / total
+    torch.cuda.empty_cache()
+    torch.cuda.set_per_process_memory_fraction(min(1.0, used + 0.05))
+    try:
+        session.images(64, 64)
+        size = session.generator.effective_settings()["batch_size"]
+        yield "64 at a time with 5 % of the card free", f"became {size}"
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+
+
+def deterministic(session: Session) -> Iterator[Row]:
+    """What --deterministic costs, which concerns the whole process."""
+    size = session.chosen_batch()
+    usual = timed(lambda: session.images(size))
+    session.generator.release()
+    session.generator = created(session.args, session.saved, deterministic=True)
+    session.generator.load()
+    session.images(size, size)
+    slower = timed(lambda: session.images(size))
+    yield (
+        "--deterministic, time beside the usual kernels",
+        f"{slower.seconds / usual.seconds:.2f}",
+    )
+    again = compared(session.images(size), session.images(size))
+    yield "--deterministic, the same again", again
+
+
+STEPS: dict[str, Callable[[Session], Iterator[Row]]] = {
+    "speed": speed,
+    "pixels": pixels,
+    "halving": halving,
+    "deterministic": deterministic,
+}
+
+
+if __name__ == "__main__":
+    main()

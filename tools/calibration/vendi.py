@@ -1,0 +1,199 @@
+"""How the Vendi score depends on the number of images, and how rightly its change is said.
+
+Embeddings with few directions, whose images of a prompt differ as much as is planted, go through
+the functions that a run and `frontier` use: the score of each prompt, and its change over prompts.
+
+python -m tools.calibration.vendi --sets 400
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from tabulate import tabulate
+
+from t2ibench.arrays import Float64Array
+from t2ibench.cli.usage import not_negative, positive
+from t2ibench.methods.core.diversity import vendi_score
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.evidence import Needs, PromptNeed
+from t2ibench.methods.core.text_image_alignment import measure_prompts
+from t2ibench.pipeline.progress import ConsoleReporter
+from t2ibench.results.group_diversity import group_vendi
+from t2ibench.results.paired import PairedTask, paired_task
+from t2ibench.results.schema import Score
+from t2ibench.worker_pool import each_of
+from tools.calibration.compare import record_of
+from tools.calibration.verdicts import rate_interval
+from tools.calibration.worlds import WorldEvidence
+
+_ALPHA = 0.05
+_LEVEL = 0.95
+_GROUP = "female"
+_ENCODER = {"simulated": "0" * 64}
+_DIMENSIONS = 64
+# The variance along direction k falls as k to this power: few directions carry most of it.
+_FALL = -1.2
+_COSINE = 0.75
+_NUMBERS = (3, 5, 10, 20, 40)
+_TRUTH_SETS = 2000
+_FEWEST_SETS = 2
+
+
+@dataclass(frozen=True)
+class VendiWorld:
+    """Two runs, whose images of a prompt differ by a planted amount.
+
+    Attributes:
+        prompts: How many prompts of the one group.
+        images: Images of each prompt.
+        cosine_after: About the mean cosine of two images of a prompt in the second run; in the
+            first it is .75.
+    """
+
+    prompts: int
+    images: int
+    cosine_after: float = _COSINE
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+        change = "no change" if self.cosine_after == _COSINE else "more alike"
+        return f"{self.prompts} prompts of {self.images}, {change}"
+
+
+WORLDS = tuple(
+    VendiWorld(prompts, images, cosine)
+    for prompts, images in ((6, 5), (12, 5), (20, 5), (12, 10))
+    for cosine in (_COSINE, 0.8)
+)
+
+
+def drawn(rng: np.random.Generator, count: int, cosine: float) -> Float64Array:
+    """Return embeddings of one prompt's images, shape (count, 64), of unit length."""
+    centre = rng.normal(size=_DIMENSIONS)
+    centre /= np.linalg.norm(centre)
+    fall = np.arange(1, _DIMENSIONS + 1) ** _FALL
+    spread = np.sqrt((1 / cosine - 1) / _DIMENSIONS * fall / fall.mean())
+    rows = centre + spread * rng.normal(size=(count, _DIMENSIONS))
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / lengths, dtype=np.float64)
+
+
+def mean_score(count: int, cosine: float, sets: int, seed: int) -> tuple[float, float]:
+    """Return the mean Vendi score of so many images, and its standard error."""
+    rng = np.random.default_rng([seed, count, round(1000 * cosine)])
+    scores = [vendi_score(drawn(rng, count, cosine)) for _ in range(sets)]
+    return float(np.mean(scores)), float(np.std(scores, ddof=1) / np.sqrt(sets))
+
+
+def simulated(
+    world: VendiWorld, truth: float, seed: int, number: int
+) -> tuple[float, float, float]:
+    """Return the change of one data set, whether its interval holds the truth, and its p-value."""
+    rng = np.random.default_rng([seed, zlib.crc32(world.name.encode()), number])
+    before = _run(world, rng, _COSINE)
+    after = _run(world, rng, world.cosine_after)
+    undefined = MethodResult.undefined("simulated")
+    record = record_of("occupations", "vendi", undefined, seed=0, level=_LEVEL)
+    settings = record.settings.model_copy(update={"encoders": _ENCODER})
+    scores = {f"obedience:{_GROUP}": Score(value=1.0)}
+    record = record.model_copy(update={"settings": settings, "scores": scores})
+    (change,) = group_vendi((record, record), (before, after))
+    contrast = change.change
+    assert contrast is not None and contrast.p is not None
+    assert contrast.low is not None and contrast.high is not None
+    holds = float(contrast.low <= truth <= contrast.high)
+    return contrast.value, holds, contrast.p
+
+
+def _run(world: VendiWorld, rng: np.random.Generator, cosine: float) -> PairedTask:
+    names = [f"a photo of a woman at place {number}" for number in range(world.prompts)]
+    prompts = tuple(PromptNeed(name, world.images, _GROUP, name) for name in names)
+    embeddings = {name: drawn(rng, world.images, cosine) for name in names}
+    _, diversities = measure_prompts(Needs(prompts=prompts), WorldEvidence(embeddings))
+    encoder = "simulated"
+    return paired_task(
+        MethodResult.undefined(encoder),
+        diversity={encoder: tuple(each.images for each in diversities if each.images)},
+        vendi={encoder: tuple(each.vendi for each in diversities if each.vendi)},
+    )
+
+
+def table_row(world: VendiWorld, truth: float, judged: Float64Array) -> list[str]:
+    """Return the row of one world; `judged` has the shape (sets, 3)."""
+    values, holds, p = judged.T
+    return [
+        world.name,
+        f"{truth:+.3f}",
+        f"{values.mean() - truth:+.4f}",
+        _rate(holds),
+        _rate((p < _ALPHA).astype(float)),
+    ]
+
+
+def _rate(values: Float64Array) -> str:
+    rate, low, high = rate_interval(values)
+    return f"{rate:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _level_table(sets: int, seed: int) -> str:
+    rows = []
+    for cosine in (_COSINE, 0.85):
+        means = [mean_score(count, cosine, sets, seed) for count in _NUMBERS]
+        cells = [f"{mean:.2f} ± {2 * error:.2f}" for mean, error in means]
+        rows.append([f"{cosine:.2f}", *cells])
+    heads = ["cosine", *(f"{count} images" for count in _NUMBERS)]
+    return tabulate(rows, headers=heads, tablefmt="github", disable_numparse=True)
+
+
+HEADS = ("world", "truth", "bias", "covers", "p < .05")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Simulate, and print the scores by the number of images and the table of worlds."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.calibration.vendi",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    text = "simulate N data sets a world (400)"
+    add("--sets", metavar="N", type=positive, default=400, help=text)
+    text = "use N processes (as many as cores)"
+    add("--workers", metavar="N", type=positive, help=text)
+    text = "seed the worlds with N (0)"
+    add("--seed", metavar="N", type=not_negative, default=0, help=text)
+    arguments = parser.parse_args(argv)
+    print(_level_table(max(arguments.sets, _FEWEST_SETS), arguments.seed))
+    print()
+    reporter = ConsoleReporter()
+    rows = []
+    for world in WORLDS:
+        before, after = (
+            mean_score(world.images, cosine, _TRUTH_SETS, arguments.seed)[0]
+            for cosine in (_COSINE, world.cosine_after)
+        )
+        truth = after - before
+        with reporter.stage(world.name, arguments.sets, "data sets") as ticker:
+            judged = each_of(
+                range(arguments.sets),
+                partial(simulated, world, truth, arguments.seed),
+                arguments.workers,
+                lambda *_, advance=ticker.advance: advance(1),
+            )
+        rows.append(table_row(world, truth, np.array(judged, dtype=np.float64)))
+    print(tabulate(rows, headers=HEADS, tablefmt="github", disable_numparse=True))
+    return 0
+
+
+if __name__ == "__main__":
+    from tools.calibration import vendi  # so that other processes find it
+
+    sys.exit(vendi.main())
