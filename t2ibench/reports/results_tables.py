@@ -93,7 +93,7 @@ def explanations(results: Results) -> list[str]:
     if any(PUBLISHED in main_score(task) for task in tasks):
         also.append(_PUBLISHED)
     of_edits = [_OF_EDITS] if any(edit_report(task.details) for task in tasks) else []
-    explanation = " ".join([*_of_scales(scales), *of_edits, _EXPLANATION])
+    explanation = " ".join([*of_edits, *_of_scales(scales), _EXPLANATION])
     return [explanation, *([" ".join(also)] if also else [])]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import json
 import struct
+import types
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from t2ibench.models.generators.sources import read_source
 from t2ibench.models.protocols import EditsImages, ImageRequest
 from t2ibench.store.images import ImageFile
 from t2ibench.store.refusals import categories_of, stage_of
-from tests.models.chat import Said, json_reply, litellm
+from tests.models.chat import Said, json_reply, litellm, speaking
 from tests.models.parts import refused
 from tests.models.test_gateways import (
     DIALECTS,
@@ -34,6 +36,7 @@ from tests.models.test_gateways import (
     OpenRouter,
     assert_drawn,
     content_of,
+    edited,
     encoded,
     keys,
     model_of,
@@ -416,12 +419,105 @@ def test_input_fidelity_is_sent_where_the_user_says_so(tmp_path: Path) -> None:
             assert fields.get("input_fidelity") == ("high" if args else None)
 
 
+@pytest.fixture
+def online(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hub's client may speak, to servers of this machine."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("HF_TOKEN", KEY)
+
+
+@pytest.mark.usefixtures("online")
+def test_an_endpoint_of_the_hub_edits(tmp_path: Path) -> None:
+    """The client posts the source image in Base64, with the instruction as a parameter."""
+
+    def editing(body: dict[str, Any], _: Any) -> Said:
+        given = body["parameters"]
+        source = base64.b64decode(body["inputs"])
+        data = encoded(given["prompt"], given["seed"], source=source)
+        return 200, {"content-type": "image/png"}, base64.b64decode(data)
+
+    wanted = edits([stored(tmp_path, 1), stored(tmp_path, 2, "JPEG")])
+    with speaking(editing) as (url, posted):
+        args = {"base_url": url, "timeout": 5, "steps": 4, "size": "64x48"}
+        model: Any = create_generator("hf:m", args)
+        model.check_edits()
+        images = model.generate(wanted)
+    for request, image in zip(wanted, images, strict=True):
+        assert image.status == "ok" and request.source is not None
+        expected = edited(
+            request.prompt, request.seed, request.source.path.read_bytes()
+        )
+        assert np.array_equal(np.asarray(image.image), np.asarray(expected))
+    sent = posted[0]["parameters"]
+    assert sent["target_size"] == {"width": 64, "height": 48}
+    assert sent["num_inference_steps"] == 4
+    assert "private" not in repr(posted)
+    assert model.effective_settings()["sources_sent"]["format"] == ["JPEG", "PNG"]
+
+
+@pytest.mark.usefixtures("online")
+def test_a_provider_of_the_hub_without_edits_is_one_line(tmp_path: Path) -> None:
+    model: Any = create_generator("hf:ORG/m", {"provider": "nscale"})
+    with refused("image-to-image"):
+        model.generate(edits([stored(tmp_path, 1)]))
+
+
+class DeclinedByFilterError(Exception):
+    """What LiteLLM raises where a filter declines."""
+
+    status_code = 400
+
+
+def test_litellm_edits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """LiteLLM's interface of edits: a file as name, bytes and type; fields as keywords."""
+    files = []
+
+    async def aimage_edit(**given: Any) -> Any:
+        files.append(given["image"])
+        assert given["model"] == "openai/m" and given["n"] == 1
+        if "nurse" in given["prompt"]:
+            raise DeclinedByFilterError("Your request was rejected.")
+        source = given["image"][1]
+        data = encoded(given["prompt"], given["seed"], source=source)
+        row = types.SimpleNamespace(b64_json=data)
+        hidden = {"response_cost": 0.25}
+        return types.SimpleNamespace(data=[row], _hidden_params=hidden)
+
+    members = {"aimage_edit": aimage_edit, "model_cost": {}}
+    litellm(monkeypatch, DeclinedByFilterError, **members)
+    wanted = edits([stored(tmp_path, 1)])
+    model: Any = create_generator("litellm:openai/m")
+    model.check_edits()
+    snow, nurse = model.generate(wanted)
+    assert nurse.status == "refused" and model.cost == 0.25
+    (request, _) = wanted
+    assert request.source is not None
+    content = request.source.path.read_bytes()
+    assert files == [("source.png", content, "image/png")] * 2
+    expected = edited(request.prompt, request.seed, content)
+    assert np.array_equal(np.asarray(snow.image), np.asarray(expected))
+
+
+def test_litellm_says_where_it_reaches_no_edits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, waits: list[float]
+) -> None:
+    litellm(monkeypatch, DeclinedByFilterError, model_cost={})
+    with refused("litellm:x/y", "this version of LiteLLM reaches no edits"):
+        create_generator("litellm:x/y").check_edits()
+
+    async def aimage_edit(**_: Any) -> Any:
+        raise ValueError("image edit is not supported for replicate")
+
+    members = {"aimage_edit": aimage_edit, "model_cost": {}}
+    litellm(monkeypatch, DeclinedByFilterError, **members)
+    with refused("LiteLLM has no route for edits to replicate/m"):
+        create_generator("litellm:replicate/m").generate(edits([stored(tmp_path, 1)]))
+    assert waits == []
+
+
 def test_what_is_asked_for_no_edits_says_so_before_anything_is_sent(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    litellm(monkeypatch, Exception, model_cost={})
-    with refused("litellm:x/y", "gets no source images"):
-        create_generator("litellm:x/y").check_edits()
     provider = {"provider_slug": "only", "supported_parameters": ["seed"]}
     monkeypatch.setitem(ENDPOINTS, "data", {"endpoints": [provider]})
     with replying(OpenRouter()) as (url, posted):

@@ -65,7 +65,7 @@ _NAMES = {
     "negative_prompt": "negative_prompt",
 }
 _SEED_BITS = (63, 32, 31)
-_EDITORS = "openai:, azure:, gemini:, openrouter:, chat: and comfyui:"
+_EDITORS = "openai:, azure:, gemini:, openrouter:, chat:, hf:, litellm: and comfyui:"
 # Stands for a server whose address its library keeps to itself. It is a public one, so that
 # images are fetched from public addresses alone.
 _ELSEWHERE = "https://1.1.1.1"

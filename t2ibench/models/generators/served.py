@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 # Fields that are sent if the server accepts them; they change the form of the reply only.
 _WISHES = {"response_format": "b64_json", "output_format": "png"}
 _FIELDS = ("b64_json", "url", "revised_prompt")
+# What LiteLLM says of a provider that it does not ask for edits.
+_NO_ROUTE = "image edit is not supported"
 _OF_THE_HUB = {
     "num_inference_steps",
     "guidance_scale",
@@ -123,15 +125,28 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
         reply = await server.library.aimage_generation(
             prompt=prompt, n=1, **server.given(), **optional
         )
-        rows = [
-            {name: getattr(row, name, None) for name in _FIELDS}
-            for row in reply.data or ()
-        ]
-        cost = (getattr(reply, "_hidden_params", None) or {}).get("response_cost")
-        # LiteLLM reports 0 for models that its table of prices does not have.
-        return Reply(
-            200, json.dumps({"data": rows, "cost": cost or None}).encode(), server.key
-        )
+        return _reply_of_litellm(reply, server.key)
+
+    async def edit(
+        prompt: str, optional: dict[str, Any], _: str, source: SourceFile
+    ) -> Reply:
+        try:
+            reply = await server.library.aimage_edit(
+                image=(source.name, source.data, source.media_type),
+                prompt=prompt,
+                n=1,
+                **server.given(),
+                **optional,
+            )
+        except Exception as error:
+            # What LiteLLM says of a provider that it has no route to would else be tried again.
+            if _NO_ROUTE in str(error):
+                raise UnusableServerError(
+                    f"LiteLLM has no route for edits to {request.source}.",
+                    "Name a model of a provider whose edits LiteLLM reaches.",
+                ) from error
+            raise
+        return _reply_of_litellm(reply, server.key)
 
     args = request.args
     price = listed_price(
@@ -139,6 +154,9 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
     )
     settings = {"model": request.source, "url": server.address, "library": "litellm"}
     switches = switches_of(request.source)
+    refusal = None
+    if not hasattr(server.library, "aimage_edit"):
+        refusal = "this version of LiteLLM reaches no edits"
     return HostedGenerator(
         request,
         server,
@@ -146,8 +164,20 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
         settings,
         switches=switches,
         price=price,
+        edit=EditCall(edit, server.where, refusal),
         price_source=SOURCE,
     )
+
+
+def _reply_of_litellm(reply: Any, key: ApiKey) -> Reply:
+    """Return a reply of LiteLLM with the image and its cost, in the form of OpenAI's API."""
+    rows = [
+        {name: getattr(row, name, None) for name in _FIELDS} for row in reply.data or ()
+    ]
+    cost = (getattr(reply, "_hidden_params", None) or {}).get("response_cost")
+    # LiteLLM reports 0 for models that its table of prices does not have.
+    content = {"data": rows, "cost": cost or None}
+    return Reply(200, json.dumps(content).encode(), key)
 
 
 def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
@@ -166,20 +196,31 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         timeout=float(args.timeout),
     )
 
-    async def call(prompt: str, optional: dict[str, Any], _: str) -> Image:
+    def check_token() -> None:
         if not key and address is None:
             raise UnusableServerError(
                 f"{request.spec} needs a token of Hugging Face, and {key.variable} is not set.",
                 f"Set it with `export {key.variable}=…`, or run `hf auth login`.",
             )
+
+    async def call(prompt: str, optional: dict[str, Any], _: str) -> Image:
+        check_token()
         given = dict(optional)
-        width, _, height = str(given.pop("size", "")).partition("x")
-        sides: dict[str, Any] = (
-            {"width": int(width), "height": int(height)} if width.isdigit() else {}
-        )
+        sides: dict[str, Any] = _sides(given.pop("size", ""))
         options = {name: given.pop(name) for name in list(given) if name in _OF_THE_HUB}
         image = await client.text_to_image(
             prompt, **sides, **options, extra_body=given or None
+        )
+        return as_rgb(image)
+
+    async def edit(
+        prompt: str, optional: dict[str, Any], _: str, source: SourceFile
+    ) -> Image:
+        check_token()
+        given = dict(optional)
+        size: Any = _sides(given.pop("size", "")) or None
+        image = await client.image_to_image(
+            source.data, prompt, target_size=size, **given
         )
         return as_rgb(image)
 
@@ -198,7 +239,22 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
     )
     settings = {"model": request.source, "url": address, "provider": args.provider}
     switches = switches_of(request.source)
-    return HostedGenerator(request, server, call, settings, switches=switches)
+    return HostedGenerator(
+        request,
+        server,
+        call,
+        settings,
+        switches=switches,
+        edit=EditCall(edit, server.where),
+    )
+
+
+def _sides(size: object) -> dict[str, int]:
+    """Return width and height of a size such as '64x48'; empty for any other."""
+    width, _, height = str(size).partition("x")
+    if not width.isdigit():
+        return {}
+    return {"width": int(width), "height": int(height)}
 
 
 ADAPTER = Adapter(
