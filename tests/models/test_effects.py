@@ -193,7 +193,7 @@ def test_of_every_class_the_verdict_is_that_of_whole_images(
     given = matrix.TRIED[name].get("args", {})
 
     def image(args: dict[str, str]) -> np.ndarray | None:
-        generator = untried(folder, monkeypatch, **given, **args)
+        generator = untried(folder, monkeypatch, **(given | args))
         for attribute, value in matrix.TRIED[name].get("shrink", {}).items():
             setattr(generator._pipeline, attribute, value)
         try:
@@ -215,7 +215,7 @@ def test_of_every_class_the_verdict_is_that_of_whole_images(
             is not None
             and np.array_equal(whole, without)
         }
-        generator = untried(folder, monkeypatch, **given, **args)
+        generator = untried(folder, monkeypatch, **(given | args))
         for attribute, value in matrix.TRIED[name].get("shrink", {}).items():
             setattr(generator._pipeline, attribute, value)
         try:
