@@ -157,7 +157,7 @@ def nothing_control(
     shown = decimal(difference.value, 2, sign=True)
     says = (
         f"Of images that were only {ways} by the benchmark, {percent(float(np.mean(shares)))} of "
-        f"the answers to all questions are another one; by {attribute.full_name} the groups "
+        f"the answers to all questions are another one; by {attribute.name} the groups "
         f"differ by {shown}"
     )
     if low is not None and high is not None:
