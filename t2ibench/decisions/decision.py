@@ -238,9 +238,10 @@ def decide_scenario(
     rulings.sort(key=_severity)
     needed = None
     if outcome == "undecided" and not reasons:
-        needed = _most_images(rulings, limits, _images_of(scenario, run))
         if _has_edits(scenario, run):
             needed = SOURCE_IMAGES_NEEDED
+        else:
+            needed = _most_images(rulings, limits, _images_of(scenario, run))
     return ScenarioDecision(
         scenario=scenario,
         outcome=outcome,

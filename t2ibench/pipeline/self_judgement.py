@@ -122,5 +122,5 @@ def self_judgement_line(judge: str, seen: SeenGroups, level: float) -> str:
     return (
         f"{line} Does it see what it draws? In {seen.as_asked:,} of {total:,} images whose prompt "
         f"names a group, it sees that group ({100 * seen.as_asked / total:.0f} %, {interval}), in "
-        f"{seen.another:,} another one, and of {seen.unknown:,} it cannot tell."
+        f"{seen.another:,} another one; about {seen.unknown:,} it does not know."
     )

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from t2ibench.arrays import Float32Array, Float64Array
 
 # Cells a side, of brightness and of each colour.
-CELLS_OF_BRIGHTNESS = 16
-_FINE, _COARSE = CELLS_OF_BRIGHTNESS, 2
+_FINE, _COARSE = 16, 2
 _CELLS = _FINE**2 + 2 * _COARSE**2
 # Re-encoding moves a cell by at most 1.9 levels of 255 (JPEG from quality 50 and WebP from 80, 256
 # pixels a side) or 3.4 (JPEG from 75, 64 pixels). Of 7,140 pairs of toyland's images of the prompt

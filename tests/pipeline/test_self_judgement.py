@@ -47,7 +47,7 @@ def test_the_line_counts_the_images_in_which_it_sees_what_was_asked() -> None:
     assert "Have another judge or people answer, too." in line
     assert "In 8 of 10 images whose prompt names a group" in line
     assert "(80 %, 95 % interval 44 to 97 %)" in line
-    assert "in 1 another one, and of 1 it cannot tell." in line
+    assert "in 1 another one; about 1 it does not know." in line
     assert "Does it see" not in self_judgement_line("vlm:m", SeenGroups(0, 0, 0), 0.95)
 
 

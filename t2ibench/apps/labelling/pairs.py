@@ -107,7 +107,9 @@ def _items_before(
 ) -> Iterator[tuple[str, Item]]:
     """Yield the identifier of each edit and question with the item of its source image.
 
-    What the benchmark itself saved anew is no pair to ask people about.
+    A question counts as asked before where any task of the run asks it about source images: another
+    task's edits with the same question are then paired, too. What the benchmark itself saved anew
+    is no pair to ask people about.
     """
     asked_before = plan.questions_before_and_after
     attempts = {attempt.sha256: attempt for attempt in sources.all_attempts()}

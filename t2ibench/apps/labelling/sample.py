@@ -217,7 +217,10 @@ def _with_sources(
 ) -> list[Item]:
     """Return edits, each beside its source image, which is asked about once.
 
-    Which of the two is asked about first, and which is on the left, is random.
+    Which of the two is asked about first, and which is on the left, is random. So people do not
+    know which was there first, in the first pair of a source image: one that was drawn with several
+    edits is the image that comes back. At most one edit of each would hide it, and leave a
+    random sample of sources in place of one of pairs.
     """
     drawn: list[Item] = []
     asked: set[str] = {edit.id for edit in edits}

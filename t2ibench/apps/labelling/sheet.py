@@ -35,8 +35,9 @@ STATIC = Path(__file__).parent / "static"
 def write_sheet(folder: Path, items: Sequence[Item], run: LabelledRun) -> None:
     """Write the labelling sheet, the labelling page and the sampled images to a folder.
 
-    Nothing in them says what an image was generated for, which image of a pair was there before the
-    other, or what a judge answered.
+    Nothing in them says what an image was generated for or what a judge answered. Neither are pairs
+    marked, but a source image of several edits comes back beside each of them, so that people can
+    know it from its second pair on.
     """
     shutil.rmtree(folder / "images", ignore_errors=True)
     buffer = io.StringIO()

@@ -123,6 +123,21 @@ class Deviations:
             }
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedTest:
+    """A test of a submission, and how far what was made here moves its scores.
+
+    Attributes:
+        task: The test.
+        groups: How the embeddings that were made here deviate from those that were sent.
+        shifts: How far these deviations move each score; none where nothing deviates.
+    """
+
+    task: LoadedTask
+    groups: Sequence[Deviations]
+    shifts: Sequence[Shift]
+
+
 def check_shifts(
     claims: Claims,
     drawn: Sequence[RegeneratedImage],
@@ -133,6 +148,32 @@ def check_shifts(
 
     What the check could have noticed is noted as well.
     """
+    tests = _checked_tests(claims, drawn, remade)
+    tilted = [
+        _line(test.task, shift)
+        for test in tests
+        for shift in test.shifts
+        if shift.tilted
+    ]
+    verdict.differ(tilted, "tests")
+    verdict.tilt_check = tilt_summary(
+        [_tested(claims, test) for test in tests if _reads_embeddings(claims, test)]
+    )
+    undecided = [
+        test.task.id for test in tests if any(shift.undecided for shift in test.shifts)
+    ]
+    if undecided:
+        verdict.notes.append(
+            f"too few images were drawn to tell whether the embeddings move {len(undecided)} of "
+            f"{len(tests)} tests to one side by {NOTICED_SHIFT:g}, such as {undecided[0]}; a "
+            "larger --draw tells"
+        )
+
+
+def _checked_tests(
+    claims: Claims, drawn: Sequence[RegeneratedImage], remade: RemadeRows
+) -> list[CheckedTest]:
+    """Return every test of a submission with the shifts of its scores."""
     images = DistinctImages(claims.images)
     stores = replace(claims.stores, controls={}, images=images)
     settings = claims.plan.settings.model_copy(update=_DRAWS)
@@ -148,57 +189,42 @@ def check_shifts(
         name: [group for group in groups if any(group.rows.values())]
         for name, groups in groups_of.items()
     }
-    tests = sum(1 for groups in deviating.values() if groups)
-    tilted = []
-    undecided = []
-    tested = []
+    n_deviating = sum(1 for groups in deviating.values() if groups)
+    tests = []
     for task in plan.tasks:
-        groups = groups_of[task.id]
-        shifts = []
-        if deviating[task.id]:
-            shifts = list(
-                shifts_of(plan, task, stores, deviating[task.id], tests=tests)
-            )
-        if any(shift.undecided for shift in shifts):
-            undecided.append(task.id)
-        for shift in shifts:
-            if shift.tilted:
-                tilted.append(_line(task, shift))
-        needs = plan.needs[task.id]
-        if groups and (needs.embeds or not needs.is_judged):
-            tested.append(_tested(claims, task, groups, shifts))
-    verdict.differ(tilted, "tests")
-    verdict.tilt_check = tilt_summary(tested)
-    if undecided:
-        verdict.notes.append(
-            f"too few images were drawn to tell whether the embeddings move {len(undecided)} of "
-            f"{len(plan.tasks)} tests to one side by {NOTICED_SHIFT:g}, such as {undecided[0]}; a "
-            "larger --draw tells"
+        groups = deviating[task.id]
+        shifts = (
+            list(shifts_of(plan, task, stores, groups, tests=n_deviating))
+            if groups
+            else []
         )
+        tests.append(CheckedTest(task, groups_of[task.id], shifts))
+    return tests
 
 
-def _tested(
-    claims: Claims,
-    task: LoadedTask,
-    groups: Sequence[Deviations],
-    shifts: Sequence[Shift],
-) -> CheckedTilt:
+def _reads_embeddings(claims: Claims, test: CheckedTest) -> bool:
+    """Return whether a test has scores that embeddings could tilt."""
+    needs = claims.plan.needs[test.task.id]
+    return bool(test.groups) and (needs.embeds or not needs.is_judged)
+
+
+def _tested(claims: Claims, test: CheckedTest) -> CheckedTilt:
     """Return how far a test could be checked, from its groups and the shifts of its scores.
 
     A group of which nothing was drawn, or some of which was not read again, may be tilted by
     anything.
     """
-    result = claims.results.tasks[task.id]
-    headline = [shift.noticed for shift in shifts if shift.noticed is not None]
-    differs = any(group.rows[name] for group in groups for name in group.rows)
+    result = claims.results.tasks[test.task.id]
+    headline = [shift.noticed for shift in test.shifts if shift.noticed is not None]
+    differs = any(group.rows[name] for group in test.groups for name in group.rows)
     without_estimate = math.inf if differs else 0.0
     noticed = max(headline, default=without_estimate)
-    if any(group.unread or not group.drawn for group in groups):
+    if any(group.unread or not group.drawn for group in test.groups):
         noticed = math.inf
     return CheckedTilt(
-        task=task.id,
+        task=test.task.id,
         scores=1 + len(result.by_encoder) + len(result.scores),
-        drawn=[group.drawn for group in groups if group.kind == "images"],
+        drawn=[group.drawn for group in test.groups if group.kind == "images"],
         noticed=noticed,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from t2ibench.decimals import decimal
-from t2ibench.methods.core.describe import listed, percent
+from t2ibench.methods.core.describe import percent
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.headline import SHUFFLES, Control, of_halves, of_shuffles
 from t2ibench.methods.core.inference import t_inference
@@ -150,15 +150,15 @@ def nothing_control(
     change = followed_change(task, attribute, groups, task.does_nothing)
     difference = cautiously_tested(change.difference(level), level)
     low, high = difference.interval or (None, None)
-    ways = listed(list(task.does_nothing))
+    ways = " or ".join(task.does_nothing)
     shares = _moved_answers(task, groups)
     if difference.value is None or not shares:
         return Control(f"Nobody answered about images that were {ways}.")
     shown = decimal(difference.value, 2, sign=True)
     says = (
-        f"What does nothing moves nothing: images that were {ways} by the benchmark have another "
-        f"answer in {percent(float(np.mean(shares)))} of the cases, and the groups differ by "
-        f"{shown}"
+        f"Of images that were only {ways} by the benchmark, {percent(float(np.mean(shares)))} of "
+        f"the answers to all questions are another one; by {attribute.name} the groups "
+        f"differ by {shown}"
     )
     if low is not None and high is not None:
         says += f" ({decimal(low, 2, sign=True)} to {decimal(high, 2, sign=True)})"

@@ -1,8 +1,8 @@
 """Changes and leans as people would have answered, from their labels of some pairs.
 
 A judge answers about all pairs of a source image and an edit, and people about a random sample of
-them, about both images of a pair and without knowing which is which. What the judge gets wrong on
-average in the labelled pairs is taken off the change that it shows.
+them, about both images of a pair and without being told which is which. What the judge gets wrong
+on average in the labelled pairs is taken off the change that it shows.
 """
 
 from __future__ import annotations

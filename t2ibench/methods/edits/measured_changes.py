@@ -70,11 +70,12 @@ class MeasuredChange(GroupedChange):
     def possible_by(self, edits: Sequence[int]) -> Range:
         """Return what the change of one image can be: as much as any did, in either direction.
 
-        How far pixels can move depends on the edit, so that it is taken from its own images.
+        How far pixels can move depends on the edit, so that it is taken from the edit's images, of
+        all groups: each of their intervals is widened by it.
         """
         largest = _ONE_LEVEL
-        for name in self.between:
-            values = self.by_group[name].of_edits(edits).values
+        for changes in self.by_group.values():
+            values = changes.of_edits(edits).values
             largest = max(largest, float(np.nanmax(np.abs(values), initial=0.0)))
         return Range(mean=0.0, variance=largest**2 / 2)
 

@@ -248,11 +248,11 @@ def nothing_done(answers: dict[tuple[str, str], str]) -> MethodResult:
 def test_what_does_nothing_moves_nothing() -> None:
     control = nothing_done({}).controls["nothing"]
     assert control.value == 0 and control.contradicts is None
-    assert "another answer in 0 % of the cases" in control.says
+    assert "0 % of the answers to all questions are another one" in control.says
     moved = nothing_done({(INSTRUCTIONS["saved again"], WOMEN): "male " * 12})
     control = moved.controls["nothing"]
     assert control.value == 1
-    assert "in 50 % of the cases" in control.says
+    assert "50 % of the answers to all questions are another one" in control.says
     assert control.contradicts is not None
     assert moved.inconclusive is not None and "only saved again" in moved.inconclusive
     # It is a control, and no row that is tested with the others.
