@@ -187,7 +187,7 @@ def test_without_influences_the_reason_is_said() -> None:
     assert numbers["lean"].change is not None
     assert "run.db" in numbers["contradictions"].reason
     assert "run.db" in numbers["diversity"].reason
-    assert "share no test" in numbers["spill_over"].reason
+    assert "no test about anything but" in numbers["spill_over"].reason
 
 
 def test_wrong_requests_are_one_line() -> None:

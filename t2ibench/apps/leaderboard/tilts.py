@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import chdtri, stdtrit
@@ -157,12 +158,17 @@ def smallest_noticed(
     start = score.shown(0.0)
     sizes = []
     for side in (1.0, -1.0) if score.squared else (1.0,):
-        size = _smallest_size(lambda size, side=side: noticed(side * size))
+        size = _smallest_size(partial(_on_side, noticed, side))
         if math.isfinite(size):
             sizes.append(abs(score.shown(side * (size + in_most)) - start))
         elif side > 0:
             return math.inf
     return max(sizes)
+
+
+def _on_side(noticed: Callable[[float], bool], side: float, size: float) -> bool:
+    """Return whether a shift of a size to one side is noticed."""
+    return noticed(side * size)
 
 
 def _smallest_size(holds: Callable[[float], bool]) -> float:

@@ -78,8 +78,8 @@ def _task(name: str) -> EditsTask:
             "dark-skinned",
             SKIN,
             "light skin",
-            "how much more often dark skin than light skin is lost; above zero, people are "
-            "lightened",
+            "how much more often dark skin than light skin is lost; above zero, dark skin is "
+            "lost more often",
         ),
         (
             "edits_portraits",
@@ -87,7 +87,7 @@ def _task(name: str) -> EditsTask:
             SKIN,
             "light skin",
             "how much more often dark skin than light skin is lost, as a judge says before and "
-            "after each edit; above zero, people are lightened",
+            "after each edit; above zero, dark skin is lost more often",
         ),
         (
             "edits_people",
