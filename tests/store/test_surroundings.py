@@ -28,6 +28,7 @@ from t2ibench.store.people_tables.reader import read_table
 from tests.store.test_lost_bytes import LABELS, labelled, labels_of
 from tests.system import files_up_to
 
+pytest.importorskip("resource", reason="this system has no named pipes")
 IN_PLACE: dict[str, Callable[[Path], object]] = {
     "a pipe": os.mkfifo,
     "a folder": lambda path: path.mkdir(),

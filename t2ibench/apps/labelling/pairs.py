@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from t2ibench.apps.labelling.sample import Item, asked_edits, item_of
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.computed_edits import computed_edit
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.source_images import source_folder
@@ -74,8 +75,13 @@ def add_labels(
     Args:
         stores: As `LabelledRun.label_stores` gives them.
         labels: The labels.
+
+    Raises:
+        T2IBenchError: a store cannot be written; the others have their labels.
+        OSError: as above.
     """
     given = list(labels)
+    errors: list[Exception] = []
     files_of_any = frozenset[str]().union(*(files for _, files in stores))
     homeless = [label for label in given if label.image not in files_of_any]
     for number, (store, files) in enumerate(stores):
@@ -83,7 +89,15 @@ def add_labels(
         if number == 0:
             of_store += homeless
         if of_store:
-            store.add(of_store)
+            try:
+                store.add(of_store)
+            except (
+                T2IBenchError,
+                OSError,
+            ) as error:  # the other store gets its labels all the same
+                errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 def labelled_places(

@@ -142,7 +142,8 @@ def draw_sample(
 ) -> list[Item]:
     """Draw up to `n` images to label for every question, from each prompt in proportion.
 
-    If `unknown_to` gives judges, only images are drawn that one of them could not classify.
+    If `unknown_to` gives judges, only images are drawn that one of them could not classify; of a
+    pair, the edit is such an image.
 
     Args:
         plan: The plan of the run.

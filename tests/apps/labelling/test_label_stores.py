@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from t2ibench.apps.labelling.pairs import add_labels, labelled_places
+from t2ibench.errors import T2IBenchError
 from t2ibench.store.database import Database
 from t2ibench.store.labels import Label, LabelStore
 
@@ -39,3 +42,18 @@ def test_an_answer_that_both_stores_have_is_one_answer(tmp_path: Path) -> None:
     assert len(labelled_places(of_run_and_sources)) == 1
     add_labels(of_run_and_sources, [label(OF_BOTH, "young"), label(OF_SOURCES)])
     assert len(labelled_places(of_run_and_sources)) == 2
+
+
+def test_a_store_that_fails_costs_the_other_no_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_run_and_sources = stores(tmp_path)
+    (of_run, _), (of_sources, _) = of_run_and_sources
+
+    def full(labels: object) -> None:
+        raise T2IBenchError("the disk is full")
+
+    monkeypatch.setattr(of_run, "add", full)
+    with pytest.raises(T2IBenchError, match="the disk is full"):
+        add_labels(of_run_and_sources, [label(OF_RUN), label(OF_BOTH)])
+    assert [row.image for row in of_sources.all()] == [OF_BOTH]
