@@ -270,7 +270,7 @@ class Database:
             # place of a run that nobody works on may be the repaired one.
             raise T2IBenchError(
                 f"{shown(self.path, 400)} was removed or replaced while it was in use.",
-                "Put it back, or run the run's own command again, which regenerates what is missing.",
+                "Put it back, or repeat the command of the run, which regenerates what is missing.",
             )
         self.close()  # the file was removed, or another one took its place
         if identity is None:
