@@ -91,11 +91,8 @@ def add_labels(
         if of_store:
             try:
                 store.add(of_store)
-            except (
-                T2IBenchError,
-                OSError,
-            ) as error:  # the other store gets its labels all the same
-                errors.append(error)
+            except (T2IBenchError, OSError) as error:
+                errors.append(error)  # the other store gets its labels all the same
     if errors:
         raise errors[0]
 
