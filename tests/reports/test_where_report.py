@@ -33,7 +33,7 @@ def sentences(result: Where) -> str:
 def test_a_mean_lean_is_said_of_the_average() -> None:
     """Seven occupations show men and one shows women: not all prompts lean to men."""
     text = sentences(where([run("toy", (2, *[20] * 7))]))
-    assert "On average, images of toy lean to male (+0.48" in text
+    assert "On average, images of toy lean to men (+0.48" in text
     assert "All prompts" not in text
 
 
@@ -50,7 +50,7 @@ def test_rewritten_prompts_are_counted_by_image() -> None:
     text = sentences(where([run("toy", FAIR), behind], samples=[[], rows]))
     assert (
         "The prompts of 192 of 192 images of behind were rewritten by polite: those of 96 name "
-        "male alone, those of 48 female alone." in text
+        "men alone, those of 48 women alone." in text
     )
 
 
@@ -68,7 +68,7 @@ def test_numbers_have_as_many_decimals_as_their_kind() -> None:
         "slope on the words' leans",
     ):
         assert re.fullmatch(r"[+−]\d\.\d{3}", written[name])
-    assert written["share that names male alone"] == "50 %"
+    assert written["share that names men alone"] == "50 %"
     assert written["mean lean of the words"] == "+0.25"
 
 
