@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from t2ibench.cli.text_output import print_or_write
 from t2ibench.cli.usage import add_flag
 
 _EXAMPLES = """examples:
@@ -32,11 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the bibliography of a run, or write it."""
     from t2ibench.reports.exchange.bibtex import bibliography
     from t2ibench.results.files import read_results
-    from t2ibench.store.files import write_text
 
     text = bibliography(read_results(Path(arguments.run)))
-    if arguments.output:
-        write_text(Path(arguments.output), text)
-    else:
-        print(text, end="")
+    print_or_write(text, Path(arguments.output) if arguments.output else None)
     return 0

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from t2ibench.cli.text_output import print_or_write
 from t2ibench.cli.usage import add_flag
 from t2ibench.store.files import write_text
 
@@ -121,10 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
         text = comparison_text(comparison, rows=arguments.rows)
     else:
         text = _tables(comparison, arguments.format, rows=arguments.rows)
-    if target is None:
-        print(text, end="")
-    else:
-        write_text(target, text)
+    print_or_write(text, target)
     return 0
 
 

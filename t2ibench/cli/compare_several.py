@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from t2ibench.cli.text_output import print_or_write
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.files import write_text
 
@@ -80,10 +81,8 @@ def _write(
     if decisions:
         names = [run.name for run in comparison.runs]
         text += f"\n{decision_lines(names, decisions)}"
-    if arguments.output is None:
-        print(text, end="")
-    else:
-        write_text(Path(arguments.output), text)
+    target = None if arguments.output is None else Path(arguments.output)
+    print_or_write(text, target)
 
 
 def _page_beside(comparison: RunsComparison) -> Path:

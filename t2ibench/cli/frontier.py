@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from t2ibench.cli.text_output import print_or_write
 from t2ibench.cli.usage import add_flag
 from t2ibench.store.files import write_text
 
@@ -87,8 +88,5 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"Frontier: {place}")
         return 0
     text = render(arguments.format, frontier_table(result))
-    if target is None:
-        print(text, end="")
-    else:
-        write_text(target, text)
+    print_or_write(text, target)
     return 0

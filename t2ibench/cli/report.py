@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from t2ibench.cli.text_output import print_or_write
 from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError, nearest, shown
 
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _write_comparison(arguments, target)
     results = read_results(path)
     if arguments.reference:
-        _print_text(_reference(arguments, results), target)
+        print_or_write(_reference(arguments, results), target)
     elif arguments.format is None:
         folder = path if path.is_dir() else path.parent
         run = run_view(results, task_files(results, folder))
@@ -84,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         _write_pdf(results, path, target)
     else:
         text = _tables(arguments, results) or render(arguments.format, results)
-        _print_text(text, target)
+        print_or_write(text, target)
     return 0
 
 
@@ -97,16 +98,6 @@ def _write_pdf(results: Results, path: Path, target: Path | None) -> None:
     folder = path if path.is_dir() else path.parent
     run = run_view(results, task_files(results, folder))
     print(f"Report: {write_pdf(run, folder, target)}")
-
-
-def _print_text(text: str, target: Path | None) -> None:
-    """Print a text, or write it to a file."""
-    from t2ibench.store.files import write_text
-
-    if target is None:
-        print(text, end="")
-    else:
-        write_text(target, text)
 
 
 def _reference(arguments: argparse.Namespace, results: Results) -> str:

@@ -119,7 +119,7 @@ def test_the_page_escapes_names_and_has_every_plane() -> None:
     assert "default-src 'none'" in html and "<script" not in html
     view = frontier_view(both, LEAN_AND_DIVERSITY)
     assert len(view.planes) == 10
-    assert [row.name for row in view.rows if row.remedy] == ["lean", "lean"]
+    assert [row.name for row in view.rows if row.heading] == ["lean", "lean"]
 
 
 def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:

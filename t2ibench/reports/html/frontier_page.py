@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -10,6 +9,7 @@ from markupsafe import Markup
 from t2ibench.reports.figures.plane import Axes, pairs_of_axes, plane
 from t2ibench.reports.frontier_sentences import ABOUT, NUMBER_NAMES, remedy_sentences
 from t2ibench.reports.frontier_table import frontier_table
+from t2ibench.reports.html.number_rows import NumberRow, number_rows
 from t2ibench.reports.html.templating import fragment, style
 from t2ibench.results.frontier import Frontier
 
@@ -29,23 +29,6 @@ class RemedyView:
     name: str
     sentences: tuple[str, ...]
     notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """A row of the table: its heading, and whether it is a part of the row above.
-
-    Attributes:
-        remedy: The run with the remedy; empty where it is that of the row above.
-        name: What the number is of.
-        cells: Before, after, change, interval, p and verdict.
-        is_part: Whether it is a group, a test or a row of the number above.
-    """
-
-    remedy: str
-    name: str
-    cells: tuple[str, ...]
-    is_part: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +54,7 @@ class FrontierView:
     remedies: tuple[RemedyView, ...]
     planes: tuple[PlaneView, ...]
     headers: tuple[str, ...]
-    rows: tuple[TableRow, ...]
+    rows: tuple[NumberRow, ...]
     about: str
 
     @property
@@ -116,7 +99,7 @@ def frontier_view(frontier: Frontier, axes: Axes) -> FrontierView:
         ),
         planes=tuple(_planes(frontier, axes)),
         headers=tuple(table.headers[2:]),
-        rows=tuple(_rows(table.rows)),
+        rows=tuple(number_rows(table.rows)),
         about=ABOUT,
     )
 
@@ -128,18 +111,4 @@ def _planes(frontier: Frontier, axes: Axes) -> list[PlaneView]:
         if canvas is not None:
             name = " and ".join(NUMBER_NAMES[axis] for axis in pair)
             views.append(PlaneView(name[0].upper() + name[1:], canvas.svg()))
-    return views
-
-
-def _rows(rows: Sequence[Sequence[str]]) -> list[TableRow]:
-    views = []
-    previous = ""
-    for remedy, name, *cells in rows:
-        is_first = bool(remedy) and remedy != previous
-        previous = remedy or previous
-        is_part = name.startswith("· ")
-        heading = name.removeprefix("· ")
-        views.append(
-            TableRow(remedy if is_first else "", heading, tuple(cells), is_part)
-        )
     return views

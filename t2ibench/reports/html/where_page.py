@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from t2ibench.reports.figures.word_order import word_order
+from t2ibench.reports.html.number_rows import NumberRow, number_rows
 from t2ibench.reports.html.templating import fragment, style
 from t2ibench.reports.where_sentences import about, where_sentences
 from t2ibench.reports.where_table import where_table
 from t2ibench.results.where import Where
-
-
-@dataclass(frozen=True, slots=True)
-class WhereRow:
-    """A row of the table.
-
-    Attributes:
-        where: The texts, images or rewriter; empty where it is that of the row above.
-        name: What is measured.
-        cells: Value, interval, p, p after Holm's correction, and whether it is clear.
-        is_part: Whether it is a part of the row above.
-    """
-
-    where: str
-    name: str
-    cells: tuple[str, ...]
-    is_part: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +35,7 @@ class WhereView:
     sentences: tuple[str, ...]
     figure: Markup
     headers: tuple[str, ...]
-    rows: tuple[WhereRow, ...]
+    rows: tuple[NumberRow, ...]
     about: str
 
 
@@ -81,18 +64,6 @@ def where_view(result: Where) -> WhereView:
         sentences=tuple(where_sentences(result)),
         figure=word_order(result).svg(),
         headers=tuple(table.headers[2:]),
-        rows=tuple(_rows(table.rows)),
+        rows=tuple(number_rows(table.rows)),
         about=about(result),
     )
-
-
-def _rows(rows: Sequence[Sequence[str]]) -> list[WhereRow]:
-    return [
-        WhereRow(
-            where=where,
-            name=name.removeprefix("· "),
-            cells=tuple(cells),
-            is_part=name.startswith("· "),
-        )
-        for where, name, *cells in rows
-    ]
