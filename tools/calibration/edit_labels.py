@@ -9,22 +9,20 @@ Whole tasks are scored.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from tabulate import tabulate
 
 from t2ibench.arrays import BoolArray, Float64Array
-from t2ibench.cli.usage import not_negative, positive
 from t2ibench.methods import score
 from t2ibench.methods.core.edit_evidence import EditNeed
 from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
 from t2ibench.methods.edits.schema import EditsTask
 from tools.calibration.cells import SETTINGS
+from tools.calibration.command import print_worlds, worlds_parser
 from tools.calibration.edits import edits_task
 from tools.calibration.worlds import WorldEvidence
 
@@ -241,21 +239,9 @@ def simulated(world: LabelledWorld, sets: int, seed: int) -> dict[str, str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate all worlds and print the table."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.calibration.edit_labels",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--sets", type=positive, default=1000, help="data sets of a world"
-    )
-    parser.add_argument("--seed", type=not_negative, default=0, help="of the worlds")
-    arguments = parser.parse_args(argv)
-    rows = []
-    for world in worlds():
-        rows.append(simulated(world, arguments.sets, arguments.seed))
-        print(".", end="", file=sys.stderr, flush=True)
-    print(tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True))
+    arguments = worlds_parser("edit_labels", __doc__, sets=1000).parse_args(argv)
+    named = [(f"{world.sizes[0]} + {world.sizes[1]}", world) for world in worlds()]
+    print_worlds(named, simulated, arguments)
     return 0
 
 

@@ -8,23 +8,21 @@ that the share of tests with a clear row is over all rows that a report has.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from tabulate import tabulate
 
 from t2ibench.arrays import BoolArray, Float64Array
-from t2ibench.cli.usage import not_negative, positive
 from t2ibench.methods import score
 from t2ibench.methods.core.edit_evidence import EditNeed, SourceImage
 from t2ibench.methods.core.edit_report import OUTCOME
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.edits.schema import EditsTask
-from t2ibench.stats import holm
 from tools.calibration.cells import SETTINGS
+from tools.calibration.command import print_worlds, worlds_parser
+from tools.calibration.edit_rows import clear_rows
 from tools.calibration.edits import (
     Change,
     EditedWorldEvidence,
@@ -201,8 +199,8 @@ def simulated(world: PixelWorld, sets: int, seed: int) -> dict[str, str]:
             covers.append(interval[0] <= world.truth <= interval[1])
             rejects.append(p < 1 - _LEVEL)
         distances += [p < 1 - _LEVEL for *_, p in _rows(result, _DISTANCE)]
-        fair_rows.append(_any_clear(result, _fair_groups(world)))
-        lightness_rows.append(_any_clear(result, {_ROW}))
+        fair_rows.append(any(clear_rows(result, _fair_groups(world))))
+        lightness_rows.append(any(clear_rows(result, {_ROW})))
     return {
         "world": world.name,
         "sources": f"{world.sizes[0]} + {world.sizes[1]}",
@@ -239,36 +237,14 @@ def _fair_groups(world: PixelWorld) -> set[str]:
     return groups
 
 
-def _any_clear(result: MethodResult, groups: set[str]) -> bool:
-    """Return whether any row of some groups is clear after Holm's correction over all rows."""
-    adjusted = holm([item.scores["lean"].p for item in result.by])
-    return any(
-        p is not None and p < 1 - _LEVEL and item.group in groups
-        for item, p in zip(result.by, adjusted, strict=True)
-    )
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate all worlds and print the table."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.calibration.edit_pixels",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--sets", type=positive, default=1000, help="data sets of a world"
-    )
-    parser.add_argument("--seed", type=not_negative, default=0, help="of the worlds")
-    parser.add_argument(
-        "--world", default="", help="only worlds whose name contains this"
-    )
-    arguments = parser.parse_args(argv)
-    rows = []
-    for world in worlds():
-        if arguments.world in f"{world.name}; {world.sizes[0]} + {world.sizes[1]}":
-            rows.append(simulated(world, arguments.sets, arguments.seed))
-            print(".", end="", file=sys.stderr, flush=True)
-    print(tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True))
+    arguments = worlds_parser("edit_pixels", __doc__, sets=1000).parse_args(argv)
+    named = [
+        (f"{world.name}; {world.sizes[0]} + {world.sizes[1]}", world)
+        for world in worlds()
+    ]
+    print_worlds(named, simulated, arguments)
     return 0
 
 

@@ -8,20 +8,18 @@ distances, and what is clear is read after Holm's correction over all rows, as r
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from tabulate import tabulate
 
-from t2ibench.cli.usage import not_negative, positive
 from t2ibench.methods import score
 from t2ibench.methods.core.edit_report import LEAN, OUTCOME
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.stats import holm
 from tools.calibration.cells import SETTINGS
+from tools.calibration.command import print_worlds, worlds_parser
 from tools.calibration.edits import Change, EditWorld, edits_task
 
 _LEVEL = 0.95
@@ -103,8 +101,8 @@ def simulated(world: RowWorld, sets: int, seed: int) -> dict[str, str]:
     for number in range(sets):
         settings = SETTINGS.model_copy(update={"seed": number})
         result = score(drawn.task, drawn.draw(rng).evidence, settings)
-        fair_rows.append(any(_clear(result, fair)))
-        clear = _clear(result, planted)
+        fair_rows.append(any(clear_rows(result, fair)))
+        clear = clear_rows(result, planted)
         planted_tests.append(any(clear))
         planted_rows.append(float(np.mean(clear)) if clear else 0.0)
     return {
@@ -116,7 +114,7 @@ def simulated(world: RowWorld, sets: int, seed: int) -> dict[str, str]:
     }
 
 
-def _clear(result: MethodResult, groups: set[str]) -> list[bool]:
+def clear_rows(result: MethodResult, groups: set[str]) -> list[bool]:
     """Return which rows of some groups are clear after Holm's correction over all rows."""
     adjusted = holm([item.scores[LEAN].p for item in result.by])
     return [
@@ -128,25 +126,12 @@ def _clear(result: MethodResult, groups: set[str]) -> list[bool]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate all worlds and print the table."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.calibration.edit_rows",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--sets", type=positive, default=100, help="data sets of a world"
-    )
-    parser.add_argument("--seed", type=not_negative, default=0, help="of the worlds")
-    parser.add_argument(
-        "--world", default="", help="only worlds whose name contains this"
-    )
-    arguments = parser.parse_args(argv)
-    rows = []
-    for world in worlds():
-        if arguments.world in f"{world.name}; {world.sizes[0]} + {world.sizes[1]}":
-            rows.append(simulated(world, arguments.sets, arguments.seed))
-            print(rows[-1], file=sys.stderr, flush=True)
-    print(tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True))
+    arguments = worlds_parser("edit_rows", __doc__, sets=100).parse_args(argv)
+    named = [
+        (f"{world.name}; {world.sizes[0]} + {world.sizes[1]}", world)
+        for world in worlds()
+    ]
+    print_worlds(named, simulated, arguments)
     return 0
 
 

@@ -10,7 +10,6 @@ python -m tools.calibration.forms --sets 400
 
 from __future__ import annotations
 
-import argparse
 import sys
 import zlib
 from collections.abc import Sequence
@@ -22,16 +21,14 @@ import numpy as np
 from tabulate import tabulate
 
 from t2ibench.arrays import Float64Array
-from t2ibench.cli.usage import not_negative, positive
 from t2ibench.methods import score
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.occupations.design import group_prompts, neutral_prompts
 from t2ibench.methods.occupations.schema import OccupationsTask
-from t2ibench.pipeline.progress import ConsoleReporter
 from t2ibench.stats import sign_flip_permutation
-from t2ibench.worker_pool import each_of
 from tools.calibration.cells import SETTINGS, Cell, Sample, simulated_task
-from tools.calibration.verdicts import rate_interval
+from tools.calibration.command import add_workers, drawn_sets, worlds_parser
+from tools.calibration.verdicts import rate_text
 from tools.calibration.worlds import Scene, Space
 
 FORMS = ("masculine", "feminine", "neutral")
@@ -228,20 +225,17 @@ def table_rows(design: Design, judged: Float64Array) -> list[list[str]]:
         sets[:, place, 0].mean() - truth[pair] for place, pair in enumerate(CONTRASTS)
     ]
     cells = [
-        _rate((sets[:, null, 1] < _ALPHA).mean(axis=1)) if null else "–",
-        _rate((sets[:, null, 2] < _ALPHA).any(axis=1).astype(float)) if null else "–",
-        _rate((sets[:, null, 3] < _ALPHA).mean(axis=1)) if null else "–",
-        _rate(sets[:, :, 4].mean(axis=1)),
-        _rate((sets[:, planted, 2] < _ALPHA).mean(axis=1)) if planted else "–",
+        rate_text((sets[:, null, 1] < _ALPHA).mean(axis=1)) if null else "–",
+        rate_text((sets[:, null, 2] < _ALPHA).any(axis=1).astype(float))
+        if null
+        else "–",
+        rate_text((sets[:, null, 3] < _ALPHA).mean(axis=1)) if null else "–",
+        rate_text(sets[:, :, 4].mean(axis=1)),
+        rate_text((sets[:, planted, 2] < _ALPHA).mean(axis=1)) if planted else "–",
         f"{max(biases, key=abs):+.3f}",
         f"{decided.mean():.2f}",
     ]
     return [[design.name, *cells]]
-
-
-def _rate(values: Float64Array) -> str:
-    rate, low, high = rate_interval(values)
-    return f"{rate:.3f} [{low:.3f}, {high:.3f}]"
 
 
 HEADS = (
@@ -258,52 +252,16 @@ HEADS = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate every design and print the table."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.calibration.forms",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    add(
-        "--sets",
-        metavar="N",
-        type=positive,
-        default=400,
-        help="simulate N data sets a cell (400)",
-    )
-    add(
-        "--cell",
-        metavar="TEXT",
-        default="",
-        help="simulate only cells whose name contains TEXT",
-    )
-    add(
-        "--workers",
-        metavar="N",
-        type=positive,
-        help="use N processes (as many as cores)",
-    )
-    add(
-        "--seed",
-        metavar="N",
-        type=not_negative,
-        default=0,
-        help="seed the worlds with N (0)",
-    )
+    parser = worlds_parser("forms", __doc__)
+    add_workers(parser)
     arguments = parser.parse_args(argv)
-    reporter = ConsoleReporter()
     rows: list[list[str]] = []
     for design in designs():
-        if arguments.cell not in design.name:
-            continue
-        with reporter.stage(design.name, arguments.sets, "data sets") as ticker:
-            judged = each_of(
-                range(arguments.sets),
-                partial(simulated, design, arguments.seed),
-                arguments.workers,
-                lambda *_, advance=ticker.advance: advance(1),
+        if arguments.world in design.name:
+            judged = drawn_sets(
+                design.name, partial(simulated, design, arguments.seed), arguments
             )
-        rows += table_rows(design, np.array(judged, dtype=np.float64))
+            rows += table_rows(design, judged)
     print(tabulate(rows, headers=HEADS, tablefmt="github"))
     return 0
 

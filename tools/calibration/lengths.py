@@ -9,7 +9,6 @@ python -m tools.calibration.lengths --sets 400
 
 from __future__ import annotations
 
-import argparse
 import sys
 import zlib
 from collections.abc import Sequence
@@ -20,7 +19,6 @@ import numpy as np
 from tabulate import tabulate
 
 from t2ibench.arrays import Float64Array
-from t2ibench.cli.usage import not_negative, positive
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import ImageCollector
 from t2ibench.methods.occupations.design import collect, group_pairs, group_prompts
@@ -32,11 +30,10 @@ from t2ibench.methods.occupations.lengths import (
     words_of_kinds,
 )
 from t2ibench.methods.occupations.schema import OccupationsTask, Stimulus
-from t2ibench.pipeline.progress import ConsoleReporter
 from t2ibench.tasks.index import load_tasks
-from t2ibench.worker_pool import each_of
 from tools.calibration.cells import SETTINGS
-from tools.calibration.verdicts import rate_interval
+from tools.calibration.command import add_workers, drawn_sets, worlds_parser
+from tools.calibration.verdicts import rate_text
 from tools.calibration.worlds import SHARED_FRAMING, Scene, Space, WorldEvidence
 
 _TASK = "occupations_lengths_gender"
@@ -195,17 +192,12 @@ def table_row(world: LengthWorld, judged: Float64Array) -> list[str]:
         f"{world.slope:+.2f}",
         f"{values.mean() - world.slope:+.4f}",
         f"{values.std(ddof=1):.3f}",
-        _rate(holds),
-        _rate((p < _ALPHA).astype(float)),
+        rate_text(holds),
+        rate_text((p < _ALPHA).astype(float)),
         f"{decided.mean():.2f}",
         f"{errors_of_lengths.mean():+.4f}",
         f"{holding_lengths.mean():.3f}",
     ]
-
-
-def _rate(values: Float64Array) -> str:
-    rate, low, high = rate_interval(values)
-    return f"{rate:.3f} [{low:.3f}, {high:.3f}]"
 
 
 HEADS = (
@@ -223,34 +215,16 @@ HEADS = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate every world and print the table."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.calibration.lengths",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    text = "simulate N data sets a world (400)"
-    add("--sets", metavar="N", type=positive, default=400, help=text)
-    text = "simulate only worlds whose name contains TEXT"
-    add("--cell", metavar="TEXT", default="", help=text)
-    text = "use N processes (as many as cores)"
-    add("--workers", metavar="N", type=positive, help=text)
-    text = "seed the worlds with N (0)"
-    add("--seed", metavar="N", type=not_negative, default=0, help=text)
+    parser = worlds_parser("lengths", __doc__)
+    add_workers(parser)
     arguments = parser.parse_args(argv)
-    reporter = ConsoleReporter()
     rows = []
     for world in WORLDS:
-        if arguments.cell not in world.name:
-            continue
-        with reporter.stage(world.name, arguments.sets, "data sets") as ticker:
-            judged = each_of(
-                range(arguments.sets),
-                partial(simulated, world, arguments.seed),
-                arguments.workers,
-                lambda *_, advance=ticker.advance: advance(1),
+        if arguments.world in world.name:
+            judged = drawn_sets(
+                world.name, partial(simulated, world, arguments.seed), arguments
             )
-        rows.append(table_row(world, np.array(judged, dtype=np.float64)))
+            rows.append(table_row(world, judged))
     print(tabulate(rows, headers=HEADS, tablefmt="github"))
     return 0
 

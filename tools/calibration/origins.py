@@ -8,7 +8,6 @@ python -m tools.calibration.origins --sets 400
 
 from __future__ import annotations
 
-import argparse
 import sys
 import zlib
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,6 @@ import numpy as np
 from tabulate import tabulate
 
 from t2ibench.arrays import Float64Array
-from t2ibench.cli.usage import not_negative, positive
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.evidence import ImageCollector
 from t2ibench.methods.occupations.design import (
@@ -32,16 +30,15 @@ from t2ibench.methods.occupations.design import (
 from t2ibench.methods.occupations.headline import headline_of
 from t2ibench.methods.occupations.leans import pair_leans, pair_rows
 from t2ibench.methods.occupations.schema import OccupationsTask
-from t2ibench.pipeline.progress import ConsoleReporter
 from t2ibench.results.contrast import Contrast
 from t2ibench.results.paired import paired_task
 from t2ibench.results.schema import Score
 from t2ibench.results.task_across_runs import ComparedRun
 from t2ibench.results.where import LeanSource, Where, where
-from t2ibench.worker_pool import each_of
 from tools.calibration.cells import SETTINGS, simulated_task
+from tools.calibration.command import add_workers, drawn_sets, worlds_parser
 from tools.calibration.compare import record_of, run_of
-from tools.calibration.verdicts import rate_interval
+from tools.calibration.verdicts import rate_text
 from tools.calibration.worlds import Scene, Space, WorldEvidence
 
 _ALPHA = 0.05
@@ -318,9 +315,9 @@ def table_rows(world: Origin, judged: Float64Array) -> list[list[str]]:
                 name,
                 f"{truths.mean():+.3f}",
                 _mean_with_error(errors),
-                _rate(holds),
-                _rate(np.where(np.isnan(p), np.nan, p < _ALPHA)),
-                _rate(np.where(np.isnan(holm), np.nan, holm < _ALPHA)),
+                rate_text(holds),
+                rate_text(np.where(np.isnan(p), np.nan, p < _ALPHA)),
+                rate_text(np.where(np.isnan(holm), np.nan, holm < _ALPHA)),
             ]
         )
     return rows + _false_claims(world, judged, names)
@@ -340,7 +337,7 @@ def _false_claims(
         return []
     claimed = (np.nan_to_num(judged[:, null, 3], nan=1.0) < _ALPHA).any(axis=1)
     listed = ", ".join(names[place] for place in null)
-    return [["", f"any of: {listed}", "", "", "", "", _rate(claimed.astype(float))]]
+    return [["", f"any of: {listed}", "", "", "", "", rate_text(claimed.astype(float))]]
 
 
 def _mean_with_error(errors: Float64Array) -> str:
@@ -350,14 +347,6 @@ def _mean_with_error(errors: Float64Array) -> str:
         return "–"
     error_of_mean = defined.std(ddof=1) / np.sqrt(len(defined))
     return f"{defined.mean():+.3f} ± {error_of_mean:.3f}"
-
-
-def _rate(values: Float64Array) -> str:
-    defined = values[np.isfinite(values)]
-    if not len(defined):
-        return "–"
-    rate, low, high = rate_interval(defined)
-    return f"{rate:.3f} [{low:.3f}, {high:.3f}]"
 
 
 HEADS = (
@@ -373,34 +362,16 @@ HEADS = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate every world and print the table."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.calibration.origins",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    text = "simulate N data sets a world (400)"
-    add("--sets", metavar="N", type=positive, default=400, help=text)
-    text = "simulate only worlds whose name contains TEXT"
-    add("--cell", metavar="TEXT", default="", help=text)
-    text = "use N processes (as many as cores)"
-    add("--workers", metavar="N", type=positive, help=text)
-    text = "seed the worlds with N (0)"
-    add("--seed", metavar="N", type=not_negative, default=0, help=text)
+    parser = worlds_parser("origins", __doc__)
+    add_workers(parser)
     arguments = parser.parse_args(argv)
-    reporter = ConsoleReporter()
     rows: list[list[str]] = []
     for world in WORLDS:
-        if arguments.cell not in world.name:
-            continue
-        with reporter.stage(world.name, arguments.sets, "data sets") as ticker:
-            judged = each_of(
-                range(arguments.sets),
-                partial(simulated, world, arguments.seed),
-                arguments.workers,
-                lambda *_, advance=ticker.advance: advance(1),
+        if arguments.world in world.name:
+            judged = drawn_sets(
+                world.name, partial(simulated, world, arguments.seed), arguments
             )
-        rows += table_rows(world, np.array(judged, dtype=np.float64))
+            rows += table_rows(world, judged)
     print(tabulate(rows, headers=HEADS, tablefmt="github"))
     return 0
 

@@ -8,7 +8,6 @@ python -m tools.calibration.vendi --sets 400
 
 from __future__ import annotations
 
-import argparse
 import sys
 import zlib
 from collections.abc import Sequence
@@ -19,18 +18,16 @@ import numpy as np
 from tabulate import tabulate
 
 from t2ibench.arrays import Float64Array
-from t2ibench.cli.usage import not_negative, positive
 from t2ibench.methods.core.diversity import vendi_score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs, PromptNeed
 from t2ibench.methods.core.text_image_alignment import measure_prompts
-from t2ibench.pipeline.progress import ConsoleReporter
 from t2ibench.results.group_diversity import group_vendi
 from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.schema import Score
-from t2ibench.worker_pool import each_of
+from tools.calibration.command import add_workers, drawn_sets, worlds_parser
 from tools.calibration.compare import record_of
-from tools.calibration.verdicts import rate_interval
+from tools.calibration.verdicts import rate_text
 from tools.calibration.worlds import WorldEvidence
 
 _ALPHA = 0.05
@@ -133,14 +130,9 @@ def table_row(world: VendiWorld, truth: float, judged: Float64Array) -> list[str
         world.name,
         f"{truth:+.3f}",
         f"{values.mean() - truth:+.4f}",
-        _rate(holds),
-        _rate((p < _ALPHA).astype(float)),
+        rate_text(holds),
+        rate_text((p < _ALPHA).astype(float)),
     ]
-
-
-def _rate(values: Float64Array) -> str:
-    rate, low, high = rate_interval(values)
-    return f"{rate:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def _level_table(sets: int, seed: int) -> str:
@@ -158,37 +150,24 @@ HEADS = ("world", "truth", "bias", "covers", "p < .05")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate, and print the scores by the number of images and the table of worlds."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.calibration.vendi",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    text = "simulate N data sets a world (400)"
-    add("--sets", metavar="N", type=positive, default=400, help=text)
-    text = "use N processes (as many as cores)"
-    add("--workers", metavar="N", type=positive, help=text)
-    text = "seed the worlds with N (0)"
-    add("--seed", metavar="N", type=not_negative, default=0, help=text)
+    parser = worlds_parser("vendi", __doc__)
+    add_workers(parser)
     arguments = parser.parse_args(argv)
     print(_level_table(max(arguments.sets, _FEWEST_SETS), arguments.seed))
     print()
-    reporter = ConsoleReporter()
     rows = []
     for world in WORLDS:
+        if arguments.world not in world.name:
+            continue
         before, after = (
             mean_score(world.images, cosine, _TRUTH_SETS, arguments.seed)[0]
             for cosine in (_COSINE, world.cosine_after)
         )
         truth = after - before
-        with reporter.stage(world.name, arguments.sets, "data sets") as ticker:
-            judged = each_of(
-                range(arguments.sets),
-                partial(simulated, world, truth, arguments.seed),
-                arguments.workers,
-                lambda *_, advance=ticker.advance: advance(1),
-            )
-        rows.append(table_row(world, truth, np.array(judged, dtype=np.float64)))
+        judged = drawn_sets(
+            world.name, partial(simulated, world, truth, arguments.seed), arguments
+        )
+        rows.append(table_row(world, truth, judged))
     print(tabulate(rows, headers=HEADS, tablefmt="github", disable_numparse=True))
     return 0
 

@@ -176,6 +176,20 @@ def rate_interval(values: Float64Array) -> tuple[float, float, float]:
     return p, float(middle - half), float(middle + half)
 
 
+def rate_text(values: Float64Array) -> str:
+    """Return a mean share with Wilson's interval, over the values that are defined.
+
+    Examples:
+        >>> rate_text(np.array([1.0] * 5 + [0.0] * 95)), rate_text(np.array([np.nan]))
+        ('0.050 [0.022, 0.112]', '–')
+    """
+    defined = values[np.isfinite(values)]
+    if not len(defined):
+        return "–"
+    rate, low, high = rate_interval(defined)
+    return f"{rate:.3f} [{low:.3f}, {high:.3f}]"
+
+
 def _mean(
     what: str, values: Float64Array, others: Float64Array, shown: Float64Array
 ) -> Check | None:
