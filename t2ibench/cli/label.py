@@ -219,11 +219,11 @@ def _sample(
     items = draw_sample(
         plan,
         images,
-        arguments.images,
-        arguments.seed,
-        wanted,
-        judges,
-        run.items_before(plan),
+        n=arguments.images,
+        seed=arguments.seed,
+        questions=wanted,
+        unknown_to=judges,
+        before=run.items_before(plan),
     )
     if arguments.unknown and not items:
         raise T2IBenchError(

@@ -33,6 +33,12 @@ class Contrast:
     high: float | None = None
     p: float | None = None
 
+    @classmethod
+    def from_t(cls, value: float, variance: float, df: float, level: float) -> Contrast:
+        """Return a difference with Student's t interval and test, from its variance and df."""
+        low, high = t_interval(value, variance, df, level)
+        return cls(value, low, high, t_test(value, variance, df))
+
     @property
     def differs(self) -> bool:
         """Whether the interval of the difference excludes 0."""
@@ -65,8 +71,7 @@ def linear(
     if not math.isfinite(variance) or (variance == 0 and value != 0):
         # A single unit shows no variance, nor do units that do not vary.
         return Contrast(value)
-    low, high = t_interval(value, variance, df, level)
-    return Contrast(value, low, high, t_test(value, variance, df))
+    return Contrast.from_t(value, variance, df, level)
 
 
 def detectable_difference(

@@ -22,7 +22,7 @@ from t2ibench.results.frontier_numbers import (
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Score, TaskResult
 from t2ibench.results.task_attributes import guided_groups, is_guided
-from t2ibench.stats.student import t_interval, t_test
+from t2ibench.stats.student import t_interval
 
 # Prompts of a group over which Vendi scores are compared.
 _FEWEST_PROMPTS = 3
@@ -107,8 +107,7 @@ def _vendi_change(
     variance = float(differences.var(ddof=1)) / count
     change = Contrast(value)
     if variance > 0:
-        low, high = t_interval(value, variance, count - 1, level)
-        change = Contrast(value, low, high, t_test(value, variance, count - 1))
+        change = Contrast.from_t(value, variance, count - 1, level)
     elif value == 0:
         change = Contrast(0.0, 0.0, 0.0, 1.0)
     return GroupChange(
@@ -167,8 +166,7 @@ def change_of_diversity(
         return Contrast(0.0, 0.0, 0.0, 1.0)
     if not variance > 0 or not math.isfinite(variance):
         return Contrast(value)
-    low, high = t_interval(value, variance, df, level)
-    return Contrast(value, low, high, t_test(value, variance, df))
+    return Contrast.from_t(value, variance, df, level)
 
 
 def mean_score(prompts: Sequence[PromptValues], level: float) -> Score:

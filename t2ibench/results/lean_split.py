@@ -23,7 +23,6 @@ from t2ibench.results.spill_over import mean_squared_shift, score_of_shift
 from t2ibench.results.square_contrast import compare_items
 from t2ibench.stats.correlation import Kendall, kendall_tau
 from t2ibench.stats.squares import f_square
-from t2ibench.stats.student import t_interval, t_test
 
 # With four prompts a line leaves two degrees of freedom.
 FEWEST_PROMPTS = 4
@@ -235,8 +234,7 @@ def weighted_contrast(
     if not variance > _NOTHING:
         is_nothing = abs(value) < _ROUNDED_VALUE
         return Contrast(0.0, 0.0, 0.0, 1.0) if is_nothing else Contrast(value)
-    low, high = t_interval(value, variance, df, level)
-    return Contrast(value, low, high, t_test(value, variance, df))
+    return Contrast.from_t(value, variance, df, level)
 
 
 def decisive_prompt(words: Float64Array) -> int | None:
@@ -282,8 +280,7 @@ def _slope_of_others(
     variance = float(moved @ moved)
     if not variance > _NOTHING:
         return Contrast(slope)
-    low, high = t_interval(slope, variance, count - 2, level)
-    return Contrast(slope, low, high, t_test(slope, variance, count - 2))
+    return Contrast.from_t(slope, variance, count - 2, level)
 
 
 def _moved(parts: Sequence[Part], weights: Float64Array) -> list[Part]:

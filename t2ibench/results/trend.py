@@ -25,7 +25,6 @@ from t2ibench.results.square_contrast import (
 )
 from t2ibench.stats.several import slope_weights, weighted_sum_interval
 from t2ibench.stats.squares import SquareNoise
-from t2ibench.stats.student import t_interval, t_test
 
 # A line through fewer runs is their difference.
 LEAST_RUNS = 3
@@ -258,5 +257,4 @@ def _tested(value: float, variance: float, df: float, level: float) -> Contrast 
         return Contrast(0.0, 0.0, 0.0, 1.0)
     if not (math.isfinite(variance) and variance > 0 and df > 0):
         return None
-    low, high = t_interval(value, variance, df, level)
-    return Contrast(value, low, high, t_test(value, variance, df))
+    return Contrast.from_t(value, variance, df, level)

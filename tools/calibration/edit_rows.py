@@ -26,7 +26,6 @@ _LEVEL = 0.95
 _EDITS = 8
 _STILL = "Change nothing"
 _ATTRIBUTES = ("person group", "person attribute 1", "person attribute 2")
-_FAIR_LOSS = Change(loss=0.2)
 _FAIR_CHANGES = (Change(0.5, 0.3, 0.3), Change(0.2, 0.1, 0.1))
 
 
