@@ -81,8 +81,8 @@ def _write(
     if decisions:
         names = [run.name for run in comparison.runs]
         text += f"\n{decision_lines(names, decisions)}"
-    target = None if arguments.output is None else Path(arguments.output)
-    print_or_write(text, target)
+    file = None if arguments.output is None else Path(arguments.output)
+    print_or_write(text, file)
 
 
 def _page_beside(comparison: RunsComparison) -> Path:
