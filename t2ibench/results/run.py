@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.results.differences import differences_in_words, generator_differences
 from t2ibench.results.record import RunRecord
 from t2ibench.results.schema import GeneratorInfo
@@ -115,6 +115,18 @@ def folder_of(path: Path) -> Path:
 def is_run(path: Path) -> bool:
     """Return whether a folder holds a run, which is whether it has a run.db."""
     return (path / NAME).exists()
+
+
+def check_still_there(path: Path) -> None:
+    """Raise an error if the folder of a run was moved or removed while a command worked on it.
+
+    Whatever is written would otherwise make a stray folder in its place.
+    """
+    if not path.is_dir():
+        raise T2IBenchError(
+            f"{shown(path, 400)} was moved or removed while it was in use.",
+            "Its evidence is as it was: give its new place to `t2ibench score`.",
+        )
 
 
 def open_run(path: Path) -> RunFolder:
