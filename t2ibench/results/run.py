@@ -16,6 +16,7 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.results.differences import differences_in_words, generator_differences
 from t2ibench.results.record import RunRecord
 from t2ibench.results.schema import GeneratorInfo
+from t2ibench.store.connections import may_lack_log
 from t2ibench.store.database import NAME, BrokenDatabaseError, Database
 from t2ibench.store.evidence import slug
 from t2ibench.store.images import ImageStore
@@ -89,7 +90,13 @@ class RunFolder:
     @property
     def lacks(self) -> str:
         """A message on which fields of the record are missing or unreadable."""
-        return f"{self.database.path} is damaged: its record lacks {', '.join(self.damaged)}"
+        path = self.database.path
+        if may_lack_log(path):
+            return (
+                f"{path} lacks what was stored last: it was moved without {path.name}-wal, which "
+                "was beside it"
+            )
+        return f"{path} is damaged: its record lacks {', '.join(self.damaged)}"
 
     @property
     def knows_generator(self) -> bool:
@@ -140,7 +147,11 @@ def open_run(path: Path) -> RunFolder:
         )
     folder.reload()
     if folder.damaged:
-        hint = "Run the original command again; images and evidence are kept."
+        hint = (
+            "Bring that file, too, or run the original command again."
+            if may_lack_log(folder.database.path)
+            else "Run the original command again; images and evidence are kept."
+        )
         raise BrokenRecordError(f"{folder.lacks}.", hint)
     return folder
 
