@@ -33,10 +33,10 @@ def about(result: Where) -> str:
         "explains stays the same if the leans of all texts are moved or stretched alike. The mean "
         "squared lean is the sum of its three parts (the first is the square of the mean lean), "
         "each without bias, so that one of nothing is below 0 about half of the time. A part is "
-        f"called clear where its p-value is below {threshold} after Holm’s correction over the "
-        "three of its run; so are changes against the first run, corrected together with what "
-        "images add to rewritten words. Nothing corrects over runs. Where a test is inconclusive, "
-        "no change and nothing added is called clear. That images follow the words does not say "
+        f"called clear where its p-value is below {threshold} after Holm’s correction over "
+        "everything that could be called clear here: the parts of every run, their changes against "
+        "the first run, and what images add to rewritten words. Where a test is inconclusive, no "
+        "change and nothing added is called clear. That images follow the words does not say "
         "that the words are the cause: both may repeat one world."
     )
 
@@ -110,6 +110,12 @@ def _behind(result: Where, source: LeanSource, run: ComparedRun) -> Iterator[str
             f"{verdict} (mean {amount(source.added.mean)}; mean square "
             f"{_square(source.added.square)})."
         )
+        if source.added.left_out:
+            names = ", ".join(source.added.left_out)
+            yield (
+                f"What images of {source.name} add leaves out {names}: the images of both groups "
+                "are too alike for a lean of its own."
+            )
     elif source.not_added:
         yield (
             f"What images of {source.name} add to these words is not known: "
