@@ -87,13 +87,13 @@ def fragment(template: str, **values: object) -> Markup:
 
 
 def with_whole_percentages(html: str) -> str:
-    """Return HTML in whose text no line ends between a number and its per cent sign.
+    r"""Return HTML in whose text no line ends between a number and its per cent sign.
 
     Attributes, scripts, styles and code stay as they are.
 
     Examples:
         >>> with_whole_percentages('<p title="5 %">94 % of <code>5 %</code></p>')
-        '<p title="5 %">94\\xa0% of <code>5 %</code></p>'
+        '<p title="5 %">94\xa0% of <code>5 %</code></p>'
     """
     pieces = []
     end = 0
