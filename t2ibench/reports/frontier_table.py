@@ -183,9 +183,7 @@ def _interval(record: FrontierRecord) -> str:
     return f"[{low}, {_written(record, record.change_high)}]"
 
 
-def _written(
-    record: FrontierRecord, value: float | None, *, sign: bool = False
-) -> str:
+def _written(record: FrontierRecord, value: float | None, *, sign: bool = False) -> str:
     """Return a value as its number is written: docs/reading.md has the rules."""
     if record.number == VENDI:
         return significant(value, sign=sign)

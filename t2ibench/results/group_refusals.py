@@ -29,9 +29,7 @@ def group_refusals(
     """
     level = first.settings.level
     outcomes = (*first.prompt_outcomes, *second.prompt_outcomes)
-    if not any(
-        outcome.refused.count + outcome.filtered.count for outcome in outcomes
-    ):
+    if not any(outcome.refused.count + outcome.filtered.count for outcome in outcomes):
         return RemedyNumber(reason="no image was refused or filtered in either run"), ()
     before = _unmade_by_group(first, second)
     after = _unmade_by_group(second, first)

@@ -456,9 +456,7 @@ def _corrected(sources: Sequence[LeanSource], level: float) -> tuple[LeanSource,
     bring another false finding in one of twenty.
     """
     findings = [
-        finding
-        for source in sources
-        for finding in (*source.findings, *source.changes)
+        finding for source in sources for finding in (*source.findings, *source.changes)
     ]
     p_values = holm([finding.p for finding in findings])
     corrected = iter(

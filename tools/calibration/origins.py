@@ -308,7 +308,11 @@ def _measured(task: OccupationsTask, evidence: WorldEvidence) -> MethodResult:
     answers = {group: group for group in _GROUPS}
     collected = collect(task, ImageCollector(evidence), SETTINGS)
     images, _ = obeying(
-        collected, evidence, task.guided_images_per_prompt, task.prompts.question, answers
+        collected,
+        evidence,
+        task.guided_images_per_prompt,
+        task.prompts.question,
+        answers,
     )
     (pair,) = group_pairs(task)
     leans = pair_leans(task, pair, images, evidence)
