@@ -117,6 +117,27 @@ def remedy(**planted: object) -> Remedy:
     return frontier([run("before"), run("after", **fair)]).remedies[0]  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("n_images", "is_said"), [(4, True), (10, False)])
+def test_few_images_of_a_prompt_make_diversity_uncertain(
+    n_images: int, *, is_said: bool
+) -> None:
+    runs = []
+    for made in (run("before"), run("after")):
+        jobs = made.paired["jobs"]
+        thinned = tuple(
+            replace(
+                values,
+                indices=values.indices[:n_images],
+                values=values.values[:n_images],
+            )
+            for values in jobs.diversity["toyland"]
+        )
+        paired = replace(jobs, diversity={"toyland": thinned})
+        runs.append(replace(made, paired={**made.paired, "jobs": paired}))
+    notes = " ".join(frontier(runs).remedies[0].notes)
+    assert ("as few as 4 guided images" in notes) == is_said
+
+
 def test_records_of_rewritten_prompts_alone_are_no_refusals() -> None:
     """A run behind a rewriter has outcomes of its prompts, none of which was refused."""
     before, after = run("before"), run("after", women=(12, 12, 12))
