@@ -94,7 +94,8 @@ class Origin:
     @property
     def is_named(self) -> Float64Array:
         """1 for each stimulus that the rewriter names groups for, 0 for others."""
-        return (np.arange(self.stimuli) % self.named_every == 0).astype(np.float64)
+        is_named = np.arange(self.stimuli) % self.named_every == 0
+        return np.asarray(is_named, dtype=np.float64)
 
     @property
     def task(self) -> OccupationsTask:
@@ -307,13 +308,9 @@ def _measured(task: OccupationsTask, evidence: WorldEvidence) -> MethodResult:
     """Return headline and rows as `score` has them, without controls and published scores."""
     answers = {group: group for group in _GROUPS}
     collected = collect(task, ImageCollector(evidence), SETTINGS)
-    images, _ = obeying(
-        collected,
-        evidence,
-        task.guided_images_per_prompt,
-        task.prompts.question,
-        answers,
-    )
+    _, n_guided = task.image_counts(SETTINGS)
+    question = task.prompts.question
+    images, _ = obeying(collected, evidence, n_guided, question, answers)
     (pair,) = group_pairs(task)
     leans = pair_leans(task, pair, images, evidence)
     items = [
