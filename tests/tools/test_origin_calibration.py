@@ -47,6 +47,16 @@ def test_a_data_set_has_a_number_for_each_quantity() -> None:
     assert rows[-1][1].startswith("any of: ")
 
 
+def test_a_refused_data_set_is_counted_and_left_out() -> None:
+    world = Origin("small", 6, 8, 4)
+    judged = np.array(origins.simulated(world, seed=0, number=0))
+    refused = np.full_like(judged, np.nan)
+    rows = origins.table_rows(world, np.array([judged, judged, refused]))
+    assert rows[0][0] == "small (1 refused)"
+    alone = origins.table_rows(world, np.array([judged, judged]))
+    assert [row[1:] for row in rows] == [row[1:] for row in alone]
+
+
 def test_a_row_of_lengths_has_its_rates() -> None:
     """Four sets: one undecided, one of three with p < .05, two of three covered."""
     judged = np.array(

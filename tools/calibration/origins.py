@@ -19,6 +19,7 @@ import numpy as np
 from tabulate import tabulate
 
 from t2ibench.arrays import BoolArray, Float64Array
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.evidence import ImageCollector
 from t2ibench.methods.core.stimulus_images import obeying
@@ -46,6 +47,8 @@ from tools.calibration.worlds import Scene, Space, WorldEvidence
 _ALPHA = 0.05
 _LEVEL = 0.95
 _TASK = "jobs"
+# Of a quantity in one data set: error, covered or not, p-value, the same after Holm, truth.
+_COLUMNS = 5
 _SPACE = Space()
 _GROUPS = ("male", "female")
 # End of the names of quantities of the run behind a rewriter.
@@ -184,7 +187,10 @@ WORLDS = (
 
 
 def simulated(world: Origin, seed: int, number: int) -> list[list[float]]:
-    """What one data set says: for each quantity its error, whether it is covered, and its p."""
+    """What one data set says: for each quantity its error, whether it is covered, and its p.
+
+    All is NaN where `where` refuses it, as where the encoder hardly tells the groups apart.
+    """
     rng = np.random.default_rng([seed, zlib.crc32(world.name.encode()), number])
     words = world.text_spread * rng.uniform(-1.0, 1.0, world.stimuli)
     own = world.own * rng.uniform(-1.0, 1.0, world.stimuli)
@@ -197,14 +203,16 @@ def simulated(world: Origin, seed: int, number: int) -> list[list[float]]:
         after, rows = _run(world, rng, words, leans_behind, world.named, name="behind")
         runs.append(after)
         samples.append(rows)
-    result = where(runs, _TASK, samples)
+    names = quantities(behind=world.behind)
+    try:
+        result = where(runs, _TASK, samples)
+    except T2IBenchError:
+        return [[np.nan] * _COLUMNS for _ in names]
     added = result.sources[-1].added
     left_out = () if added is None else added.left_out
     is_added = np.array([name not in left_out for name in world.task.concept.names])
     truths = _truths(world, words, leans, is_added)
-    return [
-        _judged(name, truths[name], result) for name in quantities(behind=world.behind)
-    ]
+    return [_judged(name, truths[name], result) for name in names]
 
 
 def quantities(*, behind: bool) -> list[str]:
@@ -388,14 +396,20 @@ def _estimate(name: str, first: LeanSource, last: LeanSource) -> Score | Contras
 
 
 def table_rows(world: Origin, judged: Float64Array) -> list[list[str]]:
-    """Return the rows of one world; `judged` has the shape (sets, quantities, 5)."""
+    """Return the rows of one world; `judged` has the shape (sets, quantities, 5).
+
+    Sets that `where` refuses are left out, and counted beside the name of the world.
+    """
     names = quantities(behind=world.behind)
+    is_refused = np.isnan(judged).all(axis=(1, 2))
+    judged = judged[~is_refused]
+    refused = f" ({is_refused.sum()} refused)" if is_refused.any() else ""
     rows = []
     for place, name in enumerate(names):
         errors, holds, p, holm, truths = judged[:, place].T
         rows.append(
             [
-                world.name if place == 0 else "",
+                f"{world.name}{refused}" if place == 0 else "",
                 name,
                 f"{truths.mean():+.3f}",
                 _mean_with_error(errors),
