@@ -74,8 +74,12 @@ def _corpus() -> ExampleDatabase | None:
 
 def sizes(few: int, many: int) -> pytest.MarkDecorator:
     """Run a test with `tries`: few from seed 0, and many from a new one."""
-    found = (Tries(few, 0), Tries(many, int(os.environ[SEED])))
-    return pytest.mark.parametrize("tries", found, ids=["few", "many"])
+    new_seed = int(os.environ[SEED])
+    attempts = [
+        pytest.param(Tries(few, 0), id="few"),
+        pytest.param(Tries(many, new_seed), id="many", marks=pytest.mark.nightly),
+    ]
+    return pytest.mark.parametrize("tries", attempts)
 
 
 class Hang(BaseException):
