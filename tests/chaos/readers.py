@@ -27,12 +27,14 @@ from t2ibench.errors import T2IBenchError, visible
 from t2ibench.methods.registry import needs, presentation
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.chat_replies import read_completion
+from t2ibench.models.downloads import missing_weights
 from t2ibench.models.encoders.vectors import VectorEncoder
 from t2ibench.models.generators.comfyui.arguments import ComfyArguments, template_of
 from t2ibench.models.generators.comfyui.workflow import read_workflow
 from t2ibench.models.generators.folder import FolderArguments, folder_of, prompt_files
 from t2ibench.models.generators.image_replies import read_reply as read_image_reply
 from t2ibench.models.generators.image_replies import reported_cost
+from t2ibench.models.generators.passthrough import value_of
 from t2ibench.models.judges.answers import AnswersJudge
 from t2ibench.models.judges.replies import class_of
 from t2ibench.models.language import RewriteRequest
@@ -200,7 +202,7 @@ def _arguments(file: Path) -> object:
     text = file.read_bytes().decode("utf-8", "replace")
     arguments = parse_args(text)
     assert parse_args(format_args(arguments)) == arguments
-    return secret_argument(arguments)
+    return secret_argument(arguments), [value_of(text) for text in arguments.values()]
 
 
 def _influences(file: Path) -> object:
@@ -215,8 +217,9 @@ def _submitted_json(file: Path) -> object:
     return None
 
 
-def _safetensors(file: Path) -> object:
-    return find_file_defect(file)
+def _weights(file: Path) -> object:
+    """What is said of a model's files that could not be loaded."""
+    return find_file_defect(file), missing_weights(file.parent)
 
 
 def _hidden(file: Path) -> object:
@@ -269,7 +272,7 @@ READERS = {
         Reader("instructions", _instruction, seeds.instructions),
         Reader("arguments", _arguments, seeds.arguments),
         Reader("JSON Lines", lambda file: list(read_rows(file)), seeds.json_lines),
-        Reader("weight files", _safetensors, seeds.weight_files),
+        Reader("weight files", _weights, seeds.weight_files),
         Reader("redaction", _hidden, seeds.texts_with_secrets),
     )
 }
