@@ -46,7 +46,12 @@ class Tries:
             phases = [Phase.reuse, *phases]
         examples = settings(max_examples=self.count, database=corpus, phases=phases)
 
-        @settings(examples, print_blob=True, suppress_health_check=list(HealthCheck))
+        @settings(
+            examples,
+            print_blob=True,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )
         @given(st.data())
         def run(data: DataObject) -> None:
             # A failure is kept in the corpus, which an exception that no command may catch is not.
