@@ -47,7 +47,8 @@ def _normal(rng: np.random.Generator, count: int) -> Float64Array:
 
 def _heavy(rng: np.random.Generator, count: int) -> Float64Array:
     """Student's t with three degrees of freedom, scaled to a variance of 1."""
-    return rng.standard_t(3, size=count) / np.sqrt(3)
+    deviations: Float64Array = rng.standard_t(3, size=count) / np.sqrt(3)
+    return deviations
 
 
 def _few_far(rng: np.random.Generator, count: int) -> Float64Array:
@@ -68,7 +69,8 @@ def _few_far_and_heavy(rng: np.random.Generator, count: int) -> Float64Array:
 def _with_norm(rng: np.random.Generator, count: int) -> Float64Array:
     """Rounding grows with the length of an embedding, which is lognormal over images."""
     lengths = np.exp(0.5 * rng.normal(size=count))
-    return lengths * rng.normal(size=count) / np.exp(0.25)
+    deviations: Float64Array = lengths * rng.normal(size=count) / np.exp(0.25)
+    return deviations
 
 
 @dataclass(frozen=True)
