@@ -47,7 +47,7 @@ from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore, file_key
 from t2ibench.tasks.index import load_tasks
-from t2ibench.worker_pool import cores
+from t2ibench.machine import cores
 
 TASKS = [
     "t2iat",
