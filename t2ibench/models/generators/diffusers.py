@@ -56,6 +56,7 @@ from t2ibench.models.generators.pipeline_classes import (
 from t2ibench.models.generators.pipelines import (
     call_of,
     class_of_pipeline,
+    cpu_weights_of_folder,
     effective_settings,
     fetch_pipeline,
     image_pixels,
@@ -73,7 +74,6 @@ from t2ibench.models.protocols import (
     ImageRequest,
     TowerReading,
 )
-from t2ibench.models.weight_files import weight_file_bytes
 
 _VERSION = 1
 # Settings of where weights are kept, which affect no image.
@@ -507,23 +507,10 @@ def _downloads(request: Request[DiffusersArguments]) -> list[Download]:
     return downloads
 
 
-def _cpu_weights(request: Request[DiffusersArguments]) -> int | None:
-    """Return the bytes of a local pipeline's weights on a CPU; None for any other.
-
-    A LoRA or a hook may bring more.
-    """
-    args = request.args
-    folder = Path(request.source).expanduser()
-    has_more = args.lora is not None or args.hook is not None
-    if request.device != "cpu" or has_more or not folder.is_dir():
-        return None
-    return weight_file_bytes(folder)
-
-
 ADAPTER = Adapter(
     create=_create,
     downloads=_downloads,
-    cpu_weights=_cpu_weights,
+    cpu_weights=cpu_weights_of_folder,
     form="diffusers:ID_OR_DIR",
     description="any text-to-image pipeline of the hub (ORG/NAME) or of a local folder (DIR), or "
     "one that edits; 'diffusers:' may be omitted",
