@@ -82,13 +82,13 @@ def _control_groups(controller: str) -> list[Path]:
 def _quota(folder: Path) -> float | None:
     """Return how many cores a control group may use; None for any number."""
     with suppress(OSError, ValueError):  # version 2; 'max 100000' is no limit
-        quota, period = map(int, (folder / "cpu.max").read_text().split())
-        return quota / period
+        microseconds, period = map(int, (folder / "cpu.max").read_text().split())
+        return microseconds / period
     quota = _number(folder / "cpu.cfs_quota_us")
-    period = _number(folder / "cpu.cfs_period_us")
-    if quota is None or not period or quota < 0:
+    of_each = _number(folder / "cpu.cfs_period_us")
+    if quota is None or not of_each or quota < 0:
         return None
-    return quota / period
+    return quota / of_each
 
 
 def _room(folder: Path) -> int | None:
