@@ -32,6 +32,7 @@ _READ = {
     ".gguf",
     ".task",
 }
+_WEIGHTS = {_SAFETENSORS, *PICKLED}
 _INDEX = ".safetensors.index.json"
 _LENGTH = 8  # bytes at the start of a safetensors file that say how long its header is
 _LONGEST_HEADER = 100_000_000
@@ -44,6 +45,12 @@ _UNEXPECTED = (
     AttributeError,
     RecursionError,
 )
+
+
+def weight_file_bytes(folder: Path) -> int:
+    """Return the bytes of all weight files of a model's folder, every variant of them included."""
+    files = [path for path in folder.rglob("*") if path.suffix in _WEIGHTS]
+    return sum(path.stat().st_size for path in files if path.is_file())
 
 
 @dataclass(frozen=True, slots=True)
