@@ -28,6 +28,8 @@ from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
+from t2ibench.machine import cores
+
 Item = TypeVar("Item")
 T = TypeVar("T")
 
@@ -43,13 +45,6 @@ THREADS = (
 
 # The work of a process of the pool, by number of an item.
 _work: Callable[[int], Any]
-
-
-def cores() -> int:
-    """Return how many processor cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def load_average() -> float:
