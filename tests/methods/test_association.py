@@ -22,7 +22,7 @@ from t2ibench.methods.core.association import (
     standardised,
     standardised_draws,
 )
-from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.stats import resample_weights
 
 
@@ -34,7 +34,7 @@ def unit_rows(n: int, seed: int, dimensions: int = 3) -> Float64Array:
 def images(rows: Float64Array, sizes: list[int]) -> PromptImages:
     """Images of several prompts, numbered from 0 in each."""
     return PromptImages(
-        embeddings=rows,
+        rows=rows,
         clusters=np.repeat(np.arange(len(sizes)), sizes),
         prompts=[f"prompt {number}" for number in range(len(sizes))],
         indices=np.concatenate([np.arange(size) for size in sizes]),

@@ -10,8 +10,9 @@ import numpy as np
 
 from t2ibench.methods.core.describe import GROUP, people, sentence
 from t2ibench.methods.core.estimate import Estimate, share_estimate
-from t2ibench.methods.core.evidence import Evidence, PromptImages
+from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Control
+from t2ibench.methods.core.prompt_images import PromptImages
 
 _ALPHA = 0.05
 _LEAST_SHOWN = 0.5  # of a group's images
