@@ -32,6 +32,8 @@ _FEWEST = 2  # images of a prompt in each half
 _DIRECTIONS = 64  # that mean nothing
 # images of half of the stimuli, at even steps, are enough to show directions
 _SAMPLE = 256
+# the share of the largest square below which a square is rounding
+_NOTHING = 1e-10
 
 
 def separation(
@@ -230,13 +232,30 @@ def _principal(
     places = rows @ real
     along = float(places @ places)
     orthogonal = rows - np.outer(places, real)
-    _, lengths, vectors = np.linalg.svd(orthogonal, full_matrices=False)
-    if not (along > 0 and lengths[0] > 0):
-        return vectors[:0], lengths[:0]
-    ratios = lengths**2 / along
+    squares, vectors = _principal_axes(orthogonal)
+    if not (along > 0 and len(squares)):
+        return vectors[:0], squares[:0]
+    ratios = squares / along
     weights = (ratios / (1 + ratios**2)) ** 2
     order = np.argsort(-weights, kind="stable")[:_DIRECTIONS]
     return vectors[order], weights[order]
+
+
+def _principal_axes(rows: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Return the squared singular values of rows, shape (n, d), and their right singular vectors.
+
+    The largest come first; those that are rounding are left out. The eigenvectors of the smaller
+    matrix of inner products give them in a quarter of the time of a singular value decomposition.
+    """
+    n, d = rows.shape
+    gram = rows @ rows.T if n < d else rows.T @ rows
+    eigenvalues, eigenvectors = np.linalg.eigh(gram)
+    is_rounding = eigenvalues <= _NOTHING * eigenvalues.max(initial=0.0)
+    squares = eigenvalues[~is_rounding][::-1]
+    axes = eigenvectors[:, ~is_rounding].T[::-1]
+    if n < d:
+        axes = axes @ rows / np.sqrt(squares)[:, None]
+    return squares, axes
 
 
 def _sampled_deviations(sides: Sequence[PromptImages]) -> Float64Array:

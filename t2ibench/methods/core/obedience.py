@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
-from operator import add
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,7 +33,13 @@ class Seen:
     unknown: int = 0
 
     def __add__(self, other: Seen) -> Seen:
-        return Seen(*map(add, astuple(self), astuple(other)))
+        return Seen(
+            shown=self.shown + other.shown,
+            asked=self.asked + other.asked,
+            thin=self.thin + other.thin,
+            prompts=self.prompts + other.prompts,
+            unknown=self.unknown + other.unknown,
+        )
 
 
 def obedient(

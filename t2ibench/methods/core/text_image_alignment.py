@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from t2ibench.stats.interaction import shared_variance
 from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PromptCosines:
     """The cosines of one prompt's images with the text of the prompt."""
 
@@ -44,7 +45,7 @@ class PromptCosines:
     # together, too
     word: str = ""
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Mean cosine of the prompt's images."""
         return float(self.cosines.mean())
