@@ -77,13 +77,14 @@ def each_of(
     on_done: Callable[[Item, T], object] = lambda item, result: None,
     *,
     part_of: Callable[[Item], Callable[[], T]] | None = None,
+    at_once: bool = False,
 ) -> list[T]:
     """Call `work` with every item, several at a time, and return the results in order.
 
     Items should be in descending order of their duration. Work begins in this process, with the
-    last item. After a second, the remaining items are shared with new processes, which begin with
-    the first. If `work` or an item cannot be pickled, or a process dies (for lack of memory, say),
-    this process does the work.
+    last item. After a second, or `at_once`, the remaining items are shared with new processes,
+    which begin with the first. If `work` or an item cannot be pickled, or a process dies (for lack
+    of memory, say), this process does the work.
 
     Args:
         items: What to work on.
@@ -93,15 +94,21 @@ def each_of(
         part_of: Returns a call that does the same as `work` with an item and holds what that needs
             alone. If given, another process gets this call for each of its items, not `work` and
             all items at once. It may be called in another thread.
+        at_once: Whether the work is known to take long, so that other processes start before it.
     """
     results: dict[int, T] = {}
     left = list(range(len(items)))
     several = (cores() if workers is None else workers) > 1
     begun = time.process_time()
+    seconds_alone = 0.0 if at_once else WORTH
     # Sums over several threads may differ in their last bits from machine to machine.
     with threadpool_limits(1, user_api="blas"):
         while left:
-            if several and len(left) > 1 and time.process_time() - begun >= WORTH:
+            if (
+                several
+                and len(left) > 1
+                and time.process_time() - begun >= seconds_alone
+            ):
                 several = False  # If processes fail, this one does the remaining work.
                 with suppress(BrokenProcessPool, OSError):
                     for number, result in _in_processes(

@@ -7,8 +7,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from itertools import groupby
-from operator import itemgetter
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +24,7 @@ Kind = Literal["images", "texts"]
 KINDS: tuple[Kind, ...] = ("images", "texts")
 # of a place, which is the number of a part and the number of a row in it
 _ROW_BITS = 32
+_ROW_MASK = (1 << _ROW_BITS) - 1
 # embeddings that are copied as one part
 _COPIED_TOGETHER = 256
 _HELD = 160  # parts; a run of 40,000 images of width 768 stays in memory
@@ -163,12 +163,17 @@ class EvidenceStore:
     def rows(self, kind: Kind, keys: Sequence[str]) -> Float64Array:
         """Return the embeddings of images or texts, given by their hashes, shape (n, d)."""
         rows = np.empty((len(keys), self._width or 1))
-        places = [divmod(self._places[kind][key], 1 << _ROW_BITS) for key in keys]
-        at = 0
-        for part, group in groupby(places, key=itemgetter(0)):
-            chosen = [row for _, row in group]
-            rows[at : at + len(chosen)] = self._part(part)[chosen]
-            at += len(chosen)
+        if not keys:
+            return rows
+        places_of_kind = self._places[kind]
+        places = np.array([places_of_kind[key] for key in keys])
+        parts = places >> _ROW_BITS
+        numbers = places & _ROW_MASK
+        # Where another part begins.
+        bounds = np.flatnonzero(np.diff(parts, prepend=-1, append=-1))
+        for first, last in pairwise(bounds.tolist()):
+            chosen = numbers[first:last]
+            rows[first:last] = self._part(int(parts[first]))[chosen]
         return rows
 
     def only(self, images: Iterable[str]) -> EvidenceStore:
