@@ -102,7 +102,7 @@ def each_of(
     begun = time.process_time()
     seconds_alone = 0.0 if at_once else WORTH
     # Sums over several threads may differ in their last bits from machine to machine.
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1, user_api="blas"), _existing_objects_kept():
         while left:
             if (
                 several
@@ -185,6 +185,19 @@ def _in_processes(
 
 
 @contextmanager
+def _existing_objects_kept() -> Iterator[None]:
+    """Have garbage collection pass over the objects that exist already, such as records of images.
+
+    Going through a million of them again and again takes time, and none of them is garbage.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+@contextmanager
 def new_processes(environment: Mapping[str, str]) -> Iterator[None]:
     """Set what processes started inside this context inherit: an environment, and no Ctrl-C.
 
@@ -251,4 +264,5 @@ def _run_part(part: bytes) -> Any:
         call = pickle.loads(part)
     finally:
         gc.enable()
-    return call()
+    with _existing_objects_kept():
+        return call()

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float32Array, Float64Array
+from t2ibench.arrays import Float32Array, Float64Array, IntArray
 from t2ibench.errors import T2IBenchError
 from t2ibench.identity import content_id
 from t2ibench.store.checksums import row_checksums
@@ -27,7 +27,8 @@ _ROW_BITS = 32
 _ROW_MASK = (1 << _ROW_BITS) - 1
 # embeddings that are copied as one part
 _COPIED_TOGETHER = 256
-_HELD = 160  # parts; a run of 40,000 images of width 768 stays in memory
+# parts; a run of 25,000 images of width 768 stays in memory
+_HELD = 96
 _UNIT = 2e-3  # how far from 1 the length of a row may be, in half precision too
 _KEY = 32  # bytes of a SHA-256
 _TYPES: dict[str, np.dtype[Any]] = {
@@ -162,18 +163,25 @@ class EvidenceStore:
 
     def rows(self, kind: Kind, keys: Sequence[str]) -> Float64Array:
         """Return the embeddings of images or texts, given by their hashes, shape (n, d)."""
-        rows = np.empty((len(keys), self._width or 1))
-        if not keys:
-            return rows
-        places_of_kind = self._places[kind]
-        places = np.array([places_of_kind[key] for key in keys])
+        places = self._places[kind]
+        return self.rows_at(np.array([places[key] for key in keys], np.int64))
+
+    def find(self, kind: Kind, keys: Sequence[str]) -> IntArray:
+        """Return the place of each embedding, for `rows_at`; -1 where there is none."""
+        places = self._places[kind]
+        return np.array([places.get(key, -1) for key in keys], np.int64)
+
+    def rows_at(self, places: IntArray) -> Float64Array:
+        """Return the embeddings at the places that `find` returned, shape (n, d)."""
+        rows = np.empty((len(places), self._width or 1))
         parts = places >> _ROW_BITS
         numbers = places & _ROW_MASK
-        # Where another part begins.
-        bounds = np.flatnonzero(np.diff(parts, prepend=-1, append=-1))
-        for first, last in pairwise(bounds.tolist()):
-            chosen = numbers[first:last]
-            rows[first:last] = self._part(int(parts[first]))[chosen]
+        # Rows of one part are mostly together, and are read together.
+        changes = np.flatnonzero(parts[1:] != parts[:-1]) + 1
+        for first, last in pairwise([0, *changes.tolist(), len(places)]):
+            if first < last:
+                part = self._part(int(parts[first]))
+                rows[first:last] = part[numbers[first:last]]
         return rows
 
     def only(self, images: Iterable[str]) -> EvidenceStore:
