@@ -27,8 +27,8 @@ _ROW_BITS = 32
 _ROW_MASK = (1 << _ROW_BITS) - 1
 # embeddings that are copied as one part
 _COPIED_TOGETHER = 256
-# parts; a run of 25,000 images of width 768 stays in memory
-_HELD = 96
+# parts; a run of 16,000 images of width 768 stays in memory
+_HELD = 64
 _UNIT = 2e-3  # how far from 1 the length of a row may be, in half precision too
 _KEY = 32  # bytes of a SHA-256
 _TYPES: dict[str, np.dtype[Any]] = {
