@@ -70,11 +70,15 @@ def busy_line() -> str | None:
     return f"The machine is busy: load {load} on {available} core{plural}; times will be longer."
 
 
+def _ignore(item: object, result: object) -> None:
+    """Do nothing with an item that is done."""
+
+
 def each_of(
     items: Sequence[Item],
     work: Callable[[Item], T],
     workers: int | None = None,
-    on_done: Callable[[Item, T], object] = lambda item, result: None,
+    on_done: Callable[[Item, T], object] = _ignore,
     *,
     part_of: Callable[[Item], Callable[[], T]] | None = None,
     at_once: bool = False,
@@ -102,7 +106,7 @@ def each_of(
     begun = time.process_time()
     seconds_alone = 0.0 if at_once else WORTH
     # Sums over several threads may differ in their last bits from machine to machine.
-    with threadpool_limits(1, user_api="blas"), _existing_objects_kept():
+    with threadpool_limits(1, user_api="blas"), _frozen_objects():
         while left:
             if (
                 several
@@ -185,7 +189,7 @@ def _in_processes(
 
 
 @contextmanager
-def _existing_objects_kept() -> Iterator[None]:
+def _frozen_objects() -> Iterator[None]:
     """Have garbage collection pass over the objects that exist already, such as records of images.
 
     Going through a million of them again and again takes time, and none of them is garbage.
@@ -264,5 +268,5 @@ def _run_part(part: bytes) -> Any:
         call = pickle.loads(part)
     finally:
         gc.enable()
-    with _existing_objects_kept():
+    with _frozen_objects():
         return call()

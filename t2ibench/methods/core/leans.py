@@ -88,10 +88,7 @@ class Leans:
     ) -> Leans:
         """Measure the leans of stimuli along the given directions."""
         places = [
-            [
-                [ImagesAlong.of(side, direction) for side in wording.sides]
-                for wording in wordings_of_one
-            ]
+            _placed(wordings_of_one, direction)
             for wordings_of_one, direction in zip(images, directions, strict=True)
         ]
         by_wording, variance, df = mean_places(places)
@@ -401,6 +398,16 @@ class Leans:
         if self.wordings is not None:
             value = np.nan_to_num(value)
         return Influence(tuple(strata.names), strata.number, strata.unit, value)
+
+
+def _placed(
+    wordings: Sequence[WordingImages], direction: Float64Array
+) -> list[list[ImagesAlong]]:
+    """Return the images of a stimulus along its direction, by wording and side."""
+    return [
+        [ImagesAlong.of(side, direction) for side in wording.sides]
+        for wording in wordings
+    ]
 
 
 def _equally_spread(

@@ -39,6 +39,10 @@ class WordingImages:
         return all(images.whole for images in self.sides)
 
 
+# A mean for each of several directions, its variance, and its degrees of freedom.
+Moments = tuple[Float64Array, Float64Array, Float64Array]
+
+
 @dataclass(frozen=True)
 class ImagesAlong:
     """Images of several prompts, with the place of each along one direction.
@@ -64,14 +68,16 @@ class ImagesAlong:
         _, deviations = self.images.strata.deviations(self.places)
         return deviations
 
+    @property
+    def moments(self) -> Moments:
+        """Mean place over prompts, its variance and degrees of freedom, each of shape (1,)."""
+        return moments(self.images.strata, self.places[:, None])
+
     def where(self, keep: BoolArray) -> tuple[Strata, Float64Array]:
         """Return the strata and the places of selected images."""
         images = self.images
         strata = Strata.of(images.clusters[keep], images.prompts, images.indices[keep])
         return strata, self.places[keep]
-
-
-Moments = tuple[Float64Array, Float64Array, Float64Array]
 
 
 def moments(strata: Strata, places: Float64Array) -> Moments:
@@ -170,11 +176,7 @@ def mean_places(places: Sequence[Sequence[Sequence[ImagesAlong]]]) -> Float64Arr
     Returns:
         Mean, variance and degrees of freedom, shape (3, stimuli, wordings, sides).
     """
-    by_stimulus = [
-        [
-            [moments(side.images.strata, side.places[:, None]) for side in sides]
-            for sides in wordings
-        ]
-        for wordings in places
-    ]
+    by_stimulus = []
+    for wordings in places:
+        by_stimulus.append([[side.moments for side in sides] for sides in wordings])
     return np.moveaxis(np.array(by_stimulus), 3, 0)[..., 0]
