@@ -41,7 +41,7 @@ class Strata:
         sizes_of_prompts = np.bincount(clusters, minlength=len(prompts))
         present = np.flatnonzero(sizes_of_prompts)
         sizes = sizes_of_prompts[present]
-        names = [prompts[number] for number in present]
+        names = [prompts[number] for number in present.tolist()]
         if len(sizes) > 1 and (sizes < 2).any():
             count = len(clusters)
             zeros = np.zeros(count, np.int64)
