@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from t2ibench.arrays import Float32Array, Float64Array, IntArray
+from t2ibench.arrays import Float64Array, FloatArray, IntArray
 from t2ibench.methods.core.prompt_images import PromptImages
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class ImageCollector:
         ]
         indices = [part.indices for part in parts]
         nothing = np.zeros(0, np.int64)
-        rows: Float32Array | Float64Array = np.zeros((0, 1))
+        rows: FloatArray = np.zeros((0, 1))
         if embeddings:
             rows = np.concatenate(embeddings)
         return PromptImages(
@@ -157,7 +157,7 @@ class ImageCollector:
         return images
 
 
-def _as_stored(embeddings: Float64Array) -> Float32Array | Float64Array:
+def _as_stored(embeddings: Float64Array) -> FloatArray:
     """Return embeddings in single precision if they were stored in it: they lose nothing then."""
     stored = embeddings.astype(np.float32)
     return stored if np.array_equal(stored, embeddings) else embeddings

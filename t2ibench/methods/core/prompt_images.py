@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.arrays import BoolArray, Float32Array, Float64Array, IntArray, as_floats
+from t2ibench.arrays import BoolArray, Float64Array, FloatArray, IntArray, as_floats
 from t2ibench.methods.core.products import Products
 from t2ibench.methods.core.strata import Strata
 
@@ -32,7 +32,7 @@ class PromptImages:
         lengths: Shape (prompts,), what each prompt's embeddings are divided by.
     """
 
-    rows: Float32Array | Float64Array
+    rows: FloatArray
     clusters: IntArray
     prompts: list[str]
     indices: IntArray
