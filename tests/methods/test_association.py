@@ -34,7 +34,7 @@ def unit_rows(n: int, seed: int, dimensions: int = 3) -> Float64Array:
 def images(rows: Float64Array, sizes: list[int]) -> PromptImages:
     """Images of several prompts, numbered from 0 in each."""
     return PromptImages(
-        rows=rows,
+        embeddings=rows,
         clusters=np.repeat(np.arange(len(sizes)), sizes),
         prompts=[f"prompt {number}" for number in range(len(sizes))],
         indices=np.concatenate([np.arange(size) for size in sizes]),

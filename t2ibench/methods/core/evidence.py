@@ -144,7 +144,7 @@ class ImageCollector:
         if embeddings:
             rows = np.concatenate(embeddings)
         return PromptImages(
-            rows=rows,
+            embeddings=rows,
             clusters=np.concatenate([nothing, *clusters]),
             prompts=names,
             indices=np.concatenate([nothing, *indices]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from t2ibench.methods.core.products import Products
 from t2ibench.methods.core.strata import Strata
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class PromptImages:
     """Images of several prompts, in one array: those of one prompt follow one another.
 
@@ -32,12 +32,34 @@ class PromptImages:
         lengths: Shape (prompts,), what each prompt's embeddings are divided by.
     """
 
-    rows: FloatArray
+    rows: FloatArray = field(init=False)
     clusters: IntArray
     prompts: list[str]
     indices: IntArray
-    undivided: PromptImages | None = None
-    lengths: Float64Array | None = None
+    undivided: PromptImages | None = field(init=False)
+    lengths: Float64Array | None = field(init=False)
+
+    def __init__(
+        self,
+        embeddings: FloatArray,
+        clusters: IntArray,
+        prompts: list[str],
+        indices: IntArray,
+        *,
+        undivided: PromptImages | None = None,
+        lengths: Float64Array | None = None,
+    ) -> None:
+        """Hold embeddings in the precision in which they are given."""
+        values = {
+            "rows": embeddings,
+            "clusters": clusters,
+            "prompts": prompts,
+            "indices": indices,
+            "undivided": undivided,
+            "lengths": lengths,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         return len(self.clusters)
@@ -145,17 +167,25 @@ class PromptImages:
         """Return the images with each prompt's embeddings divided by a length, shape (prompts,)."""
         images = self if self.undivided is None else self.undivided
         before = 1.0 if self.lengths is None else self.lengths
-        return replace(images, undivided=images, lengths=before * lengths)
+        return PromptImages(
+            images.rows,
+            images.clusters,
+            images.prompts,
+            images.indices,
+            undivided=images,
+            lengths=before * lengths,
+        )
 
     def where(self, keep: BoolArray) -> PromptImages:
         """Return only the selected images; the prompts stay numbered as they are."""
         undivided = None if self.undivided is None else self.undivided.where(keep)
-        return replace(
-            self,
-            rows=self.rows[keep] if undivided is None else undivided.rows,
-            clusters=self.clusters[keep],
-            indices=self.indices[keep],
+        return PromptImages(
+            self.rows[keep] if undivided is None else undivided.rows,
+            self.clusters[keep],
+            self.prompts,
+            self.indices[keep],
             undivided=undivided,
+            lengths=self.lengths,
         )
 
     def samples(
@@ -181,7 +211,7 @@ class PromptImages:
         ]
         is_divided = any(part.lengths is not None for part in parts)
         return cls(
-            rows=np.concatenate(
+            embeddings=np.concatenate(
                 [part.embeddings if is_divided else part.rows for part in parts]
             ),
             clusters=np.concatenate(clusters),

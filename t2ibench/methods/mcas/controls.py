@@ -149,9 +149,14 @@ def _relabelled(
         order = rng.permutation(order)
     shuffled_a, shuffled_b = np.split(embeddings[order], [len(images_a)])
     return (
-        replace(images_a, rows=shuffled_a, undivided=None, lengths=None),
-        replace(images_b, rows=shuffled_b, undivided=None, lengths=None),
+        _with_embeddings(images_a, shuffled_a),
+        _with_embeddings(images_b, shuffled_b),
     )
+
+
+def _with_embeddings(images: PromptImages, embeddings: Float64Array) -> PromptImages:
+    """Return the images with other embeddings, in the same order."""
+    return PromptImages(embeddings, images.clusters, images.prompts, images.indices)
 
 
 def halves_control(design: Design, equal: EqualSpread) -> Control:
