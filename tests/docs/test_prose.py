@@ -50,11 +50,11 @@ LATER = {
 
 
 def prose(text: str) -> str:
-    """The sentences of a page: without code, formulas, tables, links' addresses and comments."""
+    """The sentences of a page: without code, headings, tables, links' addresses and comments."""
     text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
     text = re.sub(r"^ *(```|~~~).*?^ *\1", "<code block>", text, flags=re.M | re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
-    text = re.sub(r"^ *\|.*$", "", text, flags=re.M)
+    text = re.sub(r"^(?: *\||#+ ).*$", "", text, flags=re.M)
     text = re.sub(r"``.*?``|`[^`]*`", "CODE", text)
     return re.sub(r"\]\([^)\s]*\)", "]", text)
 
