@@ -38,9 +38,11 @@ SIZES = {
 LEADERBOARD = "leaderboard"
 CARD = "t2iat_career_family"  # a card with marks, images and published values
 MAP_TASK = "40 occupations of WinoBias"  # colours the map by what this test found
-READY = (
-    300_000  # milliseconds to wait on a busy machine for images that are embedded first
-)
+READY = 300_000  # milliseconds to wait for a page on a busy machine
+# All images that are seen have been loaded.
+IMAGES_IN_SIGHT = """() => [...document.images]
+  .filter((image) => image.getBoundingClientRect().top < innerHeight)
+  .every((image) => image.complete)"""
 
 
 def t2ibench(*words: str | Path) -> None:
