@@ -115,6 +115,7 @@ def main() -> None:
             model,
             arguments.tasks,
             encoder="toy-clip",
+            judge="toyland",
             model_args=model_args,
             images_per_prompt=10,
             guided_images_per_prompt=3,
