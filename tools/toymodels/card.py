@@ -61,18 +61,19 @@ of each caption of `openbias_examples` that toyland's judge answers:
 | a toddler in a baseball cap ...              | girls      | .100      | .060      | -.040 ± .019 |
 
 So single captions move by some hundredths, to either side, and the headline of that test does not
-(.50 for the teacher, .52 for the student; in 40 runs of ten images a caption it changes by
-+.02 ± .03). Ten images of five captions decide little: over these 40 runs the headline has a standard
+(.50 for the teacher, .52 for the student; in 40 runs of ten images a caption it changes by +.02 ±
+.03). Ten images of five captions decide little: over these 40 runs the headline has a standard
 deviation of .14 for either model and lies between .28 and .72 in 95 % of them. The .33 that the
 teacher's first ten images gave and the .64 of the student's are chance.
 
-`toy-fair` leaves gender nearly even, so more of its images are near the border between two answers:
-its student agrees with its teacher in .88 of them, that of `toy` in .95. It is somewhat less even. Of
-36 occupations (48 images each) the mean squared lean is .026 for the teacher and .045 for the student,
-a change of +.019 ± .020, and half of the difference between the leans of 17 subjects of science and of
-the arts (50 images each) grows from .069 to .134, by .066 ± .047. More pairs and batches (`chunks` and
-`steps` of `Distillation` in `tools/toymodels/distillation.py`) are meant to bring a student nearer to
-its teacher; that was not tried, and it cannot mend what the teacher leans.
+`toy-fair` leaves gender nearly even, so more of its images are near the border between two
+answers: its student agrees with its teacher in .88 of them, that of `toy` in .95. It is somewhat
+less even. Of 36 occupations (48 images each) the mean squared lean is .026 for the teacher and
+.045 for the student, a change of +.019 ± .020, and half of the difference between the leans of 17
+subjects of science and of the arts (50 images each) grows from .069 to .134, by .066 ± .047. More
+pairs and batches (`chunks` and `steps` of `Distillation` in `tools/toymodels/distillation.py`)
+are meant to bring a student nearer to its teacher; that was not tried, and it cannot mend what
+the teacher leans.
 
 ## How well an image follows its prompt
 
