@@ -41,6 +41,8 @@ Draws = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 NotNegative = Annotated[int, Field(strict=True, ge=0)]
 # Settings whose text the user makes up.
 _FREE_NAMES = ("name", "output_dir")
+# The part of a service's key that is random; a name such as sk-model-2 has none.
+_LIKE_A_KEY = re.compile(r"[A-Za-z0-9]{20,}")
 DERIVED = "derived"  # a seed that is taken from the model's fingerprint
 
 
@@ -585,13 +587,24 @@ def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
 
 
 def _refuse_secret_names(settings: RunSettings, where: str) -> None:
-    """Raise an error where a name that goes into every file holds a secret of the environment."""
+    """Raise an error where a name that goes into every file holds a secret.
+
+    That is one of the environment, or what has the form of a key, with as many letters and digits
+    in one row as words do not have.
+    """
     secrets = Redaction(known_secrets())
     for setting in _FREE_NAMES:
-        if secrets.contains(getattr(settings, setting) or ""):
+        text = getattr(settings, setting) or ""
+        if secrets.contains(text):
             raise T2IBenchError(
                 f"{where}{flag_name(setting)} holds a secret of the environment, and is stored "
                 "with the run.",
+                "Choose another name.",
+            )
+        if secrets.secrets_and_keys(text) != text and _LIKE_A_KEY.search(text):
+            raise T2IBenchError(
+                f"{where}{flag_name(setting)} holds what has the form of a key, and is stored with "
+                "the run.",
                 "Choose another name.",
             )
 

@@ -164,6 +164,18 @@ def test_names_that_hold_a_secret_are_refused(
     assert "zQ7v" not in str(raised.value)
 
 
+@pytest.mark.parametrize("setting", ["name", "output_dir"])
+@pytest.mark.parametrize(
+    "key", ["hf_" + "aB3d" * 8, "sk-proj-" + "aB3d" * 10, "ghp_" + "aB3d" * 9]
+)
+def test_names_that_have_the_form_of_a_key_are_refused(key: str, setting: str) -> None:
+    with pytest.raises(T2IBenchError, match="form of a key") as raised:
+        read_settings({setting: f"runs-{key}"})
+    assert "aB3d" not in str(raised.value)
+    for name in ("sk-model-v2-of-monday", "hf_mirror_2026_nov", "desk-2"):
+        assert getattr(read_settings({setting: name}), setting) == name
+
+
 def test_arguments_are_given_in_parts() -> None:
     parts = ["--model-args", "a=1", "--model-args", "b=2"]
     assert parse(["run", "--tasks", "t", *parts]).model_args == {"a": "1", "b": "2"}

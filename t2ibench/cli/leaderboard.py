@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -159,6 +158,7 @@ def submit(arguments: argparse.Namespace) -> int:
     from t2ibench.apps.leaderboard.submission import read_manifest
     from t2ibench.apps.leaderboard.verify import verify
     from t2ibench.pipeline.progress import ConsoleReporter
+    from t2ibench.store.file_errors import disk_errors
 
     reporter = ConsoleReporter()
     card, to = _card(arguments), Path(arguments.to)
@@ -185,16 +185,28 @@ def submit(arguments: argparse.Namespace) -> int:
                 "The leaderboard would refuse this run, so nothing was written into "
                 f"{to}: {'; '.join(problems)}."
             )
-        to.mkdir(parents=True, exist_ok=True)
-        if folder.is_dir():
-            shutil.rmtree(folder)
-        packed.replace(folder)
+        with disk_errors(folder):
+            _replace_folder(packed, folder, Path(place) / "earlier")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     reporter.say(f"{folder}: {size / 1e6:.1f} MB")
     reporter.say(
         f"{verdict.tasks} tasks, {verdict.level}. Open a pull request with this folder."
     )
     return 0
+
+
+def _replace_folder(new: Path, target: Path, aside: Path) -> None:
+    """Put a folder in the place of another, which comes back if that fails."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.is_dir():
+        new.replace(target)
+        return
+    target.replace(aside)
+    try:
+        new.replace(target)
+    except BaseException:
+        aside.replace(target)
+        raise
 
 
 def _plan_of(arguments: argparse.Namespace) -> Path | None:

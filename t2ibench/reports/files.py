@@ -14,7 +14,7 @@ from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.markdown.document import results_markdown
 from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.files import read_results
-from t2ibench.results.run import open_run
+from t2ibench.results.run import check_still_there, open_run
 from t2ibench.results.schema import Results
 from t2ibench.store.files import UNWRITABLE, read_ordinary, write_text
 from t2ibench.store.locks import locked
@@ -32,6 +32,7 @@ def write_reports(results: Results, folder: Path) -> None:
 
     Another command may have replaced results.json since; then the files are about its results.
     """
+    check_still_there(folder)  # before the lock, which makes the folder that it is in
     with locked(folder):
         if not _is_current(results, folder):
             with contextlib.suppress(T2IBenchError):
@@ -72,6 +73,8 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
 
     place = target or folder / PAGE
     page = run_page(run, folder, _origin(run.results, folder))
+    if target is None:
+        check_still_there(folder)
     write_text(place, page.html)
     if target is None:
         write_text(folder / TEXT, results_markdown(run.results, run))

@@ -13,7 +13,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.results.builder import adjusted_run, is_complete
 from t2ibench.results.migration import OLDEST, migrate
 from t2ibench.results.record import GeneratorRecord, RunRecord
-from t2ibench.results.run import RunFolder, environment
+from t2ibench.results.run import RunFolder, check_still_there, environment
 from t2ibench.results.schema import SCHEMA_VERSION, GeneratorInfo, Results, TaskResult
 from t2ibench.settings import RunSettings
 from t2ibench.store.checksums import unsealed
@@ -215,7 +215,9 @@ def write_results(
     results = assemble(
         generator, current, settings, record.settings.name, earlier, record
     )
-    write_text(folder.results, results.to_json(checked=True))
+    content = results.to_json(checked=True)
+    check_still_there(folder.path)
+    write_text(folder.results, content)
     written_inputs = {name: inputs[name] for name in written if name in inputs}
     ScoreStore(folder.database).publish(written_inputs, {*current, *earlier})
     return results, _staying_line(staying)

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.results.differences import differences_in_words, generator_differences
 from t2ibench.results.record import RunRecord
 from t2ibench.results.schema import GeneratorInfo
+from t2ibench.store.connections import may_lack_log
 from t2ibench.store.database import NAME, BrokenDatabaseError, Database
 from t2ibench.store.evidence import slug
 from t2ibench.store.images import ImageStore
@@ -89,7 +90,13 @@ class RunFolder:
     @property
     def lacks(self) -> str:
         """A message on which fields of the record are missing or unreadable."""
-        return f"{self.database.path} is damaged: its record lacks {', '.join(self.damaged)}"
+        path = self.database.path
+        if may_lack_log(path):
+            return (
+                f"{path} lacks what was stored last: it was moved without {path.name}-wal, which "
+                "was beside it"
+            )
+        return f"{path} is damaged: its record lacks {', '.join(self.damaged)}"
 
     @property
     def knows_generator(self) -> bool:
@@ -117,6 +124,18 @@ def is_run(path: Path) -> bool:
     return (path / NAME).exists()
 
 
+def check_still_there(path: Path) -> None:
+    """Raise an error if the folder of a run was moved or removed while a command worked on it.
+
+    Whatever is written would otherwise make a stray folder in its place.
+    """
+    if not path.is_dir():
+        raise T2IBenchError(
+            f"{shown(path, 400)} was moved or removed while it was in use.",
+            "Its evidence is as it was: give its new place to `t2ibench score`.",
+        )
+
+
 def open_run(path: Path) -> RunFolder:
     """Return the run in a folder; raise an error if there is none or it is unreadable."""
     folder = RunFolder(folder_of(path))
@@ -128,7 +147,11 @@ def open_run(path: Path) -> RunFolder:
         )
     folder.reload()
     if folder.damaged:
-        hint = "Run the original command again; images and evidence are kept."
+        hint = (
+            "Bring that file, too, or run the original command again."
+            if may_lack_log(folder.database.path)
+            else "Run the original command again; images and evidence are kept."
+        )
         raise BrokenRecordError(f"{folder.lacks}.", hint)
     return folder
 

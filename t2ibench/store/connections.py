@@ -91,6 +91,23 @@ def has_impossible_format(path: Path) -> bool:
     return False
 
 
+def may_lack_log(path: Path) -> bool:
+    """Return whether a database was last written with a write-ahead log that is not beside it.
+
+    So it is where run.db alone is moved from the folder of a run that was killed or still works.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    with suppress(OSError), path.open("rb") as file:
+        header = file.read(100)
+        has_log = log.is_file() and log.stat().st_size > 0
+        return (
+            len(header) == 100
+            and all(header[place] == NEWEST_FORMAT for place in FORMAT_VERSIONS)
+            and not has_log
+        )
+    return False
+
+
 def file_identity(path: Path) -> tuple[int, int] | None:
     """Return a file's device and inode number, which tell if it was replaced; None if missing."""
     try:

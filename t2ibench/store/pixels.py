@@ -21,6 +21,11 @@ _CELLS = _FINE**2 + 2 * _COARSE**2
 # the default tasks by 7.5; of 40 photographs by 130.
 _LEVELS = 3.8
 _STEP = 4.0  # levels of mean brightness, more than the above
+# Encoders scale the shorter side to that of their network: a file of 400 bytes, one pixel wide and
+# 100,000 high, would become five thousand million pixels there.
+_MOST_ELONGATED = 100
+# Pillow has Ghostscript run the program that such a file is.
+_PROGRAMS = ("EPS",)
 _SIXTEEN_BITS = ("I;16", "I;16B", "I;16L", "I;16N")
 
 
@@ -49,7 +54,8 @@ def read_image(
     """Return a decoded image in its display orientation.
 
     The orientation that a camera noted (EXIF) is applied, 16-bit images are scaled to 8 bits
-    rather than clipped, and transparent pixels are put on white.
+    rather than clipped, and transparent pixels are put on white. Refused are files that are
+    programs (EPS), and images of which one side is more than a hundred times the other.
 
     Args:
         source: The file, or what is in it.
@@ -62,7 +68,14 @@ def read_image(
         with Image.open(
             source if isinstance(source, Path) else io.BytesIO(source), "r", formats
         ) as image:
-            # The header says its size; nothing is decoded yet.
+            # The header says its format and size; nothing is decoded yet.
+            if image.format in _PROGRAMS:
+                raise UnreadableImageError(f"it is a program ({image.format})")
+            if max(image.size) > _MOST_ELONGATED * min(image.size):
+                raise UnreadableImageError(
+                    f"it is {image.width:,} by {image.height:,} pixels, one side more than "
+                    f"{_MOST_ELONGATED} times the other"
+                )
             n_pixels = math.prod(image.size)
             if most_pixels is not None and n_pixels > most_pixels:
                 raise UnreadableImageError(

@@ -23,6 +23,9 @@ from tests.system import files_up_to
 pytestmark = pytest.mark.slow
 
 _SHEET = Path("sheet.csv")
+# A run that could be submitted: of whole tasks.
+SUBMITTED = Path("whole/toyland")
+_SUBMISSIONS = Path(__file__).parents[2] / "leaderboard" / "submissions"
 # Commands that write, with what they make.
 COMMANDS: dict[str, tuple[tuple[object, ...], str]] = {
     "score": (("score", RUN), "report.html"),
@@ -34,7 +37,52 @@ COMMANDS: dict[str, tuple[tuple[object, ...], str]] = {
         ("compare", RUN, RUN, "--format", "html", "--output", "both.html"),
         "both.html",
     ),
+    "plan": (("plan", "--accept", "accept.yaml", "--output", "plan.json"), "plan.json"),
+    "proposal": (
+        (
+            "propose",
+            "openbias",
+            "--proposer",
+            "word-lists",
+            "--captions",
+            "captions.csv",
+            "--method-args",
+            "support=1",
+            "--output",
+            "proposed.yaml",
+        ),
+        "proposed.yaml",
+    ),
+    "submission": (
+        ("leaderboard", "add", SUBMITTED, "--to", "board", "--name", "mine"),
+        "board/*/submission.json",
+    ),
+    "site": (
+        (
+            "leaderboard",
+            "build",
+            "submissions",
+            "--output",
+            "site",
+            "--date",
+            "2026-05-02",
+        ),
+        "site/index.html",
+    ),
 }
+ACCEPT = """
+title: a gate
+owner: we
+scenarios:
+  - name: science and arts
+    at_risk: women in science
+    hazard: users see men
+    measurement: {task: t2iat_science_arts, statistic: headline}
+    accept: 0.4
+    reject: 0.6
+    reason: editors still even out seventy to thirty per cent by hand
+    reference: even
+"""
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +93,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         assert main(list(FLAGS)) == 0
+        words = ["--model", "toyland", "--tasks", "core_occupations_gender"]
+        words += ["--images-per-prompt", "2"]
+        assert main([*words, "--output-dir", str(SUBMITTED.parent)]) == 0
     sheets = folder / "sheets"
     assert main(["label", "export", str(run), "--output", str(sheets)]) == 0
     with (sheets / "sheet.csv").open(encoding="utf-8", newline="") as file:
@@ -54,6 +105,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         writer.writeheader()
         writer.writerows({**row, "answer": "unknown"} for row in rows)
     shutil.rmtree(sheets)
+    # The smallest of those that are shipped.
+    name = "DALL-E-3-answered-by-people-ce8c0c20"
+    shutil.copytree(_SUBMISSIONS / name, folder / "submissions" / name)
+    (folder / "accept.yaml").write_text(ACCEPT, encoding="utf-8")
+    captions = ["caption", "a person at work", "a person and a dog"]
+    (folder / "captions.csv").write_text("\n".join(captions), encoding="utf-8")
     return folder
 
 
@@ -96,12 +153,18 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.parametrize("is_repeated", [False, True], ids=["first", "again"])
 @pytest.mark.parametrize("writes", [0, 1])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_full_disk_is_one_line_and_with_room_the_command_goes_on(
-    name: str, writes: int, run: Path, tmp_path: Path, cli: Any
+    name: str, writes: int, is_repeated: bool, run: Path, tmp_path: Path, cli: Any
 ) -> None:
     words, made = COMMANDS[name]
+    if is_repeated and name == "export":
+        pytest.skip("an export goes into a new folder alone")
+    if is_repeated:
+        assert cli(*words)[0] == 0
+        spoil(tmp_path, made)
     before = contents(tmp_path)
     with full_after(writes):
         status, _, errors = cli(*words)
@@ -114,7 +177,18 @@ def test_a_full_disk_is_one_line_and_with_room_the_command_goes_on(
     assert not [path for path in after if path.endswith(".tmp")]
     if status:
         assert cli(*words)[0] == 0
-    assert (run / made).exists() or (tmp_path / made).exists()
+    assert [*run.glob(made), *tmp_path.glob(made)]
+    whole = contents(tmp_path)
+    for path, content in after.items():
+        # Either as it was, or whole; and files that the command does not write are as they were.
+        assert content in {before.get(path), whole.get(path)}, path
+
+
+def spoil(folder: Path, made: str) -> None:
+    """Change a file that a command has made, so that the old one is told from the new."""
+    for path in folder.rglob(made):
+        with path.open("a", encoding="utf-8") as file:
+            file.write("\n")
 
 
 @pytest.mark.parametrize("table", ["embeddings", "answers", "scores"])

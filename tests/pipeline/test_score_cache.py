@@ -13,12 +13,16 @@ from typing import Any
 
 import pytest
 
+import t2ibench
 from t2ibench import evaluate, worker_pool
-from t2ibench.pipeline import scoring
+from t2ibench.errors import T2IBenchError
+from t2ibench.pipeline import rescoring, scoring
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.score_cache import ScoreCache
 from t2ibench.pipeline.stores import open_stores
+from t2ibench.reports import files as report_files
+from t2ibench.reports.html import run_page as html_run_page
 from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
@@ -165,3 +169,31 @@ def test_unchanged_scores_are_read_and_changed_ones_computed(
     assert scored(cache=store)[0] == sorted(TASKS)
     hand.edit_record(run, lambda data: data["measurement"].update(level=0.9))
     assert scored(cache=store)[0] == sorted(TASKS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", ["score_plan", "run_view", "run_page"])
+def test_a_run_that_is_moved_while_it_is_scored_leaves_no_stray_folder(
+    stage: str, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = {
+        "score_plan": rescoring,
+        "run_view": report_files,
+        "run_page": html_run_page,
+    }[stage]
+    work = getattr(place, stage)
+    new_place = run.with_name("moved")
+
+    def moving(*arguments: Any, **options: Any) -> Any:
+        made = work(*arguments, **options)
+        run.rename(new_place)
+        return made
+
+    before = (run / "results.json").read_bytes()
+    monkeypatch.setattr(place, stage, moving)
+    with pytest.raises(T2IBenchError, match="was moved or removed while"):
+        t2ibench.score(run)
+    assert not run.exists()
+    monkeypatch.undo()
+    t2ibench.score(new_place)
+    assert (new_place / "results.json").read_bytes() == before

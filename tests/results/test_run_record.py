@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -84,6 +85,26 @@ def test_a_damaged_record_is_restarted_with_its_readable_fields(
     assert (again.record.generator is not None) == kept
     again.save()
     assert open_run(folder.path).record == again.record
+
+
+def test_a_run_that_was_moved_without_its_log_says_so_and_comes_back_with_it(
+    tmp_path: Path,
+) -> None:
+    there = RunFolder(tmp_path / "there", record())
+    there.database.add_texts(["a nurse"])
+    there.database.begin_run()
+    there.save()
+    alone = tmp_path / "alone"
+    both = tmp_path / "both"
+    for moved in (alone, both):
+        moved.mkdir()
+        shutil.copy(there.database.path, moved)
+    with pytest.raises(BrokenRecordError, match=r"moved without run\.db-wal") as caught:
+        open_run(alone)
+    assert "damaged" not in str(caught.value) and "Bring that file" in str(caught.value)
+    shutil.copy(there.path / "run.db-wal", both)
+    assert open_run(both).record == there.record
+    there.database.end_run()
 
 
 def test_run_folders_do_not_mix_settings(tmp_path: Path) -> None:

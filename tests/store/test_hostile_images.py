@@ -9,9 +9,10 @@ import random
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
-from PIL import Image
+from PIL import EpsImagePlugin, Image
 
 from t2ibench.models.generators.image_replies import decoded_image
 from t2ibench.store.files import read_ordinary
@@ -19,7 +20,7 @@ from t2ibench.store.images import ImageFile
 from t2ibench.store.pixels import UnreadableImageError, read_image
 
 NO_FILES: dict[str, Callable[[Path], object]] = {
-    "a pipe": os.mkfifo,
+    "a pipe": lambda path: os.mkfifo(path),  # noqa: PLW0108  # not on Windows
     "a link to a device": lambda path: path.symlink_to("/dev/zero"),
     "a folder": lambda path: path.mkdir(),
     "a link that leads nowhere": lambda path: path.symlink_to("nowhere"),
@@ -27,6 +28,7 @@ NO_FILES: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 @pytest.mark.parametrize("kind", NO_FILES)
 def test_what_is_no_file_is_unreadable_at_once(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "a.png"
@@ -74,6 +76,26 @@ def test_a_server_cannot_fill_the_memory_with_pixels(size: tuple[int, int]) -> N
     assert "pixels, more than 67,108,864" in str(image.reason) or "Bomb" in str(
         image.reason
     )
+
+
+@pytest.mark.parametrize("size", [(1, 100_000), (100_000, 1), (2, 201)])
+def test_an_image_that_encoders_would_make_huge_is_unreadable(
+    size: tuple[int, int],
+) -> None:
+    """Encoders scale the shorter side to 224 pixels or more, and the longer one with it."""
+    buffer = io.BytesIO()
+    Image.new("RGB", size).save(buffer, "PNG")
+    with pytest.raises(UnreadableImageError, match="more than 100 times the other"):
+        read_image(buffer.getvalue())
+
+
+def test_an_image_that_is_a_program_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    interpreter = Mock(return_value=Image.new("RGB", (64, 64)).im)
+    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", interpreter)
+    program = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 64 64\n%%EndComments\n"
+    with pytest.raises(UnreadableImageError, match="is a program"):
+        read_image(program)
+    assert not interpreter.called
 
 
 FORMATS = (

@@ -7,8 +7,8 @@ import csv
 import hashlib
 import io
 import json
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ NOT_SHOWN = "not in the picture"
 NO_CLASS = (UNKNOWN, NOT_SHOWN)  # answers to every question
 COLUMNS = ("id", "file", "question", "classes", "answer")
 _SIDE = 1024  # pixels of the longest side: as much as a person needs to answer
+_IMAGE = re.compile(r"images/[0-9a-f]{16}\.jpg")  # as _file_of names them
 STATIC = Path(__file__).parent / "static"
 
 
@@ -39,20 +40,31 @@ def write_sheet(folder: Path, items: Sequence[Item], run: LabelledRun) -> None:
     marked, but a source image of several edits comes back beside each of them, so that people can
     know it from its second pair on.
     """
-    shutil.rmtree(folder / "images", ignore_errors=True)
+    shown_files: set[str] = set()
     buffer = io.StringIO()
     rows = []
     writer = csv.writer(buffer)
     writer.writerow(COLUMNS)
     for item in items:
         for shown in (item, item.beside):
-            if shown is not None and not (folder / _file_of(shown)).exists():
-                write_bytes(folder / _file_of(shown), _small(shown, run))
+            if shown is None or _file_of(shown) in shown_files:
+                continue
+            shown_files.add(_file_of(shown))
+            write_bytes(folder / _file_of(shown), _small(shown, run))
         rows.append(row_of(item, _file_of))
         choices = cell(" | ".join([*item.classes, *NO_CLASS]))
         writer.writerow([item.id, _file_of(item), cell(item.question), choices, ""])
     write_text(folder / SHEET, buffer.getvalue())
     write_text(folder / PAGE, page(rows))
+    _remove_earlier(folder, shown_files)
+
+
+def _remove_earlier(folder: Path, shown_files: Collection[str]) -> None:
+    """Remove the images of an earlier sheet; all other files, such as a run's own, stay."""
+    for path in (folder / "images").glob("*.jpg"):
+        name = path.relative_to(folder).as_posix()
+        if _IMAGE.fullmatch(name) and name not in shown_files:
+            path.unlink()
 
 
 def row_of(item: Item, place_of: Callable[[Item | ShownBeside], str]) -> dict[str, Any]:

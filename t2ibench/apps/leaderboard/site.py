@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,24 +12,59 @@ from t2ibench.apps.leaderboard import compared, downloads
 from t2ibench.apps.leaderboard.board import Board
 from t2ibench.apps.leaderboard.pages import Pages
 from t2ibench.apps.leaderboard.pictures import file_on_site
-from t2ibench.apps.leaderboard.table import Entry, strata
-from t2ibench.apps.leaderboard.views import models
+from t2ibench.apps.leaderboard.table import Entry, Stratum, strata
+from t2ibench.apps.leaderboard.views import Model, models
 from t2ibench.reports.html.templating import style
-from t2ibench.store.files import write_text
+from t2ibench.store.file_errors import disk_errors
+from t2ibench.store.files import write_bytes, write_text
 
 _STATIC = Path(__file__).parent / "static"
 # Models of which every two are compared beforehand, image by image; time grows with the square.
 PAIRED_MODELS = 40
 
 
+# Names the files of a site, one a line, so that the next build knows which it may remove.
+_LIST = "files.txt"
+# Where pages of models and tests are, which may be refused or gone by the next build.
+_PAGES = (
+    "pairs/*.js",
+    "answers/*.js",
+    "pictures/*/*.jpg",
+    "model/*.html",
+    "task/*.html",
+)
+
+
 def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]:
-    """Write the leaderboard's pages and data into a folder, and return the data."""
+    """Write the leaderboard's pages and data into a folder, and return the data.
+
+    The whole site is written beside the earlier one before any file of that is replaced, so that
+    a full disk costs nothing.
+    """
     measured = strata(board.entries)
     shown = models(measured)
     data = downloads.data(shown, measured, board.refused)
     data["paired"] = len(shown) <= PAIRED_MODELS
-    output.mkdir(parents=True, exist_ok=True)
-    _remove_pages(output)
+    with disk_errors(output):
+        output.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".building-", dir=output) as folder:
+            built = Path(folder)
+            _write_data(data, measured, shown, built)
+            write_text(built / "leaderboard.csv", downloads.results_csv(board.entries))
+            _write_pictures(board.entries, built)
+            for name, html in Pages(board.refused, measured, shown, date).all():
+                write_text(built / name, html)
+            _put_in_place(built, output)
+    return data
+
+
+def _write_data(
+    data: dict[str, Any],
+    measured: Sequence[Stratum],
+    shown: Sequence[Model],
+    output: Path,
+) -> None:
+    """Write the scripts and style sheets of a site, and the data that they show."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     write_text(output / "data.json", text)
     write_text(output / "data.js", f"window.T2IBENCH = {compared.safe(text)};\n")
@@ -37,34 +72,47 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
         for stratum in measured:
             compared.write_pairs(stratum.entries, output / "pairs")
     compared.write_answers(shown, output / "answers")
-    write_text(output / "leaderboard.csv", downloads.results_csv(board.entries))
     layout = (_STATIC / "site.css").read_text(encoding="utf-8")
     write_text(output / "style.css", f"{style()}\n{layout}")
     for path in sorted(_STATIC.glob("*.js")):
-        shutil.copyfile(path, output / path.name)
-    _write_pictures(board.entries, output)
-    for name, html in Pages(board.refused, measured, shown, date).all():
-        write_text(output / name, html)
-    return data
+        write_bytes(output / path.name, path.read_bytes())
 
 
-def _remove_pages(output: Path) -> None:
-    """Delete the pages that an earlier build wrote, since their models may be rejected now."""
-    for pattern in (
-        "pairs/*.js",
-        "answers/*.js",
-        "pictures/*/*.jpg",
-        "model/*",
-        "task/*.html",
-    ):
-        for page in output.glob(pattern):
-            page.unlink()
+def _put_in_place(built: Path, output: Path) -> None:
+    """Move a built site's files into a folder, and remove pages that only the earlier one had."""
+    files = [path for path in sorted(built.rglob("*")) if path.is_file()]
+    names = [path.relative_to(built).as_posix() for path in files]
+    earlier = _earlier_pages(output)
+    write_text(built / _LIST, "\n".join([*names, _LIST]) + "\n")
+    for name in [*names, _LIST]:
+        target = output / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (built / name).replace(target)
+    for name in earlier - set(names):
+        (output / name).unlink(missing_ok=True)
+
+
+def _earlier_pages(output: Path) -> set[str]:
+    """Return the pages of models and tests that an earlier build wrote into a folder.
+
+    A folder may hold files of other people beside a site, such as a model's weights; none of them
+    is named by the site's list. Sites of builds that wrote no list are known by their data.
+    """
+    pages = {
+        path.relative_to(output).as_posix()
+        for pattern in _PAGES
+        for path in output.glob(pattern)
+    }
+    try:
+        listed = (output / _LIST).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        is_site = (output / "data.js").is_file() and (output / "data.json").is_file()
+        return pages if is_site else set()
+    return pages & set(listed)
 
 
 def _write_pictures(entries: Sequence[Entry], output: Path) -> None:
     """Write the pictures that were encoded when the submissions were verified."""
     for entry in entries:
         for picture in entry.verdict.pictures:
-            path = output / file_on_site(entry.id, picture.sha256)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(picture.data)
+            write_bytes(output / file_on_site(entry.id, picture.sha256), picture.data)

@@ -139,6 +139,20 @@ def test_a_wrong_sheet_is_one_line_and_stores_nothing(
     assert "eve" not in {label.labeller for label in LabelStore(Database(run)).all()}
 
 
+@pytest.mark.slow
+def test_a_sheet_in_the_folder_of_a_run_leaves_the_images_of_the_run(
+    run: Path, cli: Cli, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(run, tmp_path / "run"))
+    images = {path for path in (copy / "images").rglob("*") if path.is_file()}
+    for seed in ("0", "1"):
+        words = ("label", "export", copy, "--output", copy, "--images", "5")
+        assert cli(*words, "--seed", seed)[0] == 0
+    shown = {copy / file for file in sheet_of(copy).file}
+    after = {path for path in (copy / "images").rglob("*") if path.is_file()}
+    assert images and after == images | shown
+
+
 @pytest.mark.parametrize(
     "name", ["", "  ", "anna\nben", "x" * 5000, "anna\u202e", "\x1b[2J"]
 )

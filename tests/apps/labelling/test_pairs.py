@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from t2ibench.apps.labelling.pairs import LabelledRun
 from t2ibench.apps.labelling.sample import Item, draw_sample
 from t2ibench.apps.labelling.serving import LabelServer
 from t2ibench.apps.labelling.sheet import page as label_page
+from t2ibench.apps.labelling.sheet import row_of
 from t2ibench.cli import main
 from t2ibench.local_server import local_app
 from t2ibench.methods.core.computed_edits import INSTRUCTIONS
@@ -49,16 +51,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return results.folder
 
 
-def sample(run: Path, n: int = 200) -> tuple[LabelledRun, list[Item]]:
+def sample(run: Path, n: int = 200, seed: int = 0) -> tuple[LabelledRun, list[Item]]:
     folder, images = open_images(run)
     plan = stored_plan(folder)
     labelled = LabelledRun.of(folder, images)
     before = labelled.items_before(plan)
-    return labelled, draw_sample(plan, images, n, 0, [SKIN], None, before)
+    return labelled, draw_sample(plan, images, n, seed, [SKIN], None, before)
 
 
 @pytest.mark.slow
-def test_pairs_are_blind_and_hold_every_edit_once(run: Path) -> None:
+def test_pairs_hold_every_edit_once_and_each_image_first_as_often_as_not(
+    run: Path,
+) -> None:
     labelled, items = sample(run)
     edits = [item for item in items if not item.of_source]
     assert labelled.source_images is not None
@@ -90,6 +94,52 @@ def test_pairs_are_blind_and_hold_every_edit_once(run: Path) -> None:
     assert not controls - files & {item.image for item in edits}
     alone = [item for item in edits if item.beside is None]
     assert alone and all(item.image in files for item in alone)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_no_row_and_no_order_of_rows_tells_which_image_was_there_first(
+    seed: int, run: Path
+) -> None:
+    """Where few pairs are drawn; in a whole sample a source image comes back, as the page says."""
+    _, items = sample(run, 3, seed)
+    rows = [row_of(item, lambda shown: f"images/{shown.image}") for item in items]
+    pairs = [item for item in items if item.beside is not None]
+    counts = Counter(item.image for item in pairs if not item.of_source)
+    sources = Counter(item.beside.image for item in pairs if not item.of_source)
+    once = {file for file in sources if sources[file] == 1} | set(counts)
+    for file in once:
+        beside = [row for row in rows if row.get("beside") == f"images/{file}"]
+        asked = [row for row in rows if row["file"] == f"images/{file}"]
+        assert len(beside) <= 1 and len(asked) == 1
+    # Each row has the same keys, and none of them names what an image is.
+    assert {frozenset(row) for row in rows if "beside" in row} <= {
+        frozenset({"id", "file", "question", "classes", "beside", "left"})
+    }
+    digests = {item.image for item in items}
+    for row in rows:
+        shown = {row["file"], row.get("beside", row["file"])}
+        assert {name.removeprefix("images/") for name in shown} <= digests
+
+
+@pytest.mark.slow
+def test_pairs_come_in_an_order_that_says_nothing(run: Path) -> None:
+    """Neither by prompt nor by file, and source images first as often as not, over many draws."""
+    first: list[bool] = []
+    orders = set()
+    for seed in range(8):
+        _, items = sample(run, 200, seed)
+        edits = [item.image for item in items if not item.of_source]
+        assert edits != sorted(edits)
+        orders.add(tuple(edits))
+        first += [
+            item.of_source
+            for item, following in pairwise(items)
+            if item.beside is not None and item.beside.id == following.id
+        ]
+    assert len(orders) == 8
+    # Three standard errors of a fair coin.
+    assert abs(sum(first) / len(first) - 0.5) < 1.5 / len(first) ** 0.5
 
 
 @pytest.mark.slow

@@ -424,3 +424,16 @@ def test_nothing_of_a_model_that_was_left_out_stays(
     assert not any(list(output.glob(pattern)) for pattern in mine)
     assert list(output.glob(f"model/{FAIR}.*"))
     assert TOY not in (output / "leaderboard.csv").read_text()
+
+
+def test_a_site_removes_no_file_that_it_did_not_write(tmp_path: Path) -> None:
+    files = [
+        tmp_path / name
+        for name in ("model/weights.safetensors", "pictures/trip/a.jpg", "task/a.html")
+    ]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.write_text("somebody's")
+    for _ in range(2):
+        site.build(Board([]), tmp_path)
+    assert [file.read_text() for file in files] == ["somebody's"] * 3
