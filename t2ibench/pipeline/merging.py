@@ -175,7 +175,13 @@ def _opened(
 ) -> tuple[list[RunFolder], RunFolder]:
     """Return the runs to merge, with parts in order, and the target folder."""
     distinct = {path.resolve(): path for path in map(folder_of, paths)}
-    folders = [open_run(path) for path in distinct.values()]
+    begun = [path for path in distinct.values() if not _has_only_sources(path)]
+    if not begun:
+        raise T2IBenchError(
+            "None of these parts has got beyond its source images.",
+            "Run the command of each again; then merge.",
+        )
+    folders = [open_run(path) for path in begun]
     folders.sort(key=lambda folder: folder.record.part or (0, 0))
     parts = [folder for folder in folders if folder.record.part is not None]
     named = (parts or folders)[0].path
@@ -188,6 +194,11 @@ def _opened(
             f"{path} is one of the parts.", "Give another --output-dir."
         )
     return sources, target
+
+
+def _has_only_sources(path: Path) -> bool:
+    """Return whether a run was stopped while its source images were made, before all else."""
+    return is_run(path / SOURCES) and not is_run(path)
 
 
 def _target(path: Path) -> RunFolder:
