@@ -111,7 +111,8 @@ def run_pilots(
             for by default.
 
     Raises:
-        T2IBenchError: the run has results of none of the tasks.
+        T2IBenchError: the run has results of none of the tasks, or of edits alone that their
+            method cannot draw again.
     """
     folder = open_run(path)
     results = read_results(path)
@@ -121,6 +122,7 @@ def run_pilots(
         tasks or list(results.tasks), existing, on_left_out=lambda _: None
     )
     pilots: list[Pilot] = []
+    edited: list[str] = []
     for task in with_stored(loaded, folder.path):
         result = results.tasks.get(task.id)
         if result is None:
@@ -141,7 +143,14 @@ def run_pilots(
         )
         if pilot is not None:
             pilots.append(pilot)
+        elif needs(task.spec, Settings.of(result.settings)).edits:
+            edited.append(task.id)
     if not pilots:
+        if edited:
+            raise T2IBenchError(
+                f"{', '.join(edited)}: edits of this method are not forecast.",
+                "Raise --images-per-prompt: more source images narrow the interval.",
+            )
         raise T2IBenchError(
             f"{path} has results of none of these tasks.",
             f"It has {', '.join(results.tasks) or 'none'}.",

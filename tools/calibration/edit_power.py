@@ -2,8 +2,8 @@
 
 python -m tools.calibration.edit_power --sets 300
 
-A data set is a pilot, scored whole, from which the power of runs with four times its source images is
-forecast, and such a run, scored whole. Its effect is the one that is forecast.
+A data set is a pilot, scored whole, from which the power of runs with four times its source images
+is forecast, and such a run, scored whole. Its effect is the one that is forecast.
 """
 
 from __future__ import annotations

@@ -88,6 +88,7 @@ class PilotGroup:
         self,
         rng: np.random.Generator,
         *,
+        group: str,
         size: int,
         chance: float,
         upwards: bool,
@@ -97,6 +98,7 @@ class PilotGroup:
 
         Args:
             rng: Draws them.
+            group: What the group is called, by which its source images differ from others'.
             size: Number of source images.
             chance: Chance of an edit to be moved, if it is on the side that is moved.
             upwards: Whether edits that do not show the class show it then, or the other way round.
@@ -108,7 +110,7 @@ class PilotGroup:
         moved = _moved(rng, after.shape, chance, alike)
         movable = after == (0.0 if upwards else 1.0)
         shifted = np.where(moved & movable, 1 - after, after)
-        return GroupChanges("", np.arange(size), (shifted - before)[:, :, None])
+        return GroupChanges(group, np.arange(size), (shifted - before)[:, :, None])
 
 
 def _moved(
@@ -163,7 +165,11 @@ class RedrawnEdits:
             for group, size, shift in zip(self.groups, sizes, shifts, strict=True)
         ]
         rng = np.random.default_rng([_SEED, *sizes])
-        return [self._shown_by(draws[0](rng), draws[1](rng)) for _ in range(count)]
+        first, second = draws
+        return [
+            self._shown_by(first(rng, group="first"), second(rng, group="second"))
+            for _ in range(count)
+        ]
 
     def _shown_by(self, first: GroupChanges, second: GroupChanges) -> DrawnRun:
         """Return what the changes of two groups show."""
