@@ -27,6 +27,7 @@ from t2ibench.results.lean_split import (
     split_leans,
     weighted_contrast,
 )
+from t2ibench.results.named_tests import NamedTest, corrected_tests
 from t2ibench.results.rewritten_words import (
     RewrittenWords,
     n_wordings_of,
@@ -42,7 +43,6 @@ from t2ibench.results.where_remarks import (
     remarks_against,
     rewriter_of,
 )
-from t2ibench.stats import holm
 
 _TEXT = "lean_text"
 _ROW = "lean"
@@ -58,27 +58,6 @@ _UNEQUAL_WEIGHTS = (
 
 # By run, the rows of a test's images.
 Samples = Sequence[Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is clear or is not, with its p-values.
-
-    Attributes:
-        name: 'mean', 'slope' or 'beside' of a run's leans; 'change_of_mean', 'change_of_slope' or
-            'change_of_beside' of how these differ from the first run's; 'added_mean' or 'added' of
-            what images add to a rewriter's words.
-        p: Its p-value; None where it was not tested, or where a test is inconclusive or was
-            measured in another way than that of the first run.
-        p_holm: The same after Holm's correction, within one run: over the three of its leans, or
-            over the changes and what images add.
-        clear: Whether that is below 1 − level.
-    """
-
-    name: str
-    p: float | None
-    p_holm: float | None = None
-    clear: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +84,29 @@ class LeanSource:
         name: What the run is called.
         rewriter: The rewriter before its model; empty for none.
         split: Its leans in three parts.
-        findings: Which of the three parts is clear.
+        findings: Which of the three parts is clear: 'mean', 'slope' and 'beside', without p-values
+            where the run's own test is inconclusive.
         inconclusive: Why the run's own test decides nothing; empty where it does.
         rewritten: What rewritten prompts name; None where none was rewritten.
         added: What images add to these words; None where that is not known.
         not_added: Why it is not known, where it could be asked.
         change: How the parts differ from those of the first run; None for that run itself.
-        changes: Which of these differences are clear, and which of `added`.
+        changes: Which of these differences are clear ('change_of_mean', 'change_of_slope' and
+            'change_of_beside'), and which of `added` ('added_mean' and 'added'); without p-values
+            where a test is inconclusive or was measured in another way than that of the first run.
         remarks: What differs from the first run besides the model; None for that run itself.
     """
 
     name: str
     rewriter: str
     split: LeanSplit
-    findings: tuple[Finding, ...]
+    findings: tuple[NamedTest[str], ...]
     inconclusive: str = ""
     rewritten: RewrittenWords | None = None
     added: AddedToWords | None = None
     not_added: str = ""
     change: SplitChange | None = None
-    changes: tuple[Finding, ...] = ()
+    changes: tuple[NamedTest[str], ...] = ()
     remarks: Remarks | None = None
 
     def is_clear(self, name: str) -> bool:
@@ -337,7 +319,7 @@ def _source(
     rewritten: RewrittenWords | None,
     level: float,
 ) -> LeanSource:
-    findings = _corrected(
+    findings = corrected_tests(
         {"mean": split.mean.p, "slope": split.slope.p, "beside": split.beside.p}, level
     )
     source = LeanSource(
@@ -428,15 +410,4 @@ def _with_findings_of_changes(source: LeanSource, level: float) -> LeanSource:
         is_change = name.startswith("change_of_")
         if source.inconclusive or (is_change and not is_comparable):
             p_values[name] = None
-    return replace(source, changes=_corrected(p_values, level))
-
-
-def _corrected(
-    p_values: Mapping[str, float | None], level: float
-) -> tuple[Finding, ...]:
-    """Return findings with p-values after Holm's correction over them."""
-    corrected = holm(list(p_values.values()))
-    return tuple(
-        Finding(name, p, p_holm, p_holm is not None and p_holm < 1 - level)
-        for (name, p), p_holm in zip(p_values.items(), corrected, strict=True)
-    )
+    return replace(source, changes=corrected_tests(p_values, level))
