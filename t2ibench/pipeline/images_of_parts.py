@@ -111,7 +111,7 @@ class ImagesOfRuns:
     def counts(
         self, required: RequiredImages, most_likely_in: Path | None = None
     ) -> ImageCounts:
-        """Return how many of the images that are required are missing in all runs.
+        """Return how many of the images that are required no run has.
 
         Args:
             required: What is counted.

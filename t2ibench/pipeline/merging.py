@@ -175,13 +175,7 @@ def _opened(
 ) -> tuple[list[RunFolder], RunFolder]:
     """Return the runs to merge, with parts in order, and the target folder."""
     distinct = {path.resolve(): path for path in map(folder_of, paths)}
-    begun = [path for path in distinct.values() if not _has_only_sources(path)]
-    if not begun:
-        raise T2IBenchError(
-            "None of these parts has got beyond its source images.",
-            "Run the command of each again; then merge.",
-        )
-    folders = [open_run(path) for path in begun]
+    folders = _opened_parts(distinct.values())
     folders.sort(key=lambda folder: folder.record.part or (0, 0))
     parts = [folder for folder in folders if folder.record.part is not None]
     named = (parts or folders)[0].path
@@ -194,6 +188,17 @@ def _opened(
             f"{path} is one of the parts.", "Give another --output-dir."
         )
     return sources, target
+
+
+def _opened_parts(paths: Iterable[Path]) -> list[RunFolder]:
+    """Return the runs in folders, but for parts that were stopped before all but source images."""
+    begun = [path for path in paths if not _has_only_sources(path)]
+    if not begun:
+        raise T2IBenchError(
+            "None of these parts has got beyond its source images.",
+            "Run the command of each again; then merge.",
+        )
+    return [open_run(path) for path in begun]
 
 
 def _has_only_sources(path: Path) -> bool:

@@ -108,12 +108,12 @@ def missing_parts(
     by_number = _parts_by_number(sources)
     for number, required in required_images(plan, missing.count).items():
         folder = by_number.get(number)
-        counts = there.counts(required, folder.path if folder else None)
+        images = there.counts(required, folder.path if folder else None)
         if folder is None and not _may_have(folders, number):
-            if counts.missing:
+            if images.missing:
                 missing.not_given.append(number)
             continue
-        reason = _unfinished(folder, counts)
+        reason = _unfinished(folder, images)
         if reason:
             missing.unfinished[number] = reason
     return missing

@@ -29,7 +29,7 @@ from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
 from t2ibench.results.samples import read_samples
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.schema import Results, Score, TaskResult
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.run_tasks import with_stored
@@ -224,9 +224,9 @@ def redrawn_pilots(
     redraws = method_of(task).redraws
     assert redraws is not None
     outcomes = {
-        row.name: (lean.value, lean.ci_low, lean.ci_high)
+        row.name: interval
         for row in result.by
-        if row.group == OUTCOME and (lean := row.scores[LEAN]).interval
+        if row.group == OUTCOME and (interval := _tested(row.scores[LEAN])) is not None
     }
     pilot = PilotScores(read_samples(path, task.id), result.details, outcomes)
     n_rows = sum(row.scores[LEAN].p is not None for row in result.by)
@@ -250,6 +250,13 @@ def redrawn_pilots(
             )
         )
     return pilots
+
+
+def _tested(score: Score) -> tuple[float, float, float] | None:
+    """Return a difference with both ends of its interval; None without one."""
+    if score.value is None or score.ci_low is None or score.ci_high is None:
+        return None
+    return score.value, score.ci_low, score.ci_high
 
 
 def _for_these_prompts(forecasts: Forecaster, question: Question) -> Forecaster:

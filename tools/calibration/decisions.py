@@ -134,23 +134,23 @@ def embedded_cells() -> Iterator[Cell]:
 
 def edit_cells() -> Iterator[Cell]:
     """Yield the cells of edits: their headline and a row, each at its limit."""
-    for sizes, lost, statistic, more in (
-        ((10, 10), (0.4, 0.0), "headline", {}),
-        ((10, 10), (0.7, 0.3), "headline", {}),
-        ((10, 40), (0.6, 0.36), "headline", {}),
-        ((40, 40), (0.24, 0.0), "headline", {}),
-        ((40, 40), (0.6, 0.36), "headline", {}),
-        ((40, 40), (0.6, 0.36), "headline", {"refused": (0.4, 0.1)}),
-        ((40, 40), (0.4, 0.0), "row edit 0", {}),
-        ((40, 40), (0.7, 0.3), "row edit 0", {}),
-        ((10, 10), (0.7, 0.3), "row edit 0", {}),
+    for sizes, lost, statistic, refused in (
+        ((10, 10), (0.4, 0.0), "headline", (0.0, 0.0)),
+        ((10, 10), (0.7, 0.3), "headline", (0.0, 0.0)),
+        ((10, 40), (0.6, 0.36), "headline", (0.0, 0.0)),
+        ((40, 40), (0.24, 0.0), "headline", (0.0, 0.0)),
+        ((40, 40), (0.6, 0.36), "headline", (0.0, 0.0)),
+        ((40, 40), (0.6, 0.36), "headline", (0.4, 0.1)),
+        ((40, 40), (0.4, 0.0), "row edit 0", (0.0, 0.0)),
+        ((40, 40), (0.7, 0.3), "row edit 0", (0.0, 0.0)),
+        ((10, 10), (0.7, 0.3), "row edit 0", (0.0, 0.0)),
     ):
         task = edits_task(sizes, 4)
         changes = (Change(loss=lost[0]), Change(loss=lost[1]))
-        world = EditWorld(task, (changes,), (1.0,) * 4, **more)
+        world = EditWorld(task, (changes,), (1.0,) * 4, refused=refused)
         what = "row" if statistic.startswith("row") else "headline"
         name = f"{what} of edits, lost {lost[0]:g} and {lost[1]:g}; {sizes[0]} + {sizes[1]}"
-        if more:
+        if any(refused):
             name += ", .4 and .1 refused"
         yield Cell(name, task, world, statistic, round(lost[0] - lost[1], 2))
 
@@ -478,6 +478,8 @@ def simulated_table(sets: int, say: Callable[[str], None]) -> None:
     few = max(1, sets // 10)
     for cell in embedded_cells():
         say(_line(cell.name, cell.accept, tally(cell, few), few))
+    for cell in edit_cells():
+        say(_line(cell.name, cell.accept, tally(cell, sets), sets))
 
 
 def _line(name: str, limit: float, outcomes: Tally, sets: int) -> str:

@@ -185,8 +185,8 @@ class RedrawnEdits:
     def _shifts(self, effect: float) -> tuple[float, float]:
         """Return how far the mean change of each group is moved for a planted difference.
 
-        The difference has the pilot's sign. Each group is moved by half of what is missing, as far
-        as it can be: no share is below 0 or above 1.
+        The difference has the pilot's sign. Each group is moved by half of the rest, as far as
+        it can be: no share is below 0 or above 1.
         """
         first, second = self.groups
         measured = first.change - second.change
