@@ -15,6 +15,7 @@ from t2ibench.pipeline.plan import (
     plan_of_sources,
     requests_by_part,
 )
+from t2ibench.pipeline.planned_edits import keys_of_edit
 from t2ibench.pipeline.source_images import SourceImages, stored_source_images
 from t2ibench.results.run import RunFolder
 from t2ibench.store.distinct import REPEATED
@@ -137,10 +138,7 @@ class ImagesOfRuns:
                 counts.missing_images += n_images
             elif attempt.status == "ok":
                 # Of a source image that was refused, or that repeats another, there are no edits.
-                edits = (
-                    ImageKey.of(instruction, index, attempt.sha256)
-                    for index in range(n_images)
-                )
+                edits = keys_of_edit(instruction, n_images, attempt.sha256)
                 counts.missing_images += sum(
                     not _has_outcome(stores, key) for key in edits
                 )

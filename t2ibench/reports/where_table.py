@@ -19,8 +19,8 @@ from t2ibench.reports.where_sentences import (
 )
 from t2ibench.reports.writers import Table
 from t2ibench.results.contrast import Contrast
+from t2ibench.results.corrected_tests import NamedTest
 from t2ibench.results.json_record import rounded
-from t2ibench.results.named_tests import NamedTest
 from t2ibench.results.rewritten_words import RewrittenWords
 from t2ibench.results.schema import Score
 from t2ibench.results.where import LeanSource, Where

@@ -14,11 +14,11 @@ from t2ibench.methods.core.text_image_alignment import mean_cosine
 from t2ibench.results.comparison import compare
 from t2ibench.results.comparison_remarks import rewriting_line, unread_lines
 from t2ibench.results.contrast import Contrast
+from t2ibench.results.corrected_tests import NamedTest, corrected_tests
 from t2ibench.results.display import displayed
 from t2ibench.results.frontier_numbers import GroupChange, RemedyNumber, least_p
 from t2ibench.results.group_diversity import group_diversity, group_vendi
 from t2ibench.results.group_refusals import group_refusals
-from t2ibench.results.named_tests import NamedTest, corrected_tests
 from t2ibench.results.over_correction import TurnedRow, contradictions, turned_rows
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.prompt_changes import compare_prompts

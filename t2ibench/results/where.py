@@ -19,6 +19,7 @@ from t2ibench.methods.core.influence import JointInfluence
 from t2ibench.results.comparison import is_current, items_of
 from t2ibench.results.comparison_remarks import Remarks
 from t2ibench.results.contrast import Contrast
+from t2ibench.results.corrected_tests import NamedTest, corrected_tests
 from t2ibench.results.lean_split import (
     LeanSplit,
     SplitChange,
@@ -27,7 +28,6 @@ from t2ibench.results.lean_split import (
     split_leans,
     weighted_contrast,
 )
-from t2ibench.results.named_tests import NamedTest, corrected_tests
 from t2ibench.results.rewritten_words import (
     RewrittenWords,
     n_wordings_of,

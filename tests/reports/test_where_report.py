@@ -11,8 +11,8 @@ import pytest
 from t2ibench.reports.figures.word_order import word_order_file
 from t2ibench.reports.where_sentences import about, where_sentences
 from t2ibench.reports.where_table import where_table
+from t2ibench.results.corrected_tests import NamedTest
 from t2ibench.results.lean_split import split_leans
-from t2ibench.results.named_tests import NamedTest
 from t2ibench.results.where import Where, where
 from tests import hand
 from tests.results.where_runs import (

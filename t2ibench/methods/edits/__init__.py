@@ -11,16 +11,16 @@ from t2ibench.registry import LazyModule
 if TYPE_CHECKING:
     from t2ibench.methods.edits import combine as combining
     from t2ibench.methods.edits import describe as describing
+    from t2ibench.methods.edits import larger_runs as redrawing
     from t2ibench.methods.edits import needs as requirements
     from t2ibench.methods.edits import present as presenting
-    from t2ibench.methods.edits import redraw as redrawing
     from t2ibench.methods.edits import score as scoring
 else:  # what scores is imported when it is first called
     combining = LazyModule("t2ibench.methods.edits.combine")
     describing = LazyModule("t2ibench.methods.edits.describe")
     requirements = LazyModule("t2ibench.methods.edits.needs")
     presenting = LazyModule("t2ibench.methods.edits.present")
-    redrawing = LazyModule("t2ibench.methods.edits.redraw")
+    redrawing = LazyModule("t2ibench.methods.edits.larger_runs")
     scoring = LazyModule("t2ibench.methods.edits.score")
 
 METHOD = Method(
