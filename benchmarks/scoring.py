@@ -35,6 +35,7 @@ from tabulate import tabulate
 from timing import timed
 from timing import write as write_json
 
+from t2ibench.machine import cores
 from t2ibench.methods.core.association import association
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import SilentReporter
@@ -47,7 +48,6 @@ from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore, file_key
 from t2ibench.tasks.index import load_tasks
-from t2ibench.worker_pool import cores
 
 TASKS = [
     "t2iat",

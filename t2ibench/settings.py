@@ -236,7 +236,8 @@ class RunSettings(Measurement):
         name: Name of the run, its folder and its pages; None for the model's.
         output_dir: Folder of all runs.
         engine: Where the work runs: 'local' or 'ray'.
-        workers: Number of worker processes; None for one per GPU, or one.
+        workers: Number of worker processes; None for one per GPU, or per core for small models on
+            a CPU, or one.
         engine_args: Arguments of the engine, as text.
         shard: 'I/N': do the I-th of N parts, each a run of its own, and score nothing.
         no_score: Stop before scoring; the machine that scores needs no model.
@@ -443,7 +444,8 @@ class RunSettings(Measurement):
         _auto,
         _where(
             "N|auto",
-            "start N worker processes (default: one per GPU, else 1)",
+            "start N worker processes (default: one per GPU; for small models on a CPU, "
+            "one per core; else 1)",
             decides=False,
         ),
     ] = None

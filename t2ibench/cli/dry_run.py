@@ -31,6 +31,7 @@ from t2ibench.pipeline.planned_edits import planned_edits
 from t2ibench.pipeline.progress import duration
 from t2ibench.pipeline.rewriting import to_rewrite
 from t2ibench.pipeline.source_images import SourceImages
+from t2ibench.pipeline.worker_count import worker_count
 from t2ibench.store.images import ImageFile
 
 if TYPE_CHECKING:
@@ -293,6 +294,8 @@ def _heading(context: RunContext, models: Models) -> list[str]:
         lines.append(f"Encoders: {', '.join(context.settings.encoder)}")
     if plan.asks_judges and context.settings.judge:
         lines.append(f"Judges: {', '.join(context.settings.judge)}")
+    if context.settings.engine == "local":
+        lines.append(worker_count(context, models).forecast())
     if missing := _not_here(context, models):
         lines.append(
             f"Not on this machine yet: {missing}; `t2ibench prefetch` downloads them."

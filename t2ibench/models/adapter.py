@@ -75,6 +75,9 @@ class Adapter(Generic[T]):
         unreachable: For judges: which classes of a question it can never answer with.
         downloads: Lists the files it reads from the hub, without loading a model or asking the
             hub; None if the adapter does not declare them.
+        cpu_weights: For generators, encoders and judges: returns, without loading them, the bytes
+            of weights that a process loads onto a CPU; None where the model runs elsewhere, or
+            nobody can tell. Runs of small models start a worker for each core.
     """
 
     create: Callable[[Request[Any]], T]
@@ -90,6 +93,7 @@ class Adapter(Generic[T]):
     free_text: bool = True
     unreachable: Callable[[Sequence[str]], frozenset[str]] | None = None
     downloads: Callable[[Request[Any]], Sequence[Download]] | None = None
+    cpu_weights: Callable[[Request[Any]], int | None] | None = None
 
     def takes(self, source: str | None) -> bool:
         """Return whether a name with this `source` after its colon fits the adapter's form.

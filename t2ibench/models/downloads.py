@@ -11,7 +11,7 @@ import fnmatch
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,15 @@ from t2ibench.models.locations import is_path
 # A function that returns the text of a small file of a repository, by its name.
 Read = Callable[[str], str]
 INDEX = "model_index.json"
+# What a missing file, or JSON of another form or nested too deeply, may raise.
+_UNEXPECTED = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
 _SHARD = r"-\d{5}-of-\d{5}"
 _WEIGHTS = ("model", "diffusion_pytorch_model")
 _OTHER_FORMATS = (
@@ -288,8 +297,10 @@ class PipelineFiles:
         """Return the names of the loaded parts that a pipeline's JSON index lists."""
         try:
             parts = json.loads(index)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise T2IBenchError(f"its {INDEX} is not JSON") from None
+        if not isinstance(parts, Mapping):
+            raise T2IBenchError(f"its {INDEX} lists no parts")
         named = [
             name
             for name, value in parts.items()
@@ -348,7 +359,7 @@ def missing_weights(folder: Path) -> list[str]:
     """Return the safetensors files that a model's folder does not have, judging by its index."""
     indexes = sorted(folder.glob("*.safetensors.index*.json"))
     for index in indexes:
-        with suppress(ValueError, OSError, AttributeError):
+        with suppress(*_UNEXPECTED):
             shards = set(
                 json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
             )

@@ -56,6 +56,7 @@ def _stored(path: Path) -> dict[str, Any]:
     """Return what is stored of a file; nothing if it is missing or damaged."""
     try:
         stored = json.loads(_place(path).read_text(encoding="utf-8"))
+    # A RecursionError is a RuntimeError, too.
     except (OSError, ValueError, RuntimeError):
         return {}
     return stored if isinstance(stored, dict) and "hash" in stored else {}

@@ -308,6 +308,19 @@ class HasUntrained(Protocol):
 
 
 @runtime_checkable
+class PreparesLikeAnother(Protocol):
+    """An encoder that takes images as another encoder prepares them (optional).
+
+    Each image is then prepared once for both.
+
+    Attributes:
+        prepares_like: Name of the other encoder.
+    """
+
+    prepares_like: str
+
+
+@runtime_checkable
 class DescribesNetwork(Protocol):
     """An encoder that describes its network, for records and pages (optional).
 

@@ -244,6 +244,22 @@ def downloads_of(
     return downloads
 
 
+def cpu_weights_of(
+    registry: Registry[Any], spec: str, device: str | None
+) -> int | None:
+    """Return the bytes of weights that an encoder or judge loads onto a CPU; None if unknown.
+
+    A module that the name may name is not imported, and arguments are at their defaults.
+    """
+    resolved = find_registered(registry, spec)
+    if resolved is None or resolved.adapter.cpu_weights is None:
+        return None
+    args = read_args(resolved.adapter.Args, {}, spec)
+    request = Request(spec=spec, source=resolved.source, args=args, device=device)
+    weights: int | None = resolved.adapter.cpu_weights(request)
+    return weights
+
+
 def given_object(value: T, protocol: Any, kind: str, args: object = None) -> T:
     """Return a model given as an object, after checking its members; it takes no arguments."""
     name = getattr(value, "name", type(value).__name__)

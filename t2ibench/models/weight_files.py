@@ -32,9 +32,25 @@ _READ = {
     ".gguf",
     ".task",
 }
+_WEIGHTS = {_SAFETENSORS, *PICKLED}
 _INDEX = ".safetensors.index.json"
 _LENGTH = 8  # bytes at the start of a safetensors file that say how long its header is
 _LONGEST_HEADER = 100_000_000
+# What JSON of another form, or nested too deeply, may raise.
+_UNEXPECTED = (
+    ValueError,
+    OverflowError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
+
+
+def weight_file_bytes(folder: Path) -> int:
+    """Return the bytes of all weight files of a model's folder, every variant of them included."""
+    files = [path for path in folder.rglob("*") if path.suffix in _WEIGHTS]
+    return sum(path.stat().st_size for path in files if path.is_file())
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +138,11 @@ def _safetensors_defect(path: Path, size: int) -> str | None:
     try:
         tensors = json.loads(header)
         ends = [
-            entry["data_offsets"][1]
+            int(entry["data_offsets"][1])
             for key, entry in tensors.items()
             if key != "__metadata__"
         ]
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+    except _UNEXPECTED:
         return "is no safetensors file"
     wanted = _LENGTH + length + max(ends, default=0)
     if size < wanted:
@@ -138,7 +154,7 @@ def _missing_shard(index: Path, name: str) -> FileDefect | None:
     try:
         mapping = json.loads(index.read_bytes())["weight_map"]
         shards = sorted({str(shard) for shard in mapping.values()})
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except _UNEXPECTED:
         return None
     missing = [
         shard for shard in shards if not (index.parent / Path(shard).name).is_file()

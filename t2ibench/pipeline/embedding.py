@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,10 +12,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, failing
-from t2ibench.models.protocols import Encoder
+from t2ibench.machine import cores
+from t2ibench.models.protocols import Encoder, PreparesLikeAnother
 from t2ibench.pipeline.generation import never
 from t2ibench.pipeline.work_items import EmbeddingBatch, ImageToEmbed, UnreadableFile
 from t2ibench.store.evidence import EvidenceStore, off_length, text_key
@@ -24,7 +26,9 @@ from t2ibench.store.pixels import UnreadableImageError
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
-_THREADS = min(16, max(4, os.cpu_count() or 1))  # that decode images
+# Threads that decode images: one for each core, and some where files are waited for. Beyond the
+# largest number they would wait for Python's lock, which each needs for a thirtieth of its time.
+_DECODERS = min(32, max(4, cores()))
 _LEAST_AHEAD = 32  # images that are decoded before the encoder asks for them
 # failures in a row, after which it is the encoder that fails and not the images
 ABORT_AFTER_ERRORS = 8
@@ -126,8 +130,9 @@ def embedded_images(
     readings = {name: _Reading(name in worked, widths.get(name)) for name in encoders}
     _load(wanted, encoders)
     ahead = 2 * max((encoder.batch_size for encoder in encoders.values()), default=1)
-    with ThreadPoolExecutor(_THREADS) as pool:
-        call = partial(_prepare, encoders, readings)
+    compute_alone = partial(_compute_alone, ThreadpoolController())
+    with ThreadPoolExecutor(_DECODERS, initializer=compute_alone) as pool:
+        call = partial(_prepare, encoders, _preparers(encoders), readings)
         prepared = in_order(pool, call, wanted, max(ahead, _LEAST_AHEAD))
         for start in range(0, len(wanted), PART):
             if stopping():
@@ -262,8 +267,28 @@ def _load(wanted: Sequence[ImageToEmbed], encoders: Mapping[str, Encoder]) -> No
             return
 
 
+def _compute_alone(libraries: ThreadpoolController) -> None:
+    """Have libraries compute in this thread alone; else each decoder starts one for each core."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        # torch takes its default for a thread when it first needs it, so it has to be asked first.
+        torch.get_num_threads()
+    libraries.limit(limits=1, user_api="openmp")
+
+
+def _preparers(encoders: Mapping[str, Encoder]) -> dict[str, str]:
+    """Return the name of the encoder that prepares images for each encoder, itself for most."""
+    return {
+        name: encoder.prepares_like
+        if isinstance(encoder, PreparesLikeAnother)
+        else name
+        for name, encoder in encoders.items()
+    }
+
+
 def _prepare(
     encoders: Mapping[str, Encoder],
+    preparers: Mapping[str, str],
     readings: Mapping[str, _Reading],
     wanted: ImageToEmbed,
 ) -> dict[str, Any] | str:
@@ -274,13 +299,18 @@ def _prepare(
     except UnreadableImageError as error:
         return str(error)
     inputs: dict[str, Any] = {}
+    prepared: dict[str, Any] = {}
     for name in names:
-        if readings[name].failed is None:
-            try:
+        if readings[name].failed is not None:
+            continue
+        preparer = preparers[name]
+        try:
+            if preparer not in prepared:
                 with naming(name):
-                    inputs[name] = encoders[name].prepare(pixels)
-            except T2IBenchError as error:
-                inputs[name] = error
+                    prepared[preparer] = encoders[name].prepare(pixels)
+            inputs[name] = prepared[preparer]
+        except T2IBenchError as error:
+            inputs[name] = error
     return inputs
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from t2ibench.arguments import read_args
@@ -11,12 +12,16 @@ from t2ibench.models.protocols import GeneratesInParts
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Executor, InProcess
 from t2ibench.pipeline.executors.pool import WorkerPool, Workers
-from t2ibench.pipeline.executors.processes import Processes, visible_gpus
+from t2ibench.pipeline.executors.processes import Processes
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run_context import Models, PythonAdapters, RunContext
 from t2ibench.pipeline.worker import UserLine, WorkerSpec
+from t2ibench.pipeline.worker_count import (
+    images_to_generate,
+    needs_workers,
+    worker_count,
+)
 from t2ibench.settings import RunSettings
-from t2ibench.worker_pool import cores
 
 
 def check_engine(settings: RunSettings) -> None:
@@ -42,7 +47,8 @@ def executor_of(
         yield _in_this_process(context, models, reporter, observing)
         return
     try:
-        yield WorkerPool(workers, models.generator, reporter)
+        n_items = math.ceil(images_to_generate(context) / context.plan.shard_size)
+        yield WorkerPool(workers, models.generator, reporter, at_once=n_items)
     finally:
         workers.close()
 
@@ -77,43 +83,26 @@ def generating_executor(
 
 def check_adapters(settings: RunSettings, adapters: PythonAdapters) -> None:
     """Raise an error for Python objects if worker processes have to create the models."""
-    if not adapters:
-        return
-    if settings.engine != "local" or _worker_count(settings, _gpus(settings)) != 1:
+    if adapters and needs_workers(settings):
         raise T2IBenchError(
             "Workers make their own models, and cannot take Python objects.",
             "Name each as package.module:factory, or leave workers and engine out.",
         )
 
 
-def _gpus(settings: RunSettings) -> list[str]:
-    """Return the names of this machine's GPUs that workers may use, one for each worker."""
-    if settings.engine == "local" and settings.device in {None, "auto", "cuda"}:
-        return visible_gpus()
-    return []
-
-
-def _worker_count(settings: RunSettings, gpus: Sequence[str]) -> int:
-    return settings.workers or max(len(gpus), 1)
-
-
 def _workers(
     context: RunContext, models: Models, reporter: Reporter, observing: bool
 ) -> Workers | None:
-    """Return the workers that the settings request; None if this process works alone."""
+    """Return the workers of a run; None if this process works alone."""
     settings = context.settings
-    local = settings.engine == "local"
-    gpus = _gpus(settings)
-    count = _worker_count(settings, gpus)
-    if local and count == 1:
-        return None
-    spec = WorkerSpec.for_run(context, models.generator, observing)
-    if not local:
+    if settings.engine != "local":
         from t2ibench.pipeline.executors.ray import actors
 
+        spec = WorkerSpec.for_run(context, models.generator, observing)
         return actors(spec, settings, reporter)
-    threads = max(1, cores() // count)
-    each = "1 thread" if threads == 1 else f"{threads} threads"
-    share = f"on {len(gpus)} GPUs" if gpus else f"with {each} each"
-    reporter.say(f"{count} workers {share}.")
-    return Processes(spec, count, gpus, threads)
+    number = worker_count(context, models)
+    if number.count == 1:
+        return None
+    reporter.say(number.sentence())
+    spec = WorkerSpec.for_run(context, models.generator, observing)
+    return Processes(spec, number.count, list(number.gpus), number.threads)

@@ -127,7 +127,7 @@ def _finished(folder: Path) -> str | None:
 def _submitted(folder: Path) -> str | None:
     """Return the date of submission that a folder states, as text; None if it states none."""
     unreadable = (OSError, ValueError, LookupError, TypeError, AttributeError)
-    with contextlib.suppress(*unreadable):
+    with contextlib.suppress(RecursionError, *unreadable):
         text = read_ordinary(folder / SUBMISSION).decode("utf-8")
         submitted = date.fromisoformat(json.loads(text)["card"]["submitted"])
         return f"submitted {submitted.isoformat()}"

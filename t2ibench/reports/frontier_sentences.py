@@ -32,12 +32,12 @@ _ALPHA = 0.05
 # Of numbers whose changes are smaller than those of leans.
 _DECIMALS = {"agreement": 4, "diversity": 3}
 ABOUT = (
-    "A change is after less before, with its interval; images are paired by prompt and index. A "
-    "cost is named where its p-value is below 0.05 after Holm’s correction, over groups, tests or "
-    "rows, and then over the costs of a remedy. No cost named is not the same as none: look at the "
-    "intervals. Spill-over is the root mean square by which the leans of tests about other "
-    "attributes move; where a test is clearly less one-sided after, that is no cost. A run and "
-    "itself have none."
+    "A change is after minus before, with its interval; images are paired by prompt and index. A "
+    "cost is named where its p-value is below 0.05 after Holm’s correction, first over its groups, "
+    "tests or rows, and then over the costs of the remedy. That no cost is named does not mean "
+    "that there is none: the intervals say how large it may be. Spill-over is the root mean square "
+    "by which the leans of tests about other attributes move; where a test is clearly less "
+    "one-sided after, that is no cost."
 )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from t2ibench.decimals import p_value
-from t2ibench.reports.cells import ends, number, signed
+from t2ibench.decimals import p_value, significant
+from t2ibench.reports.cells import number, signed
 from t2ibench.reports.frontier_sentences import (
     ABOUT,
     NUMBER_NAMES,
@@ -20,6 +20,9 @@ from t2ibench.results.frontier import Frontier, Remedy
 from t2ibench.results.frontier_numbers import GroupChange
 from t2ibench.results.json_record import rounded
 from t2ibench.results.schema import Score
+
+# The Vendi score, whose scale ends at the number of images.
+VENDI = "vendi"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ def _details(remedy: Remedy, name: str) -> Iterator[FrontierRecord]:
         for group in remedy.vendi:
             blank = FrontierRecord(
                 remedy.name,
-                "vendi",
+                VENDI,
                 f"{group.group}: Vendi score",
                 verdict="exploratory",
             )
@@ -159,17 +162,30 @@ def _record(
 
 
 def _cells(record: FrontierRecord) -> list[str]:
-    digits = digits_of(record.number)
     names: dict[str, str] = {str(key): words for key, words in NUMBER_NAMES.items()}
     name = names.get(record.number, record.number)
-    interval = ends(record.change_low, record.change_high, digits)
     return [
         "" if record.of else record.remedy,
         f"· {record.of}" if record.of else name,
-        number(record.before, digits),
-        number(record.after, digits),
-        signed(record.change, digits),
-        interval,
+        _written(record, record.before),
+        _written(record, record.after),
+        _written(record, record.change, sign=True),
+        _interval(record),
         p_value(record.p if record.p_holm is None else record.p_holm),
         record.verdict,
     ]
+
+
+def _interval(record: FrontierRecord) -> str:
+    if record.change_low is None or record.change_high is None:
+        return "–"
+    low = _written(record, record.change_low)
+    return f"[{low}, {_written(record, record.change_high)}]"
+
+
+def _written(record: FrontierRecord, value: float | None, *, sign: bool = False) -> str:
+    """Return a value as its number is written: docs/reading.md has the rules."""
+    if record.number == VENDI:
+        return significant(value, sign=sign)
+    digits = digits_of(record.number)
+    return signed(value, digits) if sign else number(value, digits)

@@ -27,17 +27,17 @@ def about(result: Where) -> str:
     """Return how the numbers are to be read, at the level of a result."""
     threshold = f"{1 - result.level:.3g}"
     return (
-        "All leans of images are on the images’ own scale: 1 at the images of the first group, −1 "
-        "at those of the second. Texts lie on a scale of their own, so no difference of a text and "
-        "an image is given: a line is laid through the images’ leans over the words’, and what it "
-        "explains stays the same if the leans of all texts are moved or stretched alike. The mean "
-        "squared lean is the sum of its three parts (the first is the square of the mean lean), "
-        "each without bias, so that one of nothing is below 0 about half of the time. A part is "
-        f"called clear where its p-value is below {threshold} after Holm’s correction over the "
-        "three of its run; so are changes against the first run, corrected together with what "
-        "images add to rewritten words. Nothing corrects over runs. Where a test is inconclusive, "
-        "no change and nothing added is called clear. That images follow the words does not say "
-        "that the words are the cause: both may repeat one world."
+        "Leans of images are on the images’ own scale: 1 at the images of the first group, −1 at "
+        "those of the second. Texts have a scale of their own, so a text is never subtracted from "
+        "an image. Instead, a line is fitted to the images’ leans over the words’ leans; what it "
+        "explains stays the same if the leans of all texts are moved or stretched. The mean "
+        "squared lean is the sum of its three parts, of which the first is the square of the mean "
+        "lean. Each part is unbiased, so one that is truly 0 comes out below 0 about half of the "
+        f"time. A finding is called clear where its p-value is below {threshold} after Holm’s "
+        "correction over all findings shown here: the parts of every run, their changes against "
+        "the first run, and what images add to rewritten words. Where a test is inconclusive, no "
+        "change and nothing added is called clear. That images follow the words does not mean "
+        "that the words are the cause: both may repeat the same world."
     )
 
 
@@ -110,6 +110,12 @@ def _behind(result: Where, source: LeanSource, run: ComparedRun) -> Iterator[str
             f"{verdict} (mean {amount(source.added.mean)}; mean square "
             f"{_square(source.added.square)})."
         )
+        if source.added.left_out:
+            names = ", ".join(source.added.left_out)
+            yield (
+                f"What images of {source.name} add leaves out {names}: the images of both groups "
+                "are too alike for a lean of its own."
+            )
     elif source.not_added:
         yield (
             f"What images of {source.name} add to these words is not known: "

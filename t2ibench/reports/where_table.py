@@ -103,8 +103,9 @@ def _rows(records: list[WhereRecord]) -> list[list[str]]:
 def _interval(record: WhereRecord) -> str:
     if record.ci_low is None or record.ci_high is None:
         return "–"
-    low = _written(record.quantity, record.ci_low)
-    return f"[{low}, {_written(record.quantity, record.ci_high)}]"
+    low = _written(record.quantity, record.ci_low).lstrip("+")
+    high = _written(record.quantity, record.ci_high).lstrip("+")
+    return f"[{low}, {high}]"
 
 
 def _written(quantity: str, value: float | None) -> str:

@@ -17,7 +17,11 @@ from t2ibench.results.contrast import Contrast
 from t2ibench.results.corrected_tests import NamedTest, corrected_tests
 from t2ibench.results.display import displayed
 from t2ibench.results.frontier_numbers import GroupChange, RemedyNumber, least_p
-from t2ibench.results.group_diversity import group_diversity, group_vendi
+from t2ibench.results.group_diversity import (
+    few_images_line,
+    group_diversity,
+    group_vendi,
+)
 from t2ibench.results.group_refusals import group_refusals
 from t2ibench.results.over_correction import TurnedRow, contradictions, turned_rows
 from t2ibench.results.paired import PairedTask
@@ -384,4 +388,8 @@ def _notes(pair: _RunPair, unassigned: Sequence[str]) -> tuple[str, ...]:
         notes.append(
             f"About several attributes, so that they count in no cell: {listed}."
         )
+    paired = pair.paired_of(pair.task)
+    few_images = "" if paired is None else few_images_line(pair.results, paired)
+    if few_images:
+        notes.append(few_images)
     return tuple(notes)

@@ -26,6 +26,8 @@ from t2ibench.stats.student import t_interval
 
 # Prompts of a group over which Vendi scores are compared.
 _FEWEST_PROMPTS = 3
+# Of so many images a prompt, intervals of diversity are about as wide as they should be.
+_ENOUGH_IMAGES = 10
 _NOT_MEASURED = (
     "it takes three guided images of a prompt, and influences in both runs that one encoder "
     "measured: `t2ibench score RUN` writes them"
@@ -57,6 +59,30 @@ def group_diversity(
             )
             return number, _by_group(before, after, level)
     return RemedyNumber(reason=_NOT_MEASURED), ()
+
+
+def few_images_line(
+    results: tuple[TaskResult, TaskResult], paired: tuple[PairedTask, PairedTask]
+) -> str:
+    """Return that intervals of diversity are too wide; empty where prompts have enough images."""
+    names = guided_groups(results[0])
+    for encoder in _shared_encoders(results, paired):
+        fewest = min(
+            (
+                len(values.values)
+                for task in paired
+                for values in task.diversity[encoder]
+                if is_guided(values.group, names)
+            ),
+            default=_ENOUGH_IMAGES,
+        )
+        if fewest < _ENOUGH_IMAGES:
+            return (
+                f"A prompt has as few as {fewest} guided images. Below {_ENOUGH_IMAGES}, the "
+                "interval of diversity is wider than 95 % need, so a collapse is easily missed."
+            )
+        return ""
+    return ""
 
 
 def group_vendi(

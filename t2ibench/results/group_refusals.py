@@ -25,11 +25,11 @@ def group_refusals(
     """Return how refusals change: the largest gap between two groups, and each group's share.
 
     Refused and filtered images count alike. A run without records of refusals
-    refused nothing.
+    refused nothing; neither did one whose records are of rewritten prompts alone.
     """
     level = first.settings.level
-    outcomes = first.prompt_outcomes or second.prompt_outcomes
-    if not outcomes:
+    outcomes = (*first.prompt_outcomes, *second.prompt_outcomes)
+    if not any(outcome.refused.count + outcome.filtered.count for outcome in outcomes):
         return RemedyNumber(reason="no image was refused or filtered in either run"), ()
     before = _unmade_by_group(first, second)
     after = _unmade_by_group(second, first)

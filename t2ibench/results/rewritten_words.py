@@ -14,6 +14,7 @@ from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.wording_variance import stratum_of_wordings
 
 _REWRITTEN = "revised_prompt"
+_WORDING = "wording"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class RewrittenWords:
         n_images: All images of the stimuli.
         n_rewritten: Those that were made from a rewritten prompt.
         n_prompts: By stimulus, how many prompts of the task it has.
+        has_wordings: Whether each image's wording is known, so that each wording of a stimulus
+            counts alike.
     """
 
     parts: tuple[Part, ...]
@@ -36,6 +39,7 @@ class RewrittenWords:
     n_images: int
     n_rewritten: int
     n_prompts: Mapping[str, int]
+    has_wordings: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +50,13 @@ class _NamingImage:
         prompt: The prompt of the task.
         index: Number of the image.
         side: 1 for the first group alone, -1 for the second alone, else 0.
+        wording: Number of the wording that the prompt is of; None where it is not known.
     """
 
     prompt: str
     index: int
     side: float
+    wording: int | None
 
 
 def rewritten_words(
@@ -58,13 +64,14 @@ def rewritten_words(
 ) -> RewrittenWords | None:
     """Return which groups rewritten prompts name; None where no prompt was rewritten.
 
-    A stimulus's lean in these words is the mean over its prompts of the mean over their images: 2 P
-    - 1 where a share P names the first group and all others the second, and an image whose text
-    names neither or both counts as half of each.
+    A stimulus's lean in these words is the mean over its wordings of the mean over their prompts of
+    the mean over their images: 2 P - 1 where a share P names the first group and all others the
+    second, and an image whose text names neither or both counts as half of each. Where a row lacks
+    its wording, each prompt of the stimulus counts alike.
 
     Args:
-        samples: A row for each image without a group, with stimulus, prompt, index and, where its
-            prompt was rewritten, that text.
+        samples: A row for each image without a group, with stimulus, prompt, index, the number of
+            its wording where the task has several, and, where its prompt was rewritten, that text.
         groups: The first group, to which a positive lean is, and the second.
 
     Examples:
@@ -77,19 +84,25 @@ def rewritten_words(
         (1, 1, 0.0)
     """
     images: dict[str, list[_NamingImage]] = {}
+    # Texts that several images have are read once.
+    sides_of_texts: dict[str, float] = {}
     n_rewritten = 0
     for row in samples:
-        text = row.get(_REWRITTEN)
-        n_rewritten += text is not None
+        text = row.get(_REWRITTEN) or ""
+        n_rewritten += row.get(_REWRITTEN) is not None
+        if text not in sides_of_texts:
+            sides_of_texts[text] = _side(text, groups) if text else 0.0
         image = _NamingImage(
             prompt=row["prompt"],
             index=row["index"],
-            side=_side(text, groups) if text else 0.0,
+            side=sides_of_texts[text],
+            wording=row.get(_WORDING),
         )
         images.setdefault(row["stimulus"], []).append(image)
     if not n_rewritten:
         return None
-    sides = [image.side for of_stimulus in images.values() for image in of_stimulus]
+    shown = [image for of_stimulus in images.values() for image in of_stimulus]
+    sides = [image.side for image in shown]
     return RewrittenWords(
         parts=tuple(_part(name, named) for name, named in images.items()),
         first=sides.count(1.0),
@@ -100,6 +113,7 @@ def rewritten_words(
             name: len({image.prompt for image in named})
             for name, named in images.items()
         },
+        has_wordings=all(image.wording is not None for image in shown),
     )
 
 
@@ -123,15 +137,17 @@ def _side(text: str, groups: tuple[str, str]) -> float:
 
 def _part(stimulus: str, images: Iterable[_NamingImage]) -> Part:
     """Return a stimulus's lean in rewritten words, with the influence of each image."""
-    by_prompt: dict[str, list[_NamingImage]] = {}
+    by_wording: dict[int | None, dict[str, list[_NamingImage]]] = {}
     for image in images:
-        by_prompt.setdefault(image.prompt, []).append(image)
-    weight = 1.0 / len(by_prompt)
-    means = []
+        prompts = by_wording.setdefault(image.wording, {})
+        prompts.setdefault(image.prompt, []).append(image)
+    value = 0.0
     influences = []
-    for prompt, of_prompt in by_prompt.items():
-        sides = [image.side for image in of_prompt]
-        numbers = [image.index for image in of_prompt]
-        means.append(float(np.mean(sides)))
-        influences.append((weight, Influence.of_mean(prompt, numbers, sides)))
-    return Part(stimulus, float(np.mean(means)), Influence.combined(influences))
+    for prompts in by_wording.values():
+        weight = 1.0 / (len(by_wording) * len(prompts))
+        for prompt, of_prompt in prompts.items():
+            sides = [image.side for image in of_prompt]
+            numbers = [image.index for image in of_prompt]
+            value += weight * float(np.mean(sides))
+            influences.append((weight, Influence.of_mean(prompt, numbers, sides)))
+    return Part(stimulus, value, Influence.combined(influences))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from t2ibench.methods.core.influence import JointInfluence
 from t2ibench.results.comparison import is_current, items_of
 from t2ibench.results.comparison_remarks import Remarks
 from t2ibench.results.contrast import Contrast
-from t2ibench.results.corrected_tests import NamedTest, corrected_tests
+from t2ibench.results.corrected_tests import NamedTest
 from t2ibench.results.lean_split import (
     LeanSplit,
     SplitChange,
@@ -43,6 +44,7 @@ from t2ibench.results.where_remarks import (
     remarks_against,
     rewriter_of,
 )
+from t2ibench.stats import holm
 
 _TEXT = "lean_text"
 _ROW = "lean"
@@ -53,8 +55,12 @@ _NO_INFLUENCES = (
 )
 _UNEQUAL_WEIGHTS = (
     "its wordings have alternatives, so that a prompt counts in a lean for as much as its wording "
-    "has, and which wording a prompt is of is not stored"
+    "has, and an earlier version did not store which wording a prompt is of; `t2ibench score RUN` "
+    "stores it"
 )
+
+_TOO_ALIKE = "the images of both groups are too alike for leans of single prompts"
+_FEWEST_ADDED = 2
 
 # By run, the rows of a test's images.
 Samples = Sequence[Mapping[str, Any]]
@@ -70,10 +76,13 @@ class AddedToWords:
     Attributes:
         mean: Mean over prompts.
         square: Mean square over prompts, less what noise adds to it.
+        left_out: Stimuli that do not count in either, since their images of both groups are too
+            alike for a lean of their own.
     """
 
     mean: Contrast
     square: Score
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +186,12 @@ def where(
         if sources:
             source = replace(source, remarks=remarks[number - 1])
             source = _compared(name, sources[0], source, level)
-        sources.append(_with_findings_of_changes(source, level))
+        sources.append(_with_findings_of_changes(source))
     return Where(
         task=name,
         groups=groups,
         stimuli=tuple(prompts.stimuli),
-        sources=tuple(sources),
+        sources=_corrected(sources, level),
         left_out=tuple(row.name for row in first.by if row.name not in is_shown),
         level=level,
         runs=tuple(runs),
@@ -319,14 +328,15 @@ def _source(
     rewritten: RewrittenWords | None,
     level: float,
 ) -> LeanSource:
-    findings = corrected_tests(
-        {"mean": split.mean.p, "slope": split.slope.p, "beside": split.beside.p}, level
-    )
     source = LeanSource(
         name=run.name,
         rewriter=rewriter_of(run),
         split=split,
-        findings=findings,
+        findings=(
+            NamedTest("mean", split.mean.p),
+            NamedTest("slope", split.slope.p),
+            NamedTest("beside", split.beside.p),
+        ),
         inconclusive=run.results.tasks[task].inconclusive or "",
         rewritten=rewritten,
     )
@@ -334,18 +344,26 @@ def _source(
         return source
     if not _has_equal_weights(split, rewritten):
         return replace(source, not_added=_UNEQUAL_WEIGHTS)
-    rows = _row_leans(run, task, [part.name for part in split.parts])
-    if len(rows) < len(split.parts):
-        return source
-    return replace(source, added=_added(rows, rewritten.parts, level))
+    stimuli = [part.name for part in split.parts]
+    rows = _row_leans(run, task, stimuli)
+    if len(rows) < _FEWEST_ADDED:
+        return replace(source, not_added=_TOO_ALIKE)
+    with_row = {row.name for row in rows}
+    added = _added(rows, rewritten.parts, level)
+    if added is not None:
+        left_out = tuple(name for name in stimuli if name not in with_row)
+        added = replace(added, left_out=left_out)
+    return replace(source, added=added)
 
 
 def _has_equal_weights(split: LeanSplit, rewritten: RewrittenWords) -> bool:
     """Return whether every prompt of a stimulus counts alike in its lean, as in its words.
 
-    In one wording, all of its alternatives do; in several, the prompts do where each wording has
-    one.
+    In one wording, all of its alternatives do. In several, each wording counts alike in both where
+    the wording of each image is stored; else the prompts do where each wording has one.
     """
+    if rewritten.has_wordings:
+        return True
     for part in split.parts:
         n_wordings = n_wordings_of(part.influence, part.name)
         n_prompts = rewritten.n_prompts.get(part.name, 0)
@@ -391,8 +409,8 @@ def _compared(
     return replace(source, change=change)
 
 
-def _with_findings_of_changes(source: LeanSource, level: float) -> LeanSource:
-    """Return a run with the findings on its changes and on what its images add.
+def _with_findings_of_changes(source: LeanSource) -> LeanSource:
+    """Return a run with the findings on its changes and on what its images add, not yet corrected.
 
     They have no p-value where the run's own test is inconclusive; nor do changes where that of the
     first run is, or where it was measured in another way.
@@ -410,4 +428,29 @@ def _with_findings_of_changes(source: LeanSource, level: float) -> LeanSource:
         is_change = name.startswith("change_of_")
         if source.inconclusive or (is_change and not is_comparable):
             p_values[name] = None
-    return replace(source, changes=corrected_tests(p_values, level))
+    changes = tuple(NamedTest(name, p) for name, p in p_values.items())
+    return replace(source, changes=changes)
+
+
+def _corrected(sources: Sequence[LeanSource], level: float) -> tuple[LeanSource, ...]:
+    """Return runs whose findings have p-values after Holm's correction over all of them.
+
+    One correction over all that is shown together: with one of each run, every further run would
+    bring another false finding in one of twenty.
+    """
+    findings = [
+        finding for source in sources for finding in (*source.findings, *source.changes)
+    ]
+    p_values = holm([finding.p for finding in findings])
+    corrected = iter(
+        replace(finding, p_holm=p, clear=p is not None and p < 1 - level)
+        for finding, p in zip(findings, p_values, strict=True)
+    )
+    return tuple(
+        replace(
+            source,
+            findings=tuple(islice(corrected, len(source.findings))),
+            changes=tuple(islice(corrected, len(source.changes))),
+        )
+        for source in sources
+    )

@@ -69,7 +69,9 @@ def read_image(
                     f"it has {n_pixels:,} pixels, more than {most_pixels:,}"
                 )
             image.load()
-            return as_rgb(ImageOps.exif_transpose(image))
+            # In place, because a copy of the pixels would have to be copied again as RGB.
+            ImageOps.exif_transpose(image, in_place=True)
+            return as_rgb(image)
     except (UnreadableImageError, MemoryError):
         raise
     except Exception as error:  # each decoder raises its own kinds for damaged files

@@ -69,6 +69,8 @@ WORDS = st.text(max_size=8) | st.sampled_from(
             "{stimulus}",
             "all",
         ),
+        # One letter that is two, two that look like one, and one of many characters.
+        *("e\u0301", "\u0130", "\ufb01", "\U0001f469\u200d\U0001f9b0", "\ufdfa"),
     ]
 )
 LEAVES = st.none() | st.booleans() | NUMBERS | WORDS
@@ -94,8 +96,7 @@ def _alter(data: DataObject, value: Any) -> Any:
     parent, key, node = None, None, value
     # Down, and at every floor perhaps no further.
     while isinstance(node, dict | list) and node and data.draw(st.integers(0, 5)):
-        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
-        parent, key = node, data.draw(st.sampled_from(keys))
+        parent, key = node, data.draw(st.sampled_from(_keys(node)))
         node = parent[key]
     if parent is None:
         return (
@@ -103,9 +104,20 @@ def _alter(data: DataObject, value: Any) -> Any:
             if not isinstance(value, dict) or not value
             else _add(data, value)
         )
-    how = data.draw(st.sampled_from(["replace", "replace", "alike", "remove", "add"]))
+    ways = ["replace", "replace", "alike", "remove", "add", "exchange", "rename"]
+    how = data.draw(st.sampled_from([*ways, "graft"]))
     if how == "replace":
         parent[key] = data.draw(JSON)
+    elif how == "exchange":
+        other = data.draw(st.sampled_from(_keys(parent)))
+        parent[key] = parent[other]
+        parent[other] = node
+    elif how == "rename" and isinstance(parent, dict):
+        name = data.draw(WORDS | st.sampled_from(_keys(parent)))
+        del parent[key]
+        parent[name] = node
+    elif how == "graft":
+        parent[key] = json.loads(json.dumps(_anywhere(data, value)))
     elif how == "alike":
         parent[key] = _alike(data, node)
     elif how == "remove":
@@ -115,6 +127,18 @@ def _alter(data: DataObject, value: Any) -> Any:
     else:
         _add(data, parent)
     return value
+
+
+def _keys(node: dict[str, Any] | list[Any]) -> list[Any]:
+    return list(node) if isinstance(node, dict) else list(range(len(node)))
+
+
+def _anywhere(data: DataObject, value: Any) -> Any:
+    """A part of a value, from any depth."""
+    node = value
+    while isinstance(node, dict | list) and node and data.draw(st.integers(0, 4)):
+        node = node[data.draw(st.sampled_from(_keys(node)))]
+    return node
 
 
 def _add(data: DataObject, value: dict[str, Any]) -> dict[str, Any]:

@@ -265,6 +265,32 @@ def test_neutral_alternatives_are_prompts_of_one_wording() -> None:
     assert "nurse" not in [row.name for row in score(task, without, SETTINGS).by]
 
 
+def test_a_sample_names_the_wording_of_its_prompt() -> None:
+    """Both alternatives are prompts of wording 1; a task of one wording names none."""
+    prompts = {
+        "neutral": "A photo of a {local|real} {stimulus}",
+        "guided": "A photo of a {attribute} {stimulus}",
+    }
+    portrait = {
+        "neutral": "A portrait of a {stimulus}",
+        "guided": "A portrait of a {attribute} {stimulus}",
+    }
+    task = make_task(
+        prompts={**prompts, "paraphrases": [portrait]}, images_per_prompt=20
+    )
+    result = score(task, make_evidence(task, UNEQUAL), SETTINGS)
+    wordings = {row["prompt"]: row["wording"] for row in result.samples}
+    assert len(result.samples) == 4 * 3 * 20
+    assert wordings == {
+        prompt: 1 + prompt.startswith("A portrait")
+        for job in JOBS
+        for prompt in neutral_prompts(task, job)
+    }
+    single = make_task(prompts=prompts, images_per_prompt=20)
+    rows = score(single, make_evidence(single, UNEQUAL), SETTINGS).samples
+    assert not any("wording" in row for row in rows)
+
+
 def test_wordings_are_part_of_the_variance() -> None:
     """A wording that shows more men in one occupation does not make it lean beyond chance."""
     task = worded_task(60)

@@ -10,6 +10,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.downloads import missing_weights
+from t2ibench.models.generators.passthrough import value_of
 from t2ibench.models.locations import loading
 from t2ibench.models.weight_files import find_file_defect
 
@@ -98,3 +100,42 @@ def test_the_defect_takes_the_place_of_a_librarys_words(folder: Path) -> None:
         "Git LFS pointer" in error.value.message and "header" not in error.value.message
     )
     assert "git lfs pull" in (error.value.hint or "")
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    "index", [DEEP, "[]", '{"weight_map": []}', '{"weight_map": {"a": [1]}}']
+)
+def test_an_index_of_another_form_names_no_shard(index: str, tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors.index.json").write_text(index)
+    defect = find_file_defect(tmp_path)
+    assert defect is None or "is missing" in defect.reason
+    assert missing_weights(tmp_path) == ["model.safetensors"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        DEEP,
+        "[]",
+        '{"a": 1}',
+        '{"a": {"data_offsets": [0, "x"]}}',
+        '{"a": {"data_offsets": [0, 1e999]}}',
+        '{"a": {"data_offsets": [0, [1]]}}',
+    ],
+)
+def test_a_header_of_another_form_is_no_safetensors_file(
+    header: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(len(header).to_bytes(8, "little") + header.encode())
+    defect = find_file_defect(file)
+    assert defect is not None
+    assert defect.reason == "model.safetensors is no safetensors file"
+
+
+def test_an_argument_that_is_nested_too_deeply_stays_a_text() -> None:
+    assert value_of(DEEP) == DEEP
+    assert value_of("[1]") == [1]

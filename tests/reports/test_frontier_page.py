@@ -83,6 +83,17 @@ def test_the_table_has_all_numbers_for_people_and_for_programs() -> None:
     assert "a clear cost" in text and "two runs" not in text
 
 
+def test_numbers_are_written_as_the_reading_guide_has_it() -> None:
+    """Signs stand before changes alone, and a Vendi score has three significant digits."""
+    rows = {row[1]: row for row in frontier_table(two_remedies()).rows}
+    before, after, change, interval = rows["· male: Vendi score"][2:6]
+    assert (before[:2], after[:2], change[:3]) == ("6.", "6.", "−0.")
+    assert len(before) == len(after) == 4 and len(change) == 6
+    assert "+" not in before + after + interval
+    for row in rows.values():
+        assert "+" not in row[2] + row[3] + row[5]
+
+
 def test_the_plane_has_an_arrow_an_outline_and_the_band() -> None:
     both = two_remedies()
     canvas = plane(both, LEAN_AND_DIVERSITY)

@@ -12,7 +12,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.diversity import diversity_of, diversity_values
 from t2ibench.methods.core.prompt_values import PromptValues, mean_over_prompts
 from t2ibench.methods.core.text_image_alignment import PromptCosines
-from t2ibench.reports.frontier_sentences import remedy_sentences
+from t2ibench.reports.frontier_sentences import remedy_sentences, verdict_of
 from t2ibench.results.frontier import Remedy, frontier
 from t2ibench.results.over_correction import change_of_shares
 from t2ibench.results.paired import dump_paired, load_paired, paired_task
@@ -115,6 +115,44 @@ def remedy(**planted: object) -> Remedy:
     """What a remedy that makes the three jobs fair changes besides."""
     fair = {"women": (12, 12, 12), **planted}
     return frontier([run("before"), run("after", **fair)]).remedies[0]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("n_images", "is_said"), [(4, True), (10, False)])
+def test_few_images_of_a_prompt_make_diversity_uncertain(
+    n_images: int, *, is_said: bool
+) -> None:
+    runs = []
+    for made in (run("before"), run("after")):
+        jobs = made.paired["jobs"]
+        thinned = tuple(
+            replace(
+                values,
+                indices=values.indices[:n_images],
+                values=values.values[:n_images],
+            )
+            for values in jobs.diversity["toyland"]
+        )
+        paired = replace(jobs, diversity={"toyland": thinned})
+        runs.append(replace(made, paired={**made.paired, "jobs": paired}))
+    notes = " ".join(frontier(runs).remedies[0].notes)
+    assert ("as few as 4 guided images" in notes) == is_said
+
+
+def test_records_of_rewritten_prompts_alone_are_no_refusals() -> None:
+    """A run behind a rewriter has outcomes of its prompts, none of which was refused."""
+    before, after = run("before"), run("after", women=(12, 12, 12))
+    jobs = after.results.tasks["jobs"]
+    outcomes = [
+        PromptOutcomes(
+            group=None, n_prompts=9, refused=rate(0), filtered=rate(0), revised=rate(72)
+        )
+    ]
+    rewritten = jobs.model_copy(update={"prompt_outcomes": outcomes})
+    tasks = {**after.results.tasks, "jobs": rewritten}
+    behind = replace(after, results=after.results.model_copy(update={"tasks": tasks}))
+    (made,) = frontier([before, behind]).remedies
+    assert made.numbers["refusals"].change is None and made.refusals == ()
+    assert verdict_of("refusals", made) == "none refused"
 
 
 def test_a_remedy_that_only_removes_the_lean_costs_nothing() -> None:

@@ -123,6 +123,66 @@ def test_prompts_that_nobody_rewrote_say_nothing() -> None:
     assert rewritten_words(rows, ("male", "female")) is None
 
 
+def named_by_prompt(wordings: Mapping[str, int]) -> list[dict[str, object]]:
+    """Two images a prompt: all of prompt a's name men, none of b's anybody, all of c's women."""
+    texts = {"a": "a male nurse", "b": "a nurse at night", "c": "a female nurse"}
+    return [
+        {"stimulus": "nurse", "prompt": prompt, "index": index, "revised_prompt": text}
+        | ({"wording": wordings[prompt]} if wordings else {})
+        for prompt, text in texts.items()
+        for index in range(2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wordings", "lean"),
+    [
+        # The first wording has the alternatives a and b: ((1 + 0) / 2 - 1) / 2.
+        ({"a": 1, "b": 1, "c": 2}, -0.25),
+        # Three prompts of one wording, or of one each: (1 + 0 - 1) / 3.
+        ({"a": 1, "b": 1, "c": 1}, 0.0),
+        ({"a": 1, "b": 2, "c": 3}, 0.0),
+        ({}, 0.0),
+    ],
+)
+def test_each_wording_counts_alike_in_rewritten_words(
+    wordings: Mapping[str, int], lean: float
+) -> None:
+    words = rewritten_words(named_by_prompt(wordings), ("male", "female"))
+    assert words is not None
+    assert words.parts[0].value == pytest.approx(lean)
+    assert words.has_wordings == bool(wordings)
+
+
+def test_a_stimulus_without_a_lean_of_its_own_is_left_out_of_what_images_add() -> None:
+    made = run("behind", FAIR)
+    paired = made.paired["jobs"]
+    rows = {key: part for key, part in paired.rows.items() if key[0] != "nurse"}
+    made = replace(made, paired={"jobs": replace(paired, rows=rows)})
+    result = where(
+        [run("toy", FAIR), made], samples=[[], rewritten([12] * 8, [12] * 8)]
+    )
+    added = result.sources[1].added
+    assert added is not None and added.left_out == ("nurse",)
+    text = " ".join(where_sentences(result))
+    assert "What images of behind add leaves out nurse" in text
+
+
+def test_one_correction_covers_all_that_is_shown() -> None:
+    """The least p-value is multiplied by eleven: twice three parts, three changes, two added."""
+    runs = [run("toy", FAIR), run("behind", BESIDE)]
+    result = where(runs, samples=[[], rewritten([12] * 8, [12] * 8)])
+    findings = [
+        finding
+        for source in result.sources
+        for finding in (*source.findings, *source.changes)
+    ]
+    tested = [finding for finding in findings if finding.p is not None]
+    assert len(tested) == 11
+    least = min(tested, key=lambda finding: finding.p or 0.0)
+    assert least.p_holm == pytest.approx(11 * (least.p or 0.0))
+
+
 def test_stimuli_without_a_text_are_left_out_and_named() -> None:
     words = {job: value for job, value in WORDS.items() if job != "nurse"}
     result = where([run("toy", LIKE_WORDS, words)])

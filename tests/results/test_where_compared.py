@@ -118,11 +118,18 @@ def in_wordings(count: int) -> Influence:
     )
 
 
-@pytest.mark.parametrize(("n_wordings", "is_known"), [(2, False), (3, True)])
+@pytest.mark.parametrize(
+    ("n_wordings", "are_stored", "is_known"),
+    [(2, False, False), (3, False, True), (2, True, True)],
+)
 def test_prompts_that_count_for_less_than_others_are_not_held_against_leans(
-    n_wordings: int, *, is_known: bool
+    n_wordings: int, *, are_stored: bool, is_known: bool
 ) -> None:
-    """Of three prompts in two wordings, two are alternatives: a lean counts each of them half."""
+    """Of three prompts in two wordings, two are alternatives: a lean counts each of them half.
+
+    Words count like leans where the samples have the wording of each image, and earlier runs' have
+    none.
+    """
     made = run("behind", FAIR)
     paired = made.paired["jobs"]
     items = [
@@ -139,7 +146,11 @@ def test_prompts_that_count_for_less_than_others_are_not_held_against_leans(
     for number, row in enumerate(rows):
         if row["stimulus"] == "nurse":
             row["prompt"] = f"nurse {number % 3}"
+        if are_stored:
+            row["wording"] = 1 + (number % 3) // 2
     result = where([run("toy", LIKE_WORDS), made], samples=[NONE, rows])
     assert (result.sources[1].added is not None) == is_known
     text = " ".join(where_sentences(result))
-    assert ("is not known: its wordings have alternatives" in text) != is_known
+    says_why = "is not known: its wordings have alternatives" in text
+    assert says_why != is_known
+    assert ("`t2ibench score RUN` stores it" in text) == says_why

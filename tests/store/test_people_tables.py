@@ -481,8 +481,8 @@ DECLARED = '<!DOCTYPE a [%s<!ENTITY b "bb">]><sst>&b;</sst>'
     [
         # Another encoding, and declarations that lie across what is read at once.
         ('<?xml version="1.0" encoding="UTF-16"?>' + DECLARED % "").encode("utf-16"),
-        f"<!--{'x' * (2**20 - 11)}-->{DECLARED % ''}".encode(),
-        f"<!--{'x' * (2**20 - 50)}-->{DECLARED % ('<!--' + 'y' * 19 + '-->')}".encode(),
+        f"<!--{'x' * (2**16 - 11)}-->{DECLARED % ''}".encode(),
+        f"<!--{'x' * (2**16 - 50)}-->{DECLARED % ('<!--' + 'y' * 19 + '-->')}".encode(),
     ],
     ids=["UTF-16", "<!DOC across", "<!ENT across"],
 )
@@ -494,6 +494,38 @@ def test_entities_are_refused_however_they_are_written(
     rewritten_zip(path, {"xl/sharedStrings.xml": part})
     with pytest.raises(T2IBenchError, match="has entities of its own"):
         read_table(path)
+
+
+PIECE = "x>y <a/> " * 400_000
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    "long",
+    [f"<!--{PIECE}-->", f"<?x {PIECE}?>", f"<a b='{PIECE.replace('<', '')}'/>"],
+    ids=["comment", "instruction", "attribute"],
+)
+@pytest.mark.parametrize("part", ["xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"])
+def test_pieces_that_an_old_expat_reads_again_and_again_are_refused(
+    part: str, long: str, encoding: str, tmp_path: Path
+) -> None:
+    """A comment of 30 MB cost an expat before 2.6 more than a minute."""
+    path = tmp_path / "a.xlsx"
+    saved(path, ["file"], ["a.png"])
+    declared = f'<?xml version="1.0" encoding="{encoding}"?>'
+    rewritten_zip(path, {part: f"{declared}<sst>{long}</sst>".encode(encoding)})
+    start = time.process_time()
+    with pytest.raises(T2IBenchError, match="a tag or comment of more than 256 KiB"):
+        read_table(path)
+    assert time.process_time() - start < 5
+
+
+def test_long_texts_of_a_workbook_are_read(tmp_path: Path) -> None:
+    """As long as a cell may be, many of them, and comments of people."""
+    path = tmp_path / "a.xlsx"
+    texts = [f"{number} {'x>y & ' * 5_000}".strip() for number in range(40)]
+    saved(path, ["file"], *([text] for text in texts))
+    assert [row["file"] for _, row in read_table(path).rows] == texts
 
 
 CELL = '<c r="A%d" t="inlineStr"><is><t>%s</t></is></c>'

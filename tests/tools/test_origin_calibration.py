@@ -15,7 +15,8 @@ def test_a_world_knows_its_truth() -> None:
     """Leans .2 + .5 x without anything beside it, and a rewriter that names men in .4."""
     world = Origin("by hand", 4, mean=0.2, slope=0.5, named=(0.4, 0.0), behind=True)
     words = np.array([-1.0, 0.0, 0.0, 1.0])
-    truths = origins._truths(world, words, 0.2 + 0.5 * words)
+    all_count = np.ones(4, dtype=np.bool_)
+    truths = origins._truths(world, words, 0.2 + 0.5 * words, all_count)
     assert truths["mean"] == pytest.approx(0.2)
     assert truths["slope"] == pytest.approx(0.5)
     assert truths["following"] == pytest.approx(0.125)
@@ -24,17 +25,36 @@ def test_a_world_knows_its_truth() -> None:
     assert truths["change_of_mean"] == pytest.approx(0.52 - 0.2)
     assert truths["change_of_slope"] == pytest.approx(-0.2)
     assert truths["added_mean"] == pytest.approx(0.12)
+    # Of the last stimulus alone, with the lean .7.
+    last = np.array([False, False, False, True])
+    of_last = origins._truths(world, words, 0.2 + 0.5 * words, last)
+    assert of_last["added_mean"] == pytest.approx(0.6 * 0.7)
+    # A rewriter that names men in .4 for every other stimulus: for the first and the third.
+    half = Origin("half", 4, named=(0.4, 0.0), named_every=2, behind=True)
+    truths = origins._truths(half, words, np.zeros(4), all_count)
+    assert truths["mean_behind"] == pytest.approx(0.2)
+    assert truths["change_of_beside"] > 0 and truths["added"] == 0
 
 
 def test_a_data_set_has_a_number_for_each_quantity() -> None:
     world = Origin("small", 6, 8, 4, slope=0.6, named=(0.5, 0.5), behind=True)
     judged = origins.simulated(world, seed=0, number=0)
-    assert len(judged) == len(quantities(behind=True)) == 11
+    assert len(judged) == len(quantities(behind=True)) == 14
     truths = [row[4] for row in judged]
     assert truths[quantities(behind=True).index("slope_of_others")] == 0.6
     rows = origins.table_rows(world, np.array([judged, judged]))
-    assert [row[1] for row in rows][:11] == quantities(behind=True)
+    assert [row[1] for row in rows][:14] == quantities(behind=True)
     assert rows[-1][1].startswith("any of: ")
+
+
+def test_a_refused_data_set_is_counted_and_left_out() -> None:
+    world = Origin("small", 6, 8, 4)
+    judged = np.array(origins.simulated(world, seed=0, number=0))
+    refused = np.full_like(judged, np.nan)
+    rows = origins.table_rows(world, np.array([judged, judged, refused]))
+    assert rows[0][0] == "small (1 refused)"
+    alone = origins.table_rows(world, np.array([judged, judged]))
+    assert [row[1:] for row in rows] == [row[1:] for row in alone]
 
 
 def test_a_row_of_lengths_has_its_rates() -> None:
@@ -68,13 +88,22 @@ def test_images_of_a_vendi_world_are_as_alike_as_planted() -> None:
     assert cosines.mean() == pytest.approx(0.8, abs=0.03)
 
 
-def test_a_planted_collapse_is_a_smaller_vendi_score() -> None:
+def test_a_planted_collapse_is_a_smaller_diversity() -> None:
     world = VendiWorld(prompts=20, images=10, cosine_after=0.95)
-    value, _, p = vendi.simulated(world, truth=0.0, seed=0, number=0)
-    assert value < -0.5 and p < 0.01
+    scores, changes, levels = vendi.simulated(world, (0.0, 0.0, 0.25), 0, 0)
+    assert scores[0] < -0.5 and scores[2] < 0.01
+    assert changes[0] < -0.1 and changes[2] < 0.01
+    assert levels[0] == pytest.approx(0.25, abs=0.02)
+
+
+def test_a_row_of_diversity_has_its_rates() -> None:
     unchanged = VendiWorld(prompts=20, images=10)
-    row = vendi.table_row(
-        unchanged, 0.0, np.array([[0.1, 1.0, 0.5], [-0.1, 0.0, 0.01]])
-    )
-    assert row[0] == "20 prompts of 10, no change" and row[2] == "+0.0000"
-    assert row[3].startswith("0.500") and row[4].startswith("0.500")
+    judged = [
+        [[0.1, 1.0, 0.5], [0.2, 1.0, 0.5], [0.3, 1.0, np.nan]],
+        [[-0.1, 0.0, 0.01], [0.0, 1.0, 0.5], [0.3, 1.0, np.nan]],
+    ]
+    rows = vendi.table_rows(unchanged, (0.0, 0.1, 0.3), np.array(judged))
+    assert rows[0][:2] == ["20 prompts of 10, no change", "Vendi score, change"]
+    assert rows[0][3] == "+0.0000"
+    assert rows[0][4].startswith("0.500") and rows[0][5].startswith("0.500")
+    assert rows[1][4].startswith("1.000") and rows[2][5] == "–"

@@ -103,13 +103,11 @@ class Pages:
         self, template: str, *, root: str = "", here: str = "", **values: Any
     ) -> str:
         """Return a page's HTML; `root` is the path to the site's folder, `here` the menu entry."""
-        return (
-            environment()
-            .get_template(template)
-            .render(
-                root=root, here=here, date=self._date, version=__version__, **values
-            )
+        page = environment().get_template(template)
+        html = page.render(
+            root=root, here=here, date=self._date, version=__version__, **values
         )
+        return templating.with_whole_percentages(html)
 
     def _about(self) -> str:
         return self._render(

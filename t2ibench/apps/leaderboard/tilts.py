@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
-from scipy.special import chdtri, stdtrit
+from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array
 
@@ -36,6 +36,9 @@ NOTICED_IN = 0.95
 _SMALLEST_SIZE = 1e-6
 _LARGEST_SIZE = 10.0
 _NEAR = 1.03
+# Pairs of draws from which the spread of other deviations is taken, and how heavy their tails are.
+_PAIRS = 4_000
+_FREEDOM_OF_TAILS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +136,9 @@ def smallest_noticed(
 
     The deviations that were drawn, without their means, stand for rounding. A tilt to which each
     embedding of the test contributes as much is added to them, until `shift_of` calls it one. That
-    is noticed in half of such checks, so the spread of the sum is added. A few deviations may be
-    smaller than others would be, so they are enlarged to the upper 95 % limit of their spread.
+    is noticed in half of such checks, so the spread of the sum is added. Other deviations may be
+    larger than those that were drawn, so these are enlarged to the upper 95 % limit of the spread
+    of others (see `_spread_of_others`).
     Arguments are those of `shift_of`.
 
     Returns:
@@ -145,9 +149,9 @@ def smallest_noticed(
     if 2.0 ** (1 - deviating) > chance:
         return math.inf
     rounding = [values - values.mean() for values in effects]
-    freedom = _total(rounding, totals).freedom
-    enlarged = math.sqrt(freedom / float(chdtri(freedom, NOTICED_IN)))
+    enlarged = _spread_of_others(tuple(map(len, effects)), tuple(totals))
     rounding = [values * enlarged for values in rounding]
+    freedom = _total(rounding, totals).freedom
     spread = math.sqrt(_total(rounding, totals).variance)
     in_most = float(stdtrit(freedom, NOTICED_IN)) * spread
 
@@ -229,6 +233,31 @@ def _total(effects: Sequence[Float64Array], totals: Sequence[int]) -> _Total:
         in_freedom += of_group**2 / max(len(values) - 1, 1)
     freedom = variance**2 / in_freedom if in_freedom else 1.0
     return _Total(total, variance, freedom)
+
+
+@lru_cache(maxsize=256)
+def _spread_of_others(counts: tuple[int, ...], totals: tuple[int, ...]) -> float:
+    """Return how many times as large the spread of other deviations may be as of those drawn.
+
+    It is the 95 % quantile of the ratio of the standard errors of two checks, where deviations
+    have heavy tails, those of Student's t with three degrees of freedom. Those of deviations that
+    are normally distributed differ by less.
+
+    Args:
+        counts: How many embeddings of each group are drawn.
+        totals: How many embeddings each group has.
+    """
+    rng = np.random.default_rng(0)
+    variances = np.zeros((2, _PAIRS))
+    for count, total in zip(counts, totals, strict=True):
+        deviations = rng.standard_t(_FREEDOM_OF_TAILS, size=(2, _PAIRS, count))
+        # As in `_total`: a single embedding has no spread, so its square stands for it.
+        of_one = (
+            deviations.var(axis=-1, ddof=1) if count > 1 else deviations[..., 0] ** 2
+        )
+        variances += total**2 * of_one / count
+    ratios = np.sqrt(variances[1] / variances[0])
+    return float(np.quantile(ratios, NOTICED_IN))
 
 
 def _share_of_flips(effects: Sequence[Float64Array], totals: Sequence[int]) -> float:

@@ -16,7 +16,11 @@ from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
 from t2ibench.reports.figures.facts import facts_of_results
 from t2ibench.reports.figures.files import write_figure
-from t2ibench.reports.html.templating import environment, style
+from t2ibench.reports.html.templating import (
+    environment,
+    style,
+    with_whole_percentages,
+)
 from t2ibench.reports.markdown.writer import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
 from t2ibench.store.files import write_text
@@ -124,7 +128,7 @@ def html(reproduction: Reproduction) -> str:
         exhibits.append((exhibit, table.headers, texts, _grouped(table), svg))
     templates = jinja2.PackageLoader("t2ibench.apps.papers", "templates")
     template = environment().overlay(loader=templates).get_template("paper.html")
-    return template.render(
+    html = template.render(
         paper=reproduction.paper,
         model=reproduction.results.model.name or "texts",
         version=reproduction.results.t2ibench,
@@ -133,3 +137,4 @@ def html(reproduction: Reproduction) -> str:
         exhibits=exhibits,
         style=Markup(style()),
     )
+    return with_whole_percentages(html)

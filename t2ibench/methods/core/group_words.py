@@ -89,8 +89,12 @@ def named_phrase(
         for phrase in words_listed
     ]
     wanted += [[_forms(word) for word in words_of(name)] for name in names]
+    wanted = [phrase_forms for phrase_forms in wanted if phrase_forms]
+    first_words = frozenset().union(*(phrase_forms[0] for phrase_forms in wanted))
     for start in range(len(words)):
-        for phrase_forms in filter(None, wanted):
+        if forms[start].isdisjoint(first_words):
+            continue
+        for phrase_forms in wanted:
             end = start + len(phrase_forms)
             if _are_same_words(forms[start:end], phrase_forms):
                 return " ".join(words[start:end])

@@ -290,12 +290,30 @@ def _samples(
     pairs: Sequence[PairLeans],
     associations: Mapping[str, Associations],
 ) -> list[dict[str, Any]]:
-    """Return a row for each image without a group: its lean and association for each pair."""
+    """Return a row for each image without a group: its lean and association for each pair.
+
+    Where the task has several wordings, a row has the number of its prompt's, from 1.
+    """
     places = {f"lean{pair.pair.suffix}": positions(pair.leans) for pair in pairs}
     samples = []
     for number, images in enumerate(stimuli):
         numbers = {name: of_stimuli[number] for name, of_stimuli in places.items()}
         for suffix, values in associations[images.name].items():
             numbers[f"association{suffix}"] = values
-        samples += images.all_neutral.samples({"stimulus": images.name}, numbers)
+        rows = images.all_neutral.samples({"stimulus": images.name}, numbers)
+        if len(images.neutral) > 1:
+            rows = _with_wordings(rows, images)
+        samples += rows
     return samples
+
+
+def _with_wordings(
+    rows: Sequence[dict[str, Any]], images: StimulusImages
+) -> list[dict[str, Any]]:
+    """Return the rows of a stimulus's images with the number of each one's wording."""
+    n_images = [len(in_wording) for in_wording in images.neutral]
+    wordings = np.repeat(np.arange(1, len(n_images) + 1), n_images)
+    return [
+        {**row, "wording": int(wording)}
+        for row, wording in zip(rows, wordings, strict=True)
+    ]

@@ -19,6 +19,7 @@ from t2ibench.models.encoders.towers import TowerEncoder, architecture, untraine
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub, load_part
 from t2ibench.models.locations import loading
+from t2ibench.models.weight_files import weight_file_bytes
 
 if TYPE_CHECKING:
     import torch
@@ -189,17 +190,33 @@ def _create_bundled(request: Request[Arguments]) -> ClipEncoder:
     return ClipEncoder(replace(request, source=folder, device=device), at_once=False)
 
 
+def _cpu_weights(request: Request[Arguments]) -> int | None:
+    """Return the bytes of a local model's weights on a CPU; None for any other."""
+    folder = Path(request.source).expanduser()
+    if request.device != "cpu" or not folder.is_dir():
+        return None
+    return weight_file_bytes(folder)
+
+
+def _bundled_cpu_weights(request: Request[Arguments]) -> int | None:
+    if request.device not in {None, "auto", "cpu"}:
+        return None
+    return weight_file_bytes(bundled_model(request.spec))
+
+
 ADAPTER = Adapter(
     create=ClipEncoder,
     form="clip:ID_OR_DIR",
     description="CLIP or SigLIP through transformers",
     downloads=lambda request: model_downloads(request.source),
+    cpu_weights=_cpu_weights,
 )
 TOY_CLIP = Adapter(
     create=_create_bundled,
     form="toy-clip",
     description="a small CLIP trained on toyland (bundled; the default for toy)",
     downloads=lambda _: (),
+    cpu_weights=_bundled_cpu_weights,
 )
 
 

@@ -20,6 +20,7 @@ from t2ibench.models.encoders.open_clip_training import (
     training_of_file,
     training_of_tag,
 )
+from t2ibench.models.encoders.pixel_preparation import PixelPreparation
 from t2ibench.models.encoders.towers import TowerEncoder, untrained_copy
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.hub import ask_hub, is_downloaded
@@ -59,7 +60,9 @@ class OpenClipEncoder(TowerEncoder):
         self._architecture, self._training = source.architecture, source.training
         if source.weights is None:
             _check_reachable(source)
-        model, self._preprocess, self._tokenizer = _load(source, request.source)
+        model, preprocess, self._tokenizer = _load(source, request.source)
+        on_gpu = self._device != "cpu"
+        self._pixels = PixelPreparation(preprocess, in_two_parts=on_gpu)
         model = model.to(self._device, self._dtype).eval()
         self.towers = lambda: model
         weights = source.tag if source.weights is None else file_hash(source.weights)
@@ -97,13 +100,15 @@ class OpenClipEncoder(TowerEncoder):
         return untrained
 
     def prepare(self, image: Image) -> torch.Tensor:
-        """Return an image preprocessed as the model expects it, shape (3, h, w)."""
+        """Return an image preprocessed as the model expects it, shape (3, h, w).
+
+        On a GPU its bytes, which become numbers there.
+        """
         self.towers()
-        pixels: torch.Tensor = self._preprocess(image)
-        return pixels
+        return self._pixels.prepare(image)
 
     def _read(self, pixels: torch.Tensor) -> Any:
-        return self.towers().encode_image(pixels)
+        return self.towers().encode_image(self._pixels.numbers(pixels, self._dtype))
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Return embeddings of texts, shape (n, d); text beyond the model's context is cut off."""

@@ -18,6 +18,15 @@ from t2ibench.errors import T2IBenchError, did_you_mean, shown
 # The name of the file that hub repositories have beside the weights.
 CONFIGURATION = "open_clip_config.json"
 _LARGEST = 1_000_000  # bytes of that file
+# What a missing file, or JSON of another form or nested too deeply, may raise.
+_UNEXPECTED = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
 _QUICK = "-quickgelu"  # how open_clip names an architecture that has QuickGELU
 
 
@@ -139,7 +148,7 @@ def _read_configuration(architecture: str, path: Path) -> Training:
         # A configuration that does not name the activation function means open_clip's own default.
         preprocessing["quick_gelu"] = bool(model.get("quick_gelu", False))
         training = _training(architecture, preprocessing)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except _UNEXPECTED as error:
         raise T2IBenchError(
             f"'{shown(str(path))}' is not a configuration of open_clip "
             f"({type(error).__name__}: {shown(str(error))}).",

@@ -76,6 +76,7 @@ def untrained_copy(
             model = build()
         return model.to(parameter.device, parameter.dtype).eval()
 
+    untrained.prepares_like = untrained.name
     untrained.name = f"random:{untrained.name}"
     untrained.towers = cache(towers)
     untrained.fingerprint = fingerprint(

@@ -87,6 +87,15 @@ def generator_downloads(
     return None if declared is None else declared(request)
 
 
+def cpu_weights(
+    spec: str, model_args: Mapping[str, Any] | None = None, device: str | None = None
+) -> int | None:
+    """Return the bytes of weights that a generator loads onto a CPU; None if unknown."""
+    resolved, request = _requested(spec, dict(model_args or {}), device=device)
+    declared = resolved.adapter.cpu_weights
+    return None if declared is None else declared(request)
+
+
 def _requested(
     spec: str,
     given: Mapping[str, Any],

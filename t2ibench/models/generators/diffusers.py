@@ -56,6 +56,7 @@ from t2ibench.models.generators.pipeline_classes import (
 from t2ibench.models.generators.pipelines import (
     call_of,
     class_of_pipeline,
+    cpu_weights_of_folder,
     effective_settings,
     fetch_pipeline,
     image_pixels,
@@ -509,6 +510,7 @@ def _downloads(request: Request[DiffusersArguments]) -> list[Download]:
 ADAPTER = Adapter(
     create=_create,
     downloads=_downloads,
+    cpu_weights=cpu_weights_of_folder,
     form="diffusers:ID_OR_DIR",
     description="any text-to-image pipeline of the hub (ORG/NAME) or of a local folder (DIR), or "
     "one that edits; 'diffusers:' may be omitted",

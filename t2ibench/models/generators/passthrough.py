@@ -44,7 +44,7 @@ def value_of(value: Any) -> Any:
         return _WORDS[value.strip().lower()]
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value
 
 

@@ -7,9 +7,11 @@ import inspect
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.models.adapter import Request
 from t2ibench.models.devices import torch_dtype
 from t2ibench.models.generators.editing_pipelines import EDITORS, loaded_class
 from t2ibench.models.generators.lora import add_lora, lora_fact
@@ -23,6 +25,7 @@ from t2ibench.models.generators.pipeline_classes import why_refused
 from t2ibench.models.hub import ask_hub
 from t2ibench.models.library_messages import collect_messages
 from t2ibench.models.locations import exists, loading
+from t2ibench.models.weight_files import weight_file_bytes
 
 # Arguments of `from_pretrained`, besides the parts and settings of a pipeline.
 _LOAD_OPTIONS = {
@@ -314,6 +317,19 @@ def weight_bytes(pipeline: Any, args: DiffusersArguments) -> int:
                 sum(number.numel() * number.element_size() for number in numbers)
             )
     return max(parts, default=0) if args.offload != "none" else sum(parts)
+
+
+def cpu_weights_of_folder(request: Request[DiffusersArguments]) -> int | None:
+    """Return the bytes of a local pipeline's weights on a CPU; None for any other.
+
+    A LoRA or a hook may bring more.
+    """
+    args = request.args
+    folder = Path(request.source).expanduser()
+    has_more = args.lora is not None or args.hook is not None
+    if request.device != "cpu" or has_more or not folder.is_dir():
+        return None
+    return weight_file_bytes(folder)
 
 
 def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:

@@ -190,4 +190,5 @@ ADAPTER = Adapter(
     description="reads toyland's images (the default for toy and toyland)",
     libraries=("numpy", "pillow"),
     unreachable=unreachable,
+    cpu_weights=lambda _: reader.WEIGHTS.stat().st_size,
 )

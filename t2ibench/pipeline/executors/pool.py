@@ -162,8 +162,21 @@ class WorkerPool:
     """Performs work items with several workers (see `Executor`)."""
 
     def __init__(
-        self, workers: Workers, generator: Generator | None, reporter: Reporter
+        self,
+        workers: Workers,
+        generator: Generator | None,
+        reporter: Reporter,
+        *,
+        at_once: int = 1,
     ) -> None:
+        """Start workers, and wait until one of them has loaded its models.
+
+        Args:
+            workers: Whom to start; the others start when there is work for them.
+            generator: The run's own, which the workers' have to equal.
+            reporter: Is told what the workers say.
+            at_once: How many workers are sure to have work.
+        """
         self._workers = workers
         self._generator = generator
         self._reporter = reporter
@@ -172,7 +185,7 @@ class WorkerPool:
         self._said: set[str] = set()
         self._todo: deque[int] = deque()
         self._longest = 0.0
-        self._start(1)
+        self._start(max(1, at_once))
         while self._models is None:
             for _ in self._hear():
                 pass

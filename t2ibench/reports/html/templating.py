@@ -21,6 +21,11 @@ _FONTS = (
 # What Jinja reads, and text that keeps its lines.
 _NOT_TEXT = re.compile(r"(\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<pre\b.*?</pre>)", re.DOTALL)
 _LINE_BREAK = re.compile(r"[ \t]*\n\s*")
+# Tags with their attributes, and elements whose text is copied or read by a program.
+_NOT_PROSE = re.compile(
+    r"(<(script|style|pre|code|textarea)\b.*?</\2>|<[^>]*>)", re.DOTALL
+)
+_PER_CENT = re.compile(r"(?<=\d) %")
 
 
 class FreeLayout(Extension):
@@ -77,7 +82,27 @@ def environment() -> jinja2.Environment:
 
 def fragment(template: str, **values: object) -> Markup:
     """Return the HTML that a template renders with these values."""
-    return Markup(environment().get_template(template).render(**values))
+    html = environment().get_template(template).render(**values)
+    return Markup(with_whole_percentages(html))
+
+
+def with_whole_percentages(html: str) -> str:
+    r"""Return HTML in whose text no line ends between a number and its per cent sign.
+
+    Attributes, scripts, styles and code stay as they are.
+
+    Examples:
+        >>> with_whole_percentages('<p title="5 %">94 % of <code>5 %</code></p>')
+        '<p title="5 %">94\xa0% of <code>5 %</code></p>'
+    """
+    pieces = []
+    end = 0
+    for tag in _NOT_PROSE.finditer(html):
+        pieces.append(_PER_CENT.sub("\u00a0%", html[end : tag.start()]))
+        pieces.append(tag.group())
+        end = tag.end()
+    pieces.append(_PER_CENT.sub("\u00a0%", html[end:]))
+    return "".join(pieces)
 
 
 def static(name: str) -> str:

@@ -25,7 +25,10 @@ _MOST_COLUMNS = 1_000
 _MOST_ROWS = 1_048_576  # as many as Excel has
 _MOST_TAGS = 30_000_000  # of all parts: three times those of the most cells
 _LONGEST_MERGE = 100_000  # rows; a whole column that is merged has no meaning
-_CHUNK = 2**20
+_CHUNK = 2**16
+# Bytes of a tag, comment or instruction. Before 2.6 (CVE-2023-52425), expat reads such a piece
+# again with every chunk until it ends, which takes minutes where it is megabytes long.
+_LONGEST_PIECE = 2**18
 _SAVE_AS = "Save it as .xlsx or as CSV UTF-8."
 _ZIP = b"PK\x03\x04"
 # Excel before 2007, and files with a password
@@ -123,9 +126,9 @@ class _Size:
 
 
 def _check_part(part: IO[bytes], where: str, size: _Size) -> None:
-    """Raise an error for a part that is too large, or that declares a type or entities."""
-    prolog = _prolog_reader(where)
-    in_prolog = True
+    """Raise an error for a part that is too large or slow, or that declares a type or entities."""
+    parser: expat.XMLParserType | None = _parser(where)
+    n_before = size.n_bytes
     while chunk := part.read(_CHUNK):
         size.n_bytes += len(chunk)
         size.n_tags += chunk.count(b"<")
@@ -138,29 +141,31 @@ def _check_part(part: IO[bytes], where: str, size: _Size) -> None:
             raise T2IBenchError(
                 f"{where} has more than {_MOST_TAGS:,} tags.", "Give a part."
             )
-        if in_prolog:
-            try:
-                prolog.Parse(chunk, False)
-            except (_PrologEnds, expat.ExpatError):  # a picture, or no XML at all
-                in_prolog = False
+        if parser is None:
+            continue
+        try:
+            parser.Parse(chunk, False)
+        except (
+            expat.ExpatError
+        ):  # a picture, or no XML from here on: nobody reads further
+            parser = None
+            continue
+        unread = size.n_bytes - n_before - parser.CurrentByteIndex
+        if unread > _LONGEST_PIECE:
+            raise T2IBenchError(
+                f"{where} has a tag or comment of more than {_LONGEST_PIECE // 2**10} KiB.",
+                _SAVE_AS,
+            )
 
 
-class _PrologEnds(Exception):
-    """Raised at the first element of a part, behind which no type can be declared."""
-
-
-def _prolog_reader(where: str) -> expat.XMLParserType:
+def _parser(where: str) -> expat.XMLParserType:
     """Return a parser that raises an error for a declared type, in any encoding of the part."""
 
     def refuse(*_: object) -> None:
         raise T2IBenchError(f"{where} has entities of its own.", _SAVE_AS)
 
-    def end(*_: object) -> None:
-        raise _PrologEnds
-
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = end
     return parser
 
 

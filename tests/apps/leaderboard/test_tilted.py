@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from t2ibench import evaluate
-from t2ibench.apps.leaderboard import reembed
+from t2ibench.apps.leaderboard import reembed, tilts
 from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.tilt_summary import CheckedTilt, tilt_summary
 from t2ibench.apps.leaderboard.tilts import Score, Shift, shift_of, smallest_noticed
@@ -33,6 +33,7 @@ from tests.apps.leaderboard.forging import (
     refusal,
     rename_model,
 )
+from tools.calibration.tilts import WORLDS, simulated
 
 TASK = "t2iat_flowers_insects"
 
@@ -242,7 +243,7 @@ ROUNDING = [2e-4, -2.2e-4, 1.9e-4, -1.6e-4] * 3
 
 
 def test_what_is_said_to_be_noticed_is_a_tilt() -> None:
-    """It was noticed in 48 to 50 of 50 simulated checks with 4, 5 and 8 images a group."""
+    """It was noticed in .94 to 1 of 500 simulated checks (docs/reproducibility.md)."""
     size = noticed(ROUNDING, Score(0.5))
     assert 0.01 < size < 0.2
     assert shift([effect + size / 100 for effect in ROUNDING], Score(0.5)).tilted
@@ -250,6 +251,21 @@ def test_what_is_said_to_be_noticed_is_a_tilt() -> None:
     assert noticed(ROUNDING[:8], Score(0.5)) > size
     assert noticed([3 * effect for effect in ROUNDING], Score(0.5)) > 2 * size
     assert noticed(ROUNDING, Score(0.25, squared=True)) == pytest.approx(size, rel=0.25)
+
+
+@pytest.mark.slow
+def test_a_tilt_as_small_as_named_is_noticed_where_deviations_have_heavy_tails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In 147 to 150 of 150 pairs of checks; with tails of a normal distribution in 133 to 141."""
+    monkeypatch.setattr(tilts, "_FLIPS", 10_000)
+    world = next(
+        world for world in WORLDS if "t with" in world.name and world.drawn == 8
+    )
+    checks = np.array([simulated(world, 0, number) for number in range(150)])
+    honest, _, noticed_there = checks.mean(axis=0)
+    assert honest <= 0.02
+    assert noticed_there >= 0.95
 
 
 def test_too_few_deviations_notice_no_tilt_of_any_size() -> None:

@@ -30,13 +30,14 @@ export function signed(value, digits = 2) {
 
 // A p-value in three significant digits, as decimals.py writes it.
 export const probability = (p, name = "p") => (p < 0.001 ? `${name} < 0.001` : `${name} = ${Number(p.toPrecision(3))}`);
-export const percent = (value) => `${Math.round(100 * value)} %`;
+// The space before a per cent sign breaks no line.
+export const percent = (value) => `${Math.round(100 * value)}\u00a0%`;
 export const ordinal = (n) => {
   const last = n % 100;
   return `${n}${last > 10 && last < 14 ? "th" : { 1: "st", 2: "nd", 3: "rd" }[n % 10] ?? "th"}`;
 };
 // A percentile in words: never "100 %" where some words lean further.
-export const share = (value) => (value > 99 && value < 100 ? `${(Math.floor(10 * value) / 10).toFixed(1)} %` : `${Math.round(value)} %`);
+export const share = (value) => (value > 99 && value < 100 ? `${(Math.floor(10 * value) / 10).toFixed(1)}\u00a0%` : `${Math.round(value)}\u00a0%`);
 export const many = (n, one, more = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
 
 const MEANINGS = {

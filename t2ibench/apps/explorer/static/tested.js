@@ -30,7 +30,7 @@ const number = (row) => `${size(row)}${row.unit}`;
 function mark({ row, run, name }, span, ticks) {
   const { state, toward, item, family } = row;
   const where = S.sources.length > 1 ? ` · ${S.sources[run].name}` : "";
-  const interval = row.low === null ? "" : `, 95 % interval ${signed(row.low, 2)} to ${signed(row.high, 2)}`;
+  const interval = row.low === null ? "" : `, 95\u00a0% interval ${signed(row.low, 2)} to ${signed(row.high, 2)}`;
   const said = `${item}, ${family}, ${row.name}${where}: ${number(row)}${interval}; ${toward || STATES[state].word}`;
   return el("span", { class: "tst-one" },
     el("small", { class: "micro faint", text: [name, row.n && many(row.n, "image"), where.slice(3)].filter(Boolean).join(" · ") }),

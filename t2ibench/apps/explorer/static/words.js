@@ -44,12 +44,12 @@ export function whyUnclear({ beyond_words: value, percentile, p, p_holm: correct
 export function sentence(name, score) {
   if (!score) return `${name}: no images of two anchors.`;
   const { beyond_words: value, beyond_low: low, beyond_high: high } = score;
-  const interval = low === null ? "" : `, 95 % interval ${signed(low, 3)} to ${signed(high, 3)}`;
+  const interval = low === null ? "" : `, 95\u00a0% interval ${signed(low, 3)} to ${signed(high, 3)}`;
   return `${name}: lean ${signed(value, 3)}${interval}; ${shortVerdict(score)}, ${place(score)}.`;
 }
 
 export const place = (score) => `further than ${share(score.percentile)} of everyday words, ${probability(score.p_holm)}`;
-export const pct = (score) => (score.percentile > 99 ? "> 99 %" : ordinal(Math.round(score.percentile)));
+export const pct = (score) => (score.percentile > 99 ? "> 99\u00a0%" : ordinal(Math.round(score.percentile)));
 
 // A share from 0 to 100 %, and in brackets its interval; a corrected estimate may lie beyond.
 export function shareOf({ value, low, high }) {

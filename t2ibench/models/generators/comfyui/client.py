@@ -153,11 +153,11 @@ class ComfyServer(HttpServer):
 
     async def _has(self, job: str) -> bool:
         """Return whether an earlier attempt at posting a job arrived; it asks once."""
-        queue = json.loads(await self.request("GET", "/queue"))
-        if job in json.dumps(queue):
-            return True
-        history = await self.request("GET", f"/history/{quote(job, safe='')}")
-        return job in history.decode("utf-8", errors="replace")
+        for path in ("/queue", f"/history/{quote(job, safe='')}"):
+            answer = await self.request("GET", path)
+            if job in answer.decode("utf-8", errors="replace"):
+                return True
+        return False
 
     async def image(self, file: Mapping[str, Any]) -> bytes | None:
         """Return the bytes of an image file that a node's output names; None if it is gone."""

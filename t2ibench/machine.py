@@ -1,0 +1,127 @@
+"""The processor cores and the memory that this process may use.
+
+The limits of a container or of a batch system count: on Linux, those of control groups of
+version 1 and 2.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import suppress
+from pathlib import Path
+
+_CGROUPS = Path("/sys/fs/cgroup")
+_PROC = Path("/proc")
+
+
+def cores() -> int:
+    """Return how many processor cores this process may use; a part of one counts as one."""
+    if hasattr(os, "sched_getaffinity"):
+        visible = len(os.sched_getaffinity(0))
+    else:
+        visible = os.cpu_count() or 1
+    quotas = [_quota(folder) for folder in _control_groups("cpu")]
+    limits = [math.ceil(quota) for quota in quotas if quota is not None]
+    return max(1, min([visible, *limits]))
+
+
+def available_memory() -> int | None:
+    """Return how many bytes of memory may still be taken; None if that is not known.
+
+    Where the system does not say how much is free, half of all is taken to be.
+    """
+    free = _free_memory()
+    if free is None:
+        return _half_of_all_memory()
+    rooms = [_room(folder) for folder in _control_groups("memory")]
+    return min([free, *(room for room in rooms if room is not None)])
+
+
+def _free_memory() -> int | None:
+    """Return the bytes that Linux could give to new processes without swapping."""
+    with suppress(OSError, ValueError):
+        for line in (_PROC / "meminfo").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name == "MemAvailable":
+                kibibytes = value.split()[0]
+                return int(kibibytes) * 1024
+    return None
+
+
+def _half_of_all_memory() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _control_groups(controller: str) -> list[Path]:
+    """Return the folders of the control groups that limit this process, its own and all above.
+
+    Args:
+        controller: 'cpu' or 'memory'.
+    """
+    lines: list[str] = []
+    with suppress(OSError, ValueError):
+        lines = (_PROC / "self" / "cgroup").read_text().splitlines()
+    folders: list[Path] = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:  # version 2 has one tree for all controllers
+            root = _CGROUPS
+        elif controller in controllers.split(","):
+            root = _CGROUPS / controller
+        else:
+            continue
+        group = root / path.lstrip("/")
+        folders += [group, *(above for above in group.parents if above >= root)]
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+
+
+def _quota(folder: Path) -> float | None:
+    """Return how many cores a control group may use; None for any number."""
+    with suppress(OSError, ValueError):  # version 2; 'max 100000' is no limit
+        microseconds, period = map(int, (folder / "cpu.max").read_text().split())
+        return microseconds / period
+    quota = _number(folder / "cpu.cfs_quota_us")
+    of_each = _number(folder / "cpu.cfs_period_us")
+    if quota is None or not of_each or quota < 0:
+        return None
+    return quota / of_each
+
+
+def _room(folder: Path) -> int | None:
+    """Return the bytes that a control group may still take; None for any number.
+
+    Files that are kept in memory count as free: the system drops them when it needs the memory.
+    """
+    versions = (
+        ("memory.max", "memory.current", "inactive_file"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    )
+    for limit_name, usage_name, cache_name in versions:
+        limit = _number(folder / limit_name)
+        usage = _number(folder / usage_name)
+        if limit is not None and usage is not None:
+            used = usage - _statistic(folder / "memory.stat", cache_name)
+            return max(0, limit - used)
+    return None
+
+
+def _statistic(file: Path, name: str) -> int:
+    """Return a number of memory.stat; 0 where it has none of that name."""
+    with suppress(OSError, ValueError):
+        for line in file.read_text().splitlines():
+            key, _, value = line.partition(" ")
+            if key == name:
+                return int(value)
+    return 0
+
+
+def _number(file: Path) -> int | None:
+    """Return the number that a file contains; None where it contains none, such as 'max'."""
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,172 @@
+"""How many worker processes a run has, and why.
+
+The user may give their number. Otherwise each GPU has a worker; and so has each core, where all
+models of the run are small, run on the CPU, and have so many images to generate that processes are
+worth their start. A process for each core generates more than one process whose threads share an
+image: small networks leave threads waiting for each other most of the time.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from t2ibench.machine import available_memory, cores
+from t2ibench.models.encoders import ENCODERS
+from t2ibench.models.generators import cpu_weights
+from t2ibench.models.judges import JUDGES
+from t2ibench.models.resolution import cpu_weights_of
+from t2ibench.pipeline.executors.processes import visible_gpus
+from t2ibench.pipeline.run_context import Models, RunContext
+from t2ibench.settings import RunSettings
+
+# A worker imports its libraries for 7 s of a core, in which `toy` generates as many images.
+IMAGES_PER_WORKER = 500
+_SMALL = 100_000_000  # bytes of weights of all models of a run
+# A worker's libraries take 570 MB that no other process shares, and batches come on top.
+_BYTES_OF_WORKER = 800_000_000
+# Weights are in memory once in their file's form and once in use; activations come on top.
+_BYTES_A_WEIGHT_BYTE = 4
+_SHARE_OF_MEMORY = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCount:
+    """The number of worker processes of a run.
+
+    Attributes:
+        count: How many there are; 1 where the process that leads the run does the work itself.
+        gpus: Names of the GPUs that they share.
+        reason: Why there are so many; empty where the user says so.
+    """
+
+    count: int
+    gpus: Sequence[str]
+    reason: str
+
+    @property
+    def threads(self) -> int:
+        """The number of threads of each."""
+        return max(1, cores() // self.count)
+
+    def sentence(self) -> str:
+        """Return how many workers start and why, as the first lines of a run say it."""
+        return f"{self.count} workers {self._share()}."
+
+    def forecast(self) -> str:
+        """Return how many workers would start and why, as a dry run says it."""
+        if self.count == 1:
+            return f"Workers: none, {self.reason or 'as --workers says'}"
+        return f"Workers: {self.count} {self._share()}"
+
+    def _share(self) -> str:
+        """Return what each worker has of the machine, and why there are so many."""
+        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        share = f"on {len(self.gpus)} GPUs" if self.gpus else f"with {threads} each"
+        return f"{share}, {self.reason}" if self.reason else share
+
+
+def worker_count(context: RunContext, models: Models) -> WorkerCount:
+    """Return how many workers a run has on this machine."""
+    settings = context.settings
+    gpus = gpus_of_workers(settings)
+    if settings.workers is not None:
+        return WorkerCount(settings.workers, gpus, "")
+    weights = _small_weights(context, models)
+    if weights is not None:
+        return _for_small_models(weights, images_to_generate(context))
+    if len(gpus) > 1:
+        return WorkerCount(len(gpus), gpus, "one for each")
+    reason = (
+        "because only small models on a CPU have some unless --workers asks for them"
+    )
+    return WorkerCount(1, [], reason)
+
+
+def gpus_of_workers(settings: RunSettings) -> list[str]:
+    """Return the names of this machine's GPUs that workers may use, one for each worker."""
+    if settings.engine == "local" and settings.device in {None, "auto", "cuda"}:
+        return visible_gpus()
+    return []
+
+
+def needs_workers(settings: RunSettings) -> bool:
+    """Return whether processes other than the leading one have to create the models."""
+    count = settings.workers or max(len(gpus_of_workers(settings)), 1)
+    return settings.engine != "local" or count != 1
+
+
+def images_to_generate(context: RunContext) -> int:
+    """Return how many images of the plan are missing."""
+    images = context.images
+    if images is None or context.stored_images_only:
+        return 0
+    return sum(not images.is_done(request.key) for request in context.plan.requests)
+
+
+def _small_weights(context: RunContext, models: Models) -> int | None:
+    """Return the bytes of all weights of a run; None unless they are small and on the CPU."""
+    settings = context.settings
+    if settings.model is None or models.adapters:
+        return None
+    device = _certain_device(settings)
+    sizes = [cpu_weights(settings.model, settings.model_args, device)]
+    if not settings.generate_only and context.plan.needs_encoder:
+        for name in settings.encoder:
+            of_encoder = cpu_weights_of(ENCODERS, name, device)
+            # Its control has as many.
+            sizes.append(None if of_encoder is None else 2 * of_encoder)
+    if not settings.generate_only and context.plan.asks_judges:
+        sizes += [cpu_weights_of(JUDGES, name, device) for name in settings.judge]
+    total = 0
+    for size in sizes:
+        if size is None:
+            return None
+        total += size
+    return total if total <= _SMALL else None
+
+
+def _certain_device(settings: RunSettings) -> str | None:
+    """Return 'cpu' where a model that may choose has nothing else; no library is imported."""
+    may_choose = settings.device in {None, "auto"}
+    if may_choose and not visible_gpus() and sys.platform != "darwin":
+        return "cpu"
+    return settings.device
+
+
+def _for_small_models(weights: int, n_images: int) -> WorkerCount:
+    """Return how many workers small models have for a number of images.
+
+    Args:
+        weights: Bytes of the weights of all models.
+        n_images: Images to generate.
+    """
+    if n_images < 2 * IMAGES_PER_WORKER:
+        fewest = 2 * IMAGES_PER_WORKER
+        reason = f"because fewer than {fewest:,} images have to be generated"
+        return WorkerCount(1, [], reason)
+    n_cores = cores()
+    if n_cores == 1:
+        return WorkerCount(1, [], "because there is one core")
+    n_fitting = _number_that_fits(weights)
+    if n_fitting < 2:
+        return WorkerCount(1, [], "because memory has no room for two")
+    n_worthwhile = n_images // IMAGES_PER_WORKER
+    limits = [
+        (n_cores, "one for each core"),
+        (n_worthwhile, f"one for every {IMAGES_PER_WORKER} images"),
+        (n_fitting, "as many as memory has room for"),
+    ]
+    count, limit = min(limits, key=lambda each: each[0])
+    reason = f"{limit}, because the models are small (--workers 1 starts none)"
+    return WorkerCount(count, [], reason)
+
+
+def _number_that_fits(weights: int) -> int:
+    """Return how many workers memory has room for."""
+    available = available_memory()
+    if available is None:
+        return 1
+    need = _BYTES_OF_WORKER + _BYTES_A_WEIGHT_BYTE * weights
+    return int(_SHARE_OF_MEMORY * available / need)

@@ -1,0 +1,91 @@
+"""Cores and memory, as a container or a batch system limits them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from t2ibench import machine
+
+GIB = 2**30
+Write = Callable[[str, str], None]
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """A machine of 16 cores and 64 GiB of free memory, whose files a test writes."""
+    monkeypatch.setattr(machine, "_CGROUPS", tmp_path / "groups")
+    monkeypatch.setattr(machine, "_PROC", tmp_path / "proc")
+    monkeypatch.setattr(
+        os, "sched_getaffinity", lambda _: set(range(16)), raising=False
+    )
+
+    def write_file(name: str, text: str) -> None:
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    write_file("proc/meminfo", f"MemTotal: 9 kB\nMemAvailable: {64 * 2**20} kB\n")
+    return write_file
+
+
+def test_a_machine_without_control_groups_has_all_it_has(write: Write) -> None:
+    assert machine.cores() == 16
+    assert machine.available_memory() == 64 * GIB
+
+
+@pytest.mark.parametrize(
+    ("quota", "expected"),
+    [
+        ("max 100000", 16),
+        ("200000 100000", 2),
+        ("150000 100000", 2),
+        ("1000 100000", 1),
+        ("nonsense", 16),
+    ],
+)
+def test_the_quota_of_a_group_above_counts(
+    write: Write, quota: str, expected: int
+) -> None:
+    write("proc/self/cgroup", "0::/pod/container\n")
+    write("groups/pod/cpu.max", quota)
+    write("groups/pod/container/cpu.max", "max 100000")
+    assert machine.cores() == expected
+
+
+def test_version_1_has_a_tree_for_each_controller(write: Write) -> None:
+    write("proc/self/cgroup", "4:memory:/job\n2:cpu,cpuacct:/job\n0::/\n")
+    write("groups/cpu/job/cpu.cfs_quota_us", "300000")
+    write("groups/cpu/job/cpu.cfs_period_us", "100000")
+    write("groups/cpu/cpu.cfs_quota_us", "-1")
+    write("groups/cpu/cpu.cfs_period_us", "100000")
+    write("groups/memory/job/memory.limit_in_bytes", str(8 * GIB))
+    write("groups/memory/job/memory.usage_in_bytes", str(5 * GIB))
+    write("groups/memory/job/memory.stat", f"cache 1\ntotal_inactive_file {2 * GIB}\n")
+    assert machine.cores() == 3
+    assert machine.available_memory() == 5 * GIB
+
+
+def test_memory_is_the_least_that_any_group_leaves(write: Write) -> None:
+    write("proc/self/cgroup", "0::/pod/container\n")
+    write("groups/pod/memory.max", str(4 * GIB))
+    write("groups/pod/memory.current", str(3 * GIB))
+    write("groups/pod/container/memory.max", "max")
+    write("groups/pod/container/memory.current", str(3 * GIB))
+    assert machine.available_memory() == GIB
+    write("groups/pod/memory.current", str(5 * GIB))
+    assert machine.available_memory() == 0
+
+
+def test_other_systems_have_half_of_their_memory(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("proc/meminfo", "MemTotal: 9 kB\n")
+    sizes = {"SC_PHYS_PAGES": 4 * 2**20, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(os, "sysconf", sizes.__getitem__)
+    assert machine.available_memory() == 8 * GIB
+    monkeypatch.delattr(os, "sysconf")
+    assert machine.available_memory() is None
