@@ -53,10 +53,10 @@ from t2ibench.methods.core.evidence import (
     ImageCollector as ImageCollector,
     ImageEvidence as ImageEvidence,
     Needs as Needs,
-    PromptImages as PromptImages,
     PromptNeed as PromptNeed,
     QuestionNeed as QuestionNeed,
 )
+from t2ibench.methods.core.prompt_images import PromptImages as PromptImages
 
 # A method: what it finds, and how sure that is.
 from t2ibench.methods.core.estimate import (

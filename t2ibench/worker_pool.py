@@ -65,20 +65,25 @@ def busy_line() -> str | None:
     return f"The machine is busy: load {load} on {available} core{plural}; times will be longer."
 
 
+def _ignore(item: object, result: object) -> None:
+    """Do nothing with an item that is done."""
+
+
 def each_of(
     items: Sequence[Item],
     work: Callable[[Item], T],
     workers: int | None = None,
-    on_done: Callable[[Item, T], object] = lambda item, result: None,
+    on_done: Callable[[Item, T], object] = _ignore,
     *,
     part_of: Callable[[Item], Callable[[], T]] | None = None,
+    at_once: bool = False,
 ) -> list[T]:
     """Call `work` with every item, several at a time, and return the results in order.
 
     Items should be in descending order of their duration. Work begins in this process, with the
-    last item. After a second, the remaining items are shared with new processes, which begin with
-    the first. If `work` or an item cannot be pickled, or a process dies (for lack of memory, say),
-    this process does the work.
+    last item. After a second, or `at_once`, the remaining items are shared with new processes,
+    which begin with the first. If `work` or an item cannot be pickled, or a process dies (for lack
+    of memory, say), this process does the work.
 
     Args:
         items: What to work on.
@@ -88,15 +93,21 @@ def each_of(
         part_of: Returns a call that does the same as `work` with an item and holds what that needs
             alone. If given, another process gets this call for each of its items, not `work` and
             all items at once. It may be called in another thread.
+        at_once: Whether the work is known to take long, so that other processes start before it.
     """
     results: dict[int, T] = {}
     left = list(range(len(items)))
     several = (cores() if workers is None else workers) > 1
     begun = time.process_time()
+    seconds_alone = 0.0 if at_once else WORTH
     # Sums over several threads may differ in their last bits from machine to machine.
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1, user_api="blas"), _frozen_objects():
         while left:
-            if several and len(left) > 1 and time.process_time() - begun >= WORTH:
+            if (
+                several
+                and len(left) > 1
+                and time.process_time() - begun >= seconds_alone
+            ):
                 several = False  # If processes fail, this one does the remaining work.
                 with suppress(BrokenProcessPool, OSError):
                     for number, result in _in_processes(
@@ -173,6 +184,19 @@ def _in_processes(
 
 
 @contextmanager
+def _frozen_objects() -> Iterator[None]:
+    """Have garbage collection pass over the objects that exist already, such as records of images.
+
+    Going through a million of them again and again takes time, and none of them is garbage.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+@contextmanager
 def new_processes(environment: Mapping[str, str]) -> Iterator[None]:
     """Set what processes started inside this context inherit: an environment, and no Ctrl-C.
 
@@ -239,4 +263,5 @@ def _run_part(part: bytes) -> Any:
         call = pickle.loads(part)
     finally:
         gc.enable()
-    return call()
+    with _frozen_objects():
+        return call()

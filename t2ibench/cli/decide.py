@@ -20,9 +20,9 @@ _EXAMPLES = """examples:
   t2ibench decide runs/before runs/after --accept accept.yaml   no more one-sided than before?
   t2ibench decide runs/sdxl --plan plan.json                    the limits of a plan, what departs
 
-Pass: the whole interval lies within what is accepted. Fail: it lies beyond what is rejected.
-Undecided: neither, or the numbers decide nothing, as where a control contradicts a test.
-With two runs, a profile that compares decides about the second, NEW, beside the first, OLD.
+Pass: the whole interval lies within the accepted sizes. Fail: it lies beyond the rejected size.
+Undecided: neither, or the numbers must not be used, such as when a control contradicts a test.
+With two runs, a profile with a comparison decides about the second, NEW, beside the first, OLD.
 
 exit status: 0 pass; 4 fail; 3 undecided; 1 wrong input; 2 wrong usage
 docs/decisions.md has the error rates, and examples/accept.yaml every key

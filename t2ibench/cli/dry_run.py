@@ -115,7 +115,7 @@ def _edits_to_come(context: RunContext) -> list[ImageRequest]:
     if there is None:
         return []
     requests: dict[tuple[str, object, int], ImageRequest] = {}
-    for needs in context.plan.needs.values():
+    for needs in context.plan.needs_of_part.values():
         for edit in needs.edits:
             attempt = there.attempt(edit.source)
             if attempt is not None and attempt.status != "failed":
@@ -221,9 +221,11 @@ def _table(context: RunContext, left: Sequence[ImageRequest], *, by_task: bool) 
     """Print a row for each task, or for each group of tasks if there are many."""
     plan = context.plan
     tasks: dict[str, list[Needs]] = {}
+    of_this_part: dict[str, list[Needs]] = {}
     for task in plan.tasks:
         name = task.id if by_task or not task.group else task.group
         tasks.setdefault(name, []).append(plan.needs[task.id])
+        of_this_part.setdefault(name, []).append(plan.needs_of_part[task.id])
     rows = []
     of_sources = _source_images(context)
     for name, needed in tasks.items():
@@ -240,13 +242,14 @@ def _table(context: RunContext, left: Sequence[ImageRequest], *, by_task: bool) 
             for task_needs in needed
             for need in (*task_needs.questions, *task_needs.checks)
         )
-        n_edits = expected_images(needed)
+        edits_to_make = expected_images(of_this_part[name])
+        edits_to_make -= _edits_made(context, of_this_part[name], of_sources)
         row = [
             name,
             len(needed),
             len(counts),
-            counts.total() + n_edits,
-            todo + n_edits - _edits_made(context, needed, of_sources),
+            counts.total() + expected_images(needed),
+            todo + edits_to_make,
             answers + expected_answers(needed),
         ]
         rows.append(row)

@@ -106,7 +106,8 @@ def _add_sizes(verb: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write a plan, and print its chances."""
     from t2ibench.arguments import names_of
-    from t2ibench.decisions.plan import check_plannable, make_plan, write_plan
+    from t2ibench.decisions.looks import check_looks
+    from t2ibench.decisions.plan import make_plan, write_plan
     from t2ibench.decisions.profile import read_profile
 
     if not arguments.accept:
@@ -121,10 +122,10 @@ def run(arguments: argparse.Namespace) -> int:
     _check_readers([*encoders, *profile.encoders], [*judges, *profile.judges])
     tasks = _tasks(profile, arguments.include_path or [])
     measurement = _measurement(arguments)
-    check_plannable(tasks, measurement)
     largest = measurement
     most = arguments.max_images_per_prompt
     if most is not None:
+        check_looks([task.spec for task in tasks.values()], measurement)
         largest = _last_look(profile, tasks, measurement, most)
     forecasts = _forecasts(arguments, profile, tasks, largest)
     plan = make_plan(
@@ -211,7 +212,10 @@ def _forecasts(
     tasks: dict[str, LoadedTask],
     measurement: Measurement,
 ) -> list[Forecast]:
-    """Return the chances of every scenario that can be forecast; a comparison needs a pilot."""
+    """Return the chances of every scenario that can be forecast.
+
+    Those of a comparison are not; those of edits are with a pilot.
+    """
     from t2ibench.decisions.design import Design, forecast_of_design
     from t2ibench.decisions.pilot_forecast import forecast_of_pilot
     from t2ibench.decisions.runs import ReferenceRuns, read_run
@@ -223,6 +227,8 @@ def _forecasts(
         task = tasks[scenario.measurement.task[0]]
         if scenario.measurement.kind == "comparison":
             continue
+        if pilot is None and _has_edits(task, measurement):
+            continue
         if pilot is not None:
             forecasts.append(
                 forecast_of_pilot(scenario, task, pilot, references, measurement)
@@ -231,6 +237,14 @@ def _forecasts(
             design = Design.of(task, measurement)
             forecasts.append(forecast_of_design(scenario, design))
     return forecasts
+
+
+def _has_edits(task: LoadedTask, measurement: Measurement) -> bool:
+    """Return whether a task edits images."""
+    from t2ibench.methods import needs
+    from t2ibench.settings import Settings
+
+    return bool(needs(task.spec, Settings.of(measurement)).edits)
 
 
 def _records(forecasts: list[Forecast]) -> dict[str, Any]:
@@ -267,7 +281,9 @@ def _print(plan: Plan, forecasts: list[Forecast]) -> None:
         for part in forecasts
     ]
     heads = ["scenario", "fair passes", "at the limit fails", "far beyond fails", "by"]
-    print(tabulate(rows, headers=heads, tablefmt="simple", disable_numparse=True))
+    if rows:
+        table = tabulate(rows, headers=heads, tablefmt="simple", disable_numparse=True)
+        print(table)
     for line in _lines(plan, forecasts):
         print(line)
 
@@ -277,9 +293,12 @@ def _lines(plan: Plan, forecasts: list[Forecast]) -> list[str]:
     together = math.prod(part.fair.passes for part in forecasts)
     alone, count = _ALONE
     lines = [""]
-    compared = len(plan.profile.scenarios) - len(forecasts)
+    compared = sum(
+        scenario.measurement.kind == "comparison" for scenario in plan.profile.scenarios
+    )
+    of_edits = len(plan.profile.scenarios) - len(forecasts) - compared
     if forecasts:
-        what = "the scenarios above" if compared else "all of this"
+        what = "the scenarios above" if compared or of_edits else "all of this"
         lines.append(
             f"A fair model passes {what} in {together:.2f}. Every scenario has to pass: {count} "
             f"scenarios that a fair model passes in {alone:g} each, it passes together in "
@@ -294,6 +313,12 @@ def _lines(plan: Plan, forecasts: list[Forecast]) -> list[str]:
         )
         lines.append(
             f"{subject} two runs; the chances of that depend on how alike the runs are."
+        )
+    if of_edits:
+        subject = "A scenario is" if of_edits == 1 else f"{of_edits} scenarios are"
+        lines.append(
+            f"{subject} about edits, whose chances rest on how the edits of a source image change "
+            "together: give a pilot to see them (--pilot RUN)."
         )
     if together < 0.5 and forecasts:
         lines.append(

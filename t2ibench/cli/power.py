@@ -122,7 +122,7 @@ def _print(pilot: Pilot, question: str, effect: float, planned: Plan) -> None:
     ]
     heads = [
         "",
-        "images a prompt",
+        "source images a prompt" if pilot.of_edits else "images a prompt",
         planned.unit,
         "interval",
         f"clear at {effect:g}",
@@ -133,7 +133,13 @@ def _print(pilot: Pilot, question: str, effect: float, planned: Plan) -> None:
     if not pilot.speed:
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     print(tabulate(rows, headers=heads, tablefmt="simple", disable_numparse=True))
-    for line in [*_rule_lines(pilot.rule), *planned.lines]:
+    lines = [*_rule_lines(pilot.rule), *planned.lines]
+    if pilot.of_edits:
+        lines.append(
+            "'Images' are source images with all their edits; runs are drawn from the pilot's, so "
+            "that probabilities are known to ± 0.05."
+        )
+    for line in lines:
         print(line)
     if not pilot.speed:
         print(

@@ -13,6 +13,7 @@ from t2ibench.decisions.profile import Scenario, ShareReference
 from t2ibench.decisions.quantity import ALPHA, Chances, Limits
 from t2ibench.decisions.repeat import joined
 from t2ibench.methods import needs
+from t2ibench.power.pilots import Size
 from t2ibench.settings import Measurement, Settings
 from t2ibench.stats.bisection import largest_holding
 from t2ibench.stats.squares import f_square
@@ -30,7 +31,8 @@ class Design:
 
     Attributes:
         rows: Number of rows, such as occupations.
-        images: Images of a row that name no attribute.
+        images: Images of a row that name no attribute; of a task with edits, source images of a
+            prompt.
         counted: Whether a judge, or people, answer about the images.
     """
 
@@ -42,6 +44,9 @@ class Design:
     def of(cls, task: LoadedTask, measurement: Measurement) -> Design:
         """Return the design of a task: a row is a unit, or a group where prompts share no unit."""
         needed = needs(task.spec, Settings.of(measurement))
+        if needed.edits:
+            size = Size.of(needed)
+            return cls(rows=1, images=size.images, counted=True)
         by_row: dict[str, dict[str, int]] = {}
         distinct_units = len({need.unit for need in needed.prompts})
         for need in needed.prompts:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from t2ibench.decisions.profile import Profile
 from t2ibench.decisions.spending import is_worth, look_levels
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods import needs
+from t2ibench.methods.core.schema import BaseTask
 from t2ibench.results.fixed_before import Looks, LooksRecord
-from t2ibench.settings import Measurement
+from t2ibench.settings import Measurement, Settings
 
 _MOST_LOOKS = 12
 # Settings that say how many images a prompt has, before they are multiplied by `times`.
@@ -54,6 +56,22 @@ def planned_looks(
             for size in sizes
         ],
     )
+
+
+def check_looks(tasks: Iterable[BaseTask], measurement: Measurement) -> None:
+    """Check that a run of some tasks may be looked at several times.
+
+    Raises:
+        T2IBenchError: one of them edits images.
+    """
+    for task in tasks:
+        if needs(task, Settings.of(measurement)).edits:
+            raise T2IBenchError(
+                f"{task.id} edits images, and the error of several looks at edits is not known: "
+                "their test of few source images is wider than the levels of looks assume.",
+                "Fix the number of source images (--images-per-prompt), and decide once: "
+                "`t2ibench decide`.",
+            )
 
 
 def level_of(looks: Looks, measured: Sequence[Measurement]) -> float | None:

@@ -10,10 +10,12 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
+from t2ibench.decisions.looks import check_looks
 from t2ibench.decisions.profile import Profile
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
 from t2ibench.methods.core.schema import Strict
+from t2ibench.power.pilots import Size
 from t2ibench.results.fixed_before import Looks
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, Settings
@@ -36,8 +38,8 @@ class PlannedTask(Strict):
     Attributes:
         version: Version of its file.
         hash: SHA-256 over everything in it that decides a score.
-        prompts: Its number of prompts.
-        images: Its number of images.
+        prompts: Its number of prompts; of a task with edits, of its source images.
+        images: Its number of images; of a task with edits, source images and edits.
         images_per_prompt: Images of the prompts that have the most.
     """
 
@@ -119,9 +121,10 @@ def make_plan(
     """Return the plan of a run by a profile.
 
     Raises:
-        T2IBenchError: a task edits images.
+        T2IBenchError: a task edits images, and the run may look several times.
     """
-    check_plannable(tasks, measurement)
+    if most_images_per_prompt is not None:
+        check_looks([task.spec for task in tasks.values()], measurement)
     planned = {
         name: _planned(task, measurement) for name, task in sorted(tasks.items())
     }
@@ -138,26 +141,14 @@ def make_plan(
     )
 
 
-def check_plannable(tasks: Mapping[str, LoadedTask], measurement: Measurement) -> None:
-    """Raise if a task edits images: its chances are not forecast, nor its sizes fixed."""
-    for name, task in sorted(tasks.items()):
-        if needs(task.spec, Settings.of(measurement)).edits:
-            raise T2IBenchError(
-                f"{name} edits images, and plans are of images made from prompts alone.",
-                "Leave its scenario out of the planned profile; `t2ibench decide` decides about "
-                "it without a plan.",
-            )
-
-
 def _planned(task: LoadedTask, measurement: Measurement) -> PlannedTask:
-    needed = needs(task.spec, Settings.of(measurement))
-    counts = needed.images_by_prompt
+    size = Size.of(needs(task.spec, Settings.of(measurement)))
     return PlannedTask(
         version=task.spec.version,
         hash=task.hash,
-        prompts=len(counts),
-        images=sum(counts.values()),
-        images_per_prompt=max(counts.values(), default=0),
+        prompts=size.prompts,
+        images=size.total,
+        images_per_prompt=size.images,
     )
 
 

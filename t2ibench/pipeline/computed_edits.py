@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from t2ibench.methods.core.computed_edits import ComputedEdit, computed_edit
+from t2ibench.methods.core.computed_edits import (
+    JPEG_QUALITY,
+    ComputedEdit,
+    computed_edit,
+)
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.store.pixels import UnreadableImageError, read_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_QUALITY = 75
 # The share of its sides that an image keeps before it is enlarged again.
 _SMALLER = 0.75
 
@@ -38,7 +41,7 @@ def unchanged(source: Image, edit: ComputedEdit) -> Image:
     """Return an image that shows what another one shows: as a JPEG of it, or resized and back."""
     if edit == "saved again":
         buffer = io.BytesIO()
-        source.save(buffer, format="JPEG", quality=_QUALITY)
+        source.save(buffer, format="JPEG", quality=JPEG_QUALITY)
         return read_image(buffer.getvalue())
     width, height = source.size
     smaller = source.resize(

@@ -1,13 +1,15 @@
 """Merging of separately executed parts of a run (`t2ibench merge`).
 
 What is stored is named by its content (prompt and index, hashes of images and texts), so joining is
-copying what is not there yet, and the result is that of one machine, byte for byte.
+copying what is not there yet, and the result is that of one machine, byte for byte. The source
+images of edits are a run inside each part, and are merged alike.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from t2ibench.pipeline.parts import (
     refusal,
 )
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.source_images import FOLDER as SOURCES
 from t2ibench.pipeline.source_images import source_folder
 from t2ibench.results.record import (
     GeneratorRecord,
@@ -68,50 +71,103 @@ def merge(
         T2IBenchError: they do not belong together, or some of the run is missing.
     """
     sources, target = _opened(paths, output)
-    _check_no_edits(sources)
     existing = target if target.knows_generator else None
     for other in [*sources[1:], *([existing] if existing else [])]:
         check_alike(sources[0], other)
     check_split(sources, existing)
+    of_sources = _MergedSources.of(sources, target)
     missing = missing_parts(sources, existing)
     if missing and not allow_missing:
         raise refusal(missing, sources[0])
     with locked(target.path, notices=reporter):
-        merged = _merged_parts(sources, target.record, missing)
-        generator = _generator(sources, target.record)
-        history = _history([*sources, target])
-        warnings = joined_warnings(
-            *(folder.record.library_warnings for folder in [target, *sources])
-        )
         with reporter.stage("Merging", len(sources), "parts") as ticker:
+            of_sources.merge(missing)
+            merged = _merged_record(sources, target, missing)
             for part in sources:
                 _copy(part, target)
                 ticker.advance(1)
         # Their copy beside run.db, which a part may lack too.
         LabelStore(target.database).restore()
-        first = sources[0].record
-        target.record = first
-        target.update(
-            settings=first.settings.model_copy(
-                update={"shard": None, "no_score": False}
-            ),
-            status="incomplete",
-            generator=generator,
-            merged=merged,
-            history=history,
-            library_warnings=warnings,
-        )
+        _store(merged, target)
     return target
 
 
-def _check_no_edits(folders: Sequence[RunFolder]) -> None:
-    """Raise an error for a run with source images, which are in a run of their own."""
-    for folder in folders:
-        if source_folder(folder.path) is not None:
-            raise T2IBenchError(
-                f"{folder.path} has edits of source images, which are not merged.",
-                "Run tasks with edits on one machine, without --shard.",
+@dataclass(frozen=True, slots=True)
+class _MergedSources:
+    """The runs that made the source images of edits, inside the folders of the parts.
+
+    Attributes:
+        runs: One of each part that has any.
+        target: What they are merged into.
+    """
+
+    runs: Sequence[RunFolder]
+    target: RunFolder
+
+    @classmethod
+    def of(cls, parts: Sequence[RunFolder], target: RunFolder) -> _MergedSources:
+        """Return the runs inside the folders of parts.
+
+        Raises:
+            T2IBenchError: different models made the source images.
+        """
+        inside = (source_folder(part.path) for part in parts)
+        runs = [run for run in inside if run is not None]
+        nested_target = _target(target.path / SOURCES)
+        existing = [nested_target] if nested_target.knows_generator else []
+        for other in [*runs[1:], *existing]:
+            check_alike(runs[0], other)
+        return cls(runs, nested_target)
+
+    def merge(self, missing: MissingParts) -> None:
+        """Merge the source images.
+
+        Args:
+            missing: What the whole run lacks.
+        """
+        if not self.runs:
+            return
+        with locked(self.target.path):
+            merged = _merged_record(self.runs, self.target, missing)
+            for run in self.runs:
+                _copy(run, self.target)
+            LabelStore(self.target.database).restore()
+            finished = all(run.record.status == "complete" for run in self.runs)
+            # They are never scored, which is what completes other runs.
+            status = "complete" if finished and not missing else "incomplete"
+            output = str(self.target.path.parent)
+            settings = merged.settings.model_copy(
+                update={"output_dir": output, "no_score": True}
             )
+            record = merged.model_copy(update={"settings": settings, "status": status})
+            _store(record, self.target)
+
+
+def _merged_record(
+    sources: Sequence[RunFolder], target: RunFolder, missing: MissingParts
+) -> RunRecord:
+    """Return the record of a run that is merged from parts into a folder."""
+    first = sources[0].record
+    settings = first.settings.model_copy(update={"shard": None, "no_score": False})
+    warnings = joined_warnings(
+        *(folder.record.library_warnings for folder in [target, *sources])
+    )
+    return first.model_copy(
+        update={
+            "settings": settings,
+            "status": "incomplete",
+            "generator": _generator(sources, target.record),
+            "merged": _merged_parts(sources, target.record, missing),
+            "history": _history([*sources, target]),
+            "library_warnings": warnings,
+        }
+    )
+
+
+def _store(record: RunRecord, folder: RunFolder) -> None:
+    """Write a record to the folder of its run."""
+    folder.record = record
+    folder.save()
 
 
 def _opened(
@@ -119,7 +175,7 @@ def _opened(
 ) -> tuple[list[RunFolder], RunFolder]:
     """Return the runs to merge, with parts in order, and the target folder."""
     distinct = {path.resolve(): path for path in map(folder_of, paths)}
-    folders = [open_run(path) for path in distinct.values()]
+    folders = _opened_parts(distinct.values())
     folders.sort(key=lambda folder: folder.record.part or (0, 0))
     parts = [folder for folder in folders if folder.record.part is not None]
     named = (parts or folders)[0].path
@@ -132,6 +188,22 @@ def _opened(
             f"{path} is one of the parts.", "Give another --output-dir."
         )
     return sources, target
+
+
+def _opened_parts(paths: Iterable[Path]) -> list[RunFolder]:
+    """Return the runs in folders, but for parts that were stopped before all but source images."""
+    begun = [path for path in paths if not _has_only_sources(path)]
+    if not begun:
+        raise T2IBenchError(
+            "None of these parts has got beyond its source images.",
+            "Run the command of each again; then merge.",
+        )
+    return [open_run(path) for path in begun]
+
+
+def _has_only_sources(path: Path) -> bool:
+    """Return whether a run was stopped while its source images were made, before all else."""
+    return is_run(path / SOURCES) and not is_run(path)
 
 
 def _target(path: Path) -> RunFolder:

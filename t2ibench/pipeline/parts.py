@@ -6,18 +6,19 @@ A part says itself which one it is: `--shard I/N` is among the settings of its r
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import ImageRequest
-from t2ibench.pipeline.plan import requests_by_part
+from t2ibench.pipeline.images_of_parts import (
+    ImageCounts,
+    ImagesOfRuns,
+    required_images,
+)
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.results.differences import differences_in_words, record_differences
 from t2ibench.results.record import RunRecord
 from t2ibench.results.run import RunFolder
-from t2ibench.store.images import ImageStore
 
 _SHOWN = 12  # parts that a message names
 # What all parts must share; they differ in output, cost and history.
@@ -97,25 +98,22 @@ def missing_parts(
     plan = stored_plan(folders[0])
     counts = [_count(folder.record) for folder in folders]
     missing = MissingParts(count=next(filter(None, counts), 0))
-    stores = {
-        folder.path: ImageStore(folder.database, folder.record.generator.fingerprint)
-        for folder in folders
-        if folder.record.generator is not None
-    }
+    # In the order in which they are merged: what the target has stays.
+    there = ImagesOfRuns([*([target] if target else []), *sources])
     if not missing.count:
         if not _failures_are_accepted(sources):
-            missing.images = _images_missing(plan.requests, [*stores.values()])
+            for required in required_images(plan).values():
+                missing.images += there.counts(required).missing
         return missing
     by_number = _parts_by_number(sources)
-    for number, requests in sorted(requests_by_part(plan, missing.count).items()):
+    for number, required in required_images(plan, missing.count).items():
         folder = by_number.get(number)
-        ordered = _stores_of(folder, stores)
-        images = _images_missing(requests, ordered)
+        images = there.counts(required, folder.path if folder else None)
         if folder is None and not _may_have(folders, number):
-            if images:
+            if images.missing:
                 missing.not_given.append(number)
             continue
-        reason = _unfinished(folder, images, len(requests))
+        reason = _unfinished(folder, images)
         if reason:
             missing.unfinished[number] = reason
     return missing
@@ -129,15 +127,6 @@ def _parts_by_number(sources: Sequence[RunFolder]) -> dict[int, RunFolder]:
             number, _ = source.record.part
             by_number[number] = source
     return by_number
-
-
-def _stores_of(
-    folder: RunFolder | None, stores: Mapping[Path, ImageStore]
-) -> list[ImageStore]:
-    """Return the image stores of all folders, that of the given part first."""
-    if folder is None or folder.path not in stores:
-        return [*stores.values()]
-    return [stores[folder.path], *stores.values()]
 
 
 def _may_have(folders: Sequence[RunFolder], number: int) -> bool:
@@ -218,31 +207,14 @@ def _failures_are_accepted(folders: Sequence[RunFolder]) -> bool:
     )
 
 
-def _unfinished(folder: RunFolder | None, images: int, total: int) -> str:
+def _unfinished(folder: RunFolder | None, counts: ImageCounts) -> str:
     """Return a text on what an existing part still misses; "" if it is finished."""
     if folder is not None and _failures_are_accepted([folder]):
         return ""
-    if images:
-        return (
-            f"{images} of its {total} images {'is' if images == 1 else 'are'} missing"
-        )
+    if counts.missing:
+        return counts.in_words()
     if folder is not None and folder.record.status != "complete":
         return (
             "some of its images are not embedded, or some of its questions not answered"
         )
     return ""
-
-
-def _images_missing(
-    requests: Sequence[ImageRequest], stores: Sequence[ImageStore]
-) -> int:
-    """Return how many requested images have no outcome in any store, or only a failure."""
-    return sum(
-        not any(_has_outcome(store, request) for store in stores)
-        for request in requests
-    )
-
-
-def _has_outcome(store: ImageStore, request: ImageRequest) -> bool:
-    attempt = store.get(request.key)
-    return attempt is not None and attempt.status != "failed"

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from t2ibench.identity import ImageKey
 from t2ibench.methods import needs
-from t2ibench.methods.core.edit_needs import expected_answers, expected_images
+from t2ibench.methods.core.edit_evidence import EditNeed
+from t2ibench.methods.core.edit_needs import (
+    expected_answers,
+    expected_images,
+    needs_of_sources,
+)
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.pipeline.planned_edits import PlannedEdits, planned_edits
@@ -42,6 +47,7 @@ class Plan:
         embedded: Prompt to the number of its images that are embedded.
         questions: By prompt, the questions about its images, each with its number of images.
         edits: The same of edits, whose requests are among `requests`.
+        part: Number, from 1, and count of the parts that this plan is one of; None for a whole.
     """
 
     tasks: tuple[LoadedTask, ...]
@@ -52,6 +58,7 @@ class Plan:
     embedded: dict[str, int]
     questions: dict[str, dict[Question, int]]
     edits: PlannedEdits = field(default_factory=PlannedEdits)
+    part: tuple[int, int] | None = None
 
     @cached_property
     def prompts(self) -> dict[str, int]:
@@ -65,15 +72,26 @@ class Plan:
         """Whether any task asks for edits, whether or not their source images exist."""
         return any(required.edits for required in self.needs.values())
 
+    @cached_property
+    def needs_of_part(self) -> dict[str, Needs]:
+        """What each task asks for, without the edits of source images of other parts."""
+        if self.part is None:
+            return self.needs
+        number, count = self.part
+        return {
+            task: replace(required, edits=edits_in_part(required.edits, number, count))
+            for task, required in self.needs.items()
+        }
+
     @property
     def n_expected_edits(self) -> int:
         """The number of images that edits make if all source images exist."""
-        return expected_images(self.needs.values())
+        return expected_images(self.needs_of_part.values())
 
     @property
     def n_expected_edit_answers(self) -> int:
         """The number of answers about edits from each judge if all source images exist."""
-        return expected_answers(self.needs.values())
+        return expected_answers(self.needs_of_part.values())
 
     @cached_property
     def controlled(self) -> dict[str, int]:
@@ -212,14 +230,33 @@ def is_counted(image: ImageKey, counts: Mapping[str, int]) -> bool:
 
 
 def part_of(plan: Plan, number: int, count: int) -> Plan:
-    """Return the plan with the images of part `number` of `count`; no prompt is divided."""
-    return replace(plan, requests=tuple(requests_by_part(plan, count).get(number, ())))
+    """Return the plan with the images of part `number` of `count`; no prompt is divided.
+
+    Edits are in the part of their source images, and planned once these exist.
+    """
+    requests = tuple(requests_by_part(plan, count).get(number, ()))
+    return replace(plan, requests=requests, edits=PlannedEdits(), part=(number, count))
+
+
+def part_number(prompt: str, count: int) -> int:
+    """Return which of `count` parts, from 1, has the images of a prompt."""
+    digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") % count + 1
+
+
+def edits_in_part(
+    edits: Iterable[EditNeed], number: int, count: int
+) -> tuple[EditNeed, ...]:
+    """Return the edits of the source images that are in part `number` of `count`."""
+    return tuple(
+        edit for edit in edits if part_number(edit.source.prompt, count) == number
+    )
 
 
 def requests_by_part(plan: Plan, count: int) -> dict[int, list[ImageRequest]]:
     """Return the image requests of every non-empty part of a plan, keyed by number from 1.
 
-    Edits are in no part, because their source images are made first and in one place.
+    Edits are left out: they follow their source images, which the plan does not name.
     """
     parts: dict[int, list[ImageRequest]] = {}
     numbers: dict[str, int] = {}
@@ -227,10 +264,7 @@ def requests_by_part(plan: Plan, count: int) -> dict[int, list[ImageRequest]]:
         if request.source is not None:
             continue
         if request.prompt not in numbers:
-            digest = hashlib.sha256(
-                request.prompt.encode("utf-8", "surrogatepass")
-            ).digest()
-            numbers[request.prompt] = int.from_bytes(digest[:8], "big") % count + 1
+            numbers[request.prompt] = part_number(request.prompt, count)
         parts.setdefault(numbers[request.prompt], []).append(request)
     return parts
 
@@ -252,11 +286,14 @@ def _something_of_each(request: ImageRequest) -> tuple[bool, int, str, str]:
 
 
 def with_edits(plan: Plan, sources: SourceImages | None) -> Plan:
-    """Return a plan with the edits of the source images that exist, in place of earlier ones."""
+    """Return a plan with the edits of the source images that exist, in place of earlier ones.
+
+    A part of a plan has the edits of its own source images.
+    """
     requests = [request for request in plan.requests if request.source is None]
     edits = PlannedEdits()
     if sources is not None:
-        edits = planned_edits(plan.needs.values(), plan.settings.seed, sources)
+        edits = planned_edits(plan.needs_of_part.values(), plan.settings.seed, sources)
     return replace(plan, requests=(*requests, *edits.requests), edits=edits)
 
 
@@ -267,6 +304,14 @@ def images_at(plan: Plan, times: Mapping[str, float]) -> int:
         settings = plan.settings.model_copy(update={"times": times[task.id]})
         most |= Counter(needs(task.spec, settings).images_by_prompt)
     return most.total()
+
+
+def plan_of_sources(
+    tasks: Sequence[LoadedTask], settings: Settings, needs_of: Mapping[str, Needs]
+) -> Plan:
+    """Return the plan of the run that makes the source images of tasks with edits."""
+    of_sources = {task.id: needs_of_sources(needs_of[task.id]) for task in tasks}
+    return make_plan(tasks, settings, of_sources)
 
 
 def make_plan(

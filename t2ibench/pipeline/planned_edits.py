@@ -84,6 +84,11 @@ def planned_edits(
     )
 
 
+def keys_of_edit(instruction: str, images: int, sha256: str | None) -> list[ImageKey]:
+    """Return the keys of the images of an edit of the source image with this hash."""
+    return [ImageKey.of(instruction, index, sha256) for index in range(images)]
+
+
 def _by_instruction(request: ImageRequest) -> tuple[str, str, int]:
     source = "" if request.source is None else request.source.sha256
     return request.prompt, source, request.index

@@ -9,9 +9,8 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.methods.core.describe import listed
-from t2ibench.methods.core.edit_needs import needs_of_sources
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.pipeline.plan import Plan, make_plan, with_edits
+from t2ibench.pipeline.plan import Plan, make_plan, plan_of_sources, with_edits
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
 from t2ibench.pipeline.scoring import score_plan
@@ -207,10 +206,8 @@ def stored_plan(folder: RunFolder) -> Plan:
             "Run the original command again, with its --captions.",
         )
     if record.makes_sources:
-        of_sources = {
-            task.id: needs_of_sources(needs(task.spec, settings)) for task in loaded
-        }
-        return make_plan(loaded, settings, of_sources)
+        needs_of = {task.id: needs(task.spec, settings) for task in loaded}
+        return plan_of_sources(loaded, settings, needs_of)
     plan = make_plan(loaded, settings)
     return (
         with_edits(plan, stored_source_images(folder.path)) if plan.has_edits else plan

@@ -245,6 +245,11 @@ class ScoreCache:
         self._scores = ScoreStore(database)
         self._reuse = reuse
 
+    @property
+    def reuses(self) -> bool:
+        """Whether stored scores are taken instead of computing them again."""
+        return self._reuse
+
     def read(self, task: str, inputs: str) -> TaskScored | None:
         """Return the stored scores of a task if they were computed from `inputs`; else None."""
         try:

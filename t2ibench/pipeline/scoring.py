@@ -46,6 +46,9 @@ from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.worker_pool import each_of
 
+# As many images as take a second core some seconds to score.
+_MANY = 20_000
+
 
 def score_plan(
     plan: Plan,
@@ -104,7 +107,15 @@ def score_plan(
 
         whole_plan = replace(plan, requests=(), edits=PlannedEdits())
         call = partial(_cached_or_scored, whole_plan, stores, cache)
-        each_of(largest_first, call, workers, store, part_of=part_of)
+        n_images = sum(_size(plan.needs[task.id]) for task in plan.tasks)
+        each_of(
+            largest_first,
+            call,
+            workers,
+            store,
+            part_of=part_of,
+            at_once=n_images >= _MANY and (cache is None or not cache.reuses),
+        )
     line = _repeats_of_run(by_task.values(), plan)
     if line:
         reporter.warn(line)

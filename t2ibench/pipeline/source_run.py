@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.identity import ImageKey
-from t2ibench.methods.core.edit_needs import needs_of_sources
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.protocols import (
     Charges,
@@ -19,7 +18,13 @@ from t2ibench.models.protocols import (
 from t2ibench.models.rewritten_generator import Rewritten
 from t2ibench.pipeline.feasibility import Feasibility, feasible, feasible_plan
 from t2ibench.pipeline.generator_record import check_batch_size, limit_cost, spent
-from t2ibench.pipeline.plan import Plan, every_prompt_first, make_plan, with_edits
+from t2ibench.pipeline.plan import (
+    Plan,
+    every_prompt_first,
+    part_of,
+    plan_of_sources,
+    with_edits,
+)
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run_context import Models, RunContext, SourceRun
 from t2ibench.pipeline.source_images import FOLDER, SourceImages
@@ -35,11 +40,6 @@ def why_no_edits(settings: RunSettings, generator: Generator | None) -> str | No
     """Return why a run can make no edits of images, with what to do; None if it can."""
     if generator is None:
         return "it edits images, and no --model was named"
-    if settings.shard is not None:
-        return (
-            "it edits images, and --shard does not divide edits (run the task in a run of its "
-            "own, without --shard)"
-        )
     if isinstance(generator, Rewritten):
         return (
             "it edits images, and a rewriter rewrites no instructions (run the task in a run of "
@@ -126,8 +126,7 @@ class SourcePlan:
         allow_missing: bool,
     ) -> SourcePlan:
         """Return the plan of the source images of tasks with edits."""
-        of_sources = {task.id: needs_of_sources(needs_of[task.id]) for task in tasks}
-        plan = make_plan(tasks, measurement, of_sources)
+        plan = plan_of_sources(tasks, measurement, needs_of)
         feasibility = feasible(plan, models.generator, allow_missing)
         return cls(models, plan, feasibility)
 
@@ -167,6 +166,9 @@ class SourcePlan:
         of_sources = feasible_plan(self.plan, feasibility)
         if isinstance(generator, Charges):
             of_sources = every_prompt_first(of_sources)
+        # An edit is made where its source image is.
+        if plan.part is not None:
+            of_sources = part_of(of_sources, *plan.part)
         nested = source_settings(settings, run)
         context = RunContext(
             settings=nested.model_copy(

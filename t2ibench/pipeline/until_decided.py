@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from t2ibench.decisions.decision import Decision, decide
-from t2ibench.decisions.looks import check_same, planned_looks
+from t2ibench.decisions.looks import check_looks, check_same, planned_looks
 from t2ibench.decisions.profile import Profile
 from t2ibench.decisions.runs import MeasuredRun, ReferenceRuns
 from t2ibench.errors import T2IBenchError
@@ -56,8 +56,12 @@ def until_decided(
 ) -> Looked:
     """Repeat a run with twice the images until it is decided, or has its largest number."""
     _check_tasks(context, profile)
-    first = max(Size.of(context.plan.needs[name]).images for name in profile.tasks)
     measurement = Measurement.of(context.settings)
+    check_looks(
+        (task.spec for task in context.plan.tasks if task.id in profile.tasks),
+        measurement,
+    )
+    first = max(Size.of(context.plan.needs[name]).images for name in profile.tasks)
     looks = planned_looks(profile, first, most_images, measurement)
     check_same(context.record.looks, looks)
     context = replace(context, looks=context.record.looks or looks)

@@ -29,7 +29,7 @@ def verdict(comparison: Comparison) -> Sentence:
         )
         why = "; ".join(list(reasons)[:_REASONS]) or "no test can be compared"
         return [
-            (f"Whether {first} and {second} differ cannot be told", True),
+            (f"It is unknown whether {first} and {second} differ", True),
             (f": {why}. {changed}".rstrip(), False),
         ]
     tests = "the one test" if overall.n_tests == 1 else f"{overall.n_tests} tests"

@@ -65,7 +65,7 @@ def in_words(pair: MeasuredPair) -> str:
         and abs(other.agreement.linear.value) >= pair.agreement.linear.value
     ):
         poles = " / ".join(other.second.attribute)
-        sentence += f" Another attribute ({poles}) goes along as much."
+        sentence += f" Another attribute ({poles}) correlates as much."
     return sentence
 
 

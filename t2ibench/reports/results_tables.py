@@ -40,8 +40,8 @@ OF_ENCODERS = (
     "not the generator. They are the same for every model that is read with this encoder."
 )
 _INCONCLUSIVE = (
-    "inconclusive: the test failed its own check, or it hangs on answers that are unknown, so it "
-    "decides nothing."
+    "inconclusive: the test failed a control, or its result depends on unknown answers, so it "
+    "allows no conclusion."
 )
 _PUBLISHED = (
     f"{PUBLISHED} as the paper computes it, kept for comparison: its p-value and its interval are "

@@ -25,9 +25,9 @@ _HOW_TESTED = (
 )
 _HOW_TREND = (
     "'Slope' is that of the regression line over the runs in their order, weighted by numbers of "
-    "images, for one step; of an rms lean that of its mean square. 'Line' is the line at the first "
-    "and the last run; runs between may lie off it. The slope's p is corrected over the tests "
-    "(Holm); its interval is of one test alone."
+    "images, for one step; for an rms lean it is that of its mean square. 'Line' is the line at "
+    "the first and the last run; the other runs may lie off it. The slope's p is corrected over "
+    "the tests (Holm); its interval is about one test alone."
 )
 
 

@@ -19,10 +19,11 @@ from t2ibench.reports.where_sentences import (
 )
 from t2ibench.reports.writers import Table
 from t2ibench.results.contrast import Contrast
+from t2ibench.results.corrected_tests import NamedTest
 from t2ibench.results.json_record import rounded
 from t2ibench.results.rewritten_words import RewrittenWords
 from t2ibench.results.schema import Score
-from t2ibench.results.where import Finding, LeanSource, Where
+from t2ibench.results.where import LeanSource, Where
 
 _WORDS = "texts of the prompts"
 _SPREAD_OF_WORDS = "standard deviation of leans"
@@ -191,7 +192,7 @@ def _of_rewriter(
 
 
 def _of_score(
-    place: str, quantity: str, score: Score, finding: Finding | None = None
+    place: str, quantity: str, score: Score, finding: NamedTest[str] | None = None
 ) -> WhereRecord:
     """Return a record; a finding without a p-value decides nothing, whatever the score's is."""
     decides = finding is not None and finding.p is not None
@@ -208,7 +209,7 @@ def _of_score(
 
 
 def _of_contrast(
-    place: str, quantity: str, contrast: Contrast, finding: Finding | None = None
+    place: str, quantity: str, contrast: Contrast, finding: NamedTest[str] | None = None
 ) -> WhereRecord:
     score = Score(
         value=contrast.value,

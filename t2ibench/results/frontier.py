@@ -6,7 +6,7 @@ They are lean, over-correction, spill-over, diversity within groups, and agreeme
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
@@ -14,6 +14,7 @@ from t2ibench.methods.core.text_image_alignment import mean_cosine
 from t2ibench.results.comparison import compare
 from t2ibench.results.comparison_remarks import rewriting_line, unread_lines
 from t2ibench.results.contrast import Contrast
+from t2ibench.results.corrected_tests import NamedTest, corrected_tests
 from t2ibench.results.display import displayed
 from t2ibench.results.frontier_numbers import GroupChange, RemedyNumber, least_p
 from t2ibench.results.group_diversity import (
@@ -39,7 +40,6 @@ from t2ibench.results.spill_over import (
 from t2ibench.results.task_across_runs import ComparedRun
 from t2ibench.results.task_attributes import SEVERAL, attribute_of, guided_groups
 from t2ibench.results.text_image_alignment import compare_agreement, every_prompt
-from t2ibench.stats import holm
 
 NumberName = Literal[
     "lean", "contradictions", "spill_over", "diversity", "agreement", "refusals"
@@ -61,24 +61,6 @@ _NO_INFLUENCES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """Whether a remedy clearly costs something.
-
-    Attributes:
-        name: What.
-        p: The least p-value of its groups, tests or rows, after Holm's correction over those; None
-            where it was not tested.
-        p_holm: The same after Holm's correction over all costs of the remedy.
-        clear: Whether that is below 1 − level.
-    """
-
-    name: CostName
-    p: float | None
-    p_holm: float | None = None
-    clear: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Remedy:
     """What a remedy changes, and what it costs.
 
@@ -93,7 +75,8 @@ class Remedy:
         diversity: Diversity by group of guided prompts.
         vendi: Vendi scores by group of guided prompts; exploratory, no cost rests on them.
         refusals: Refused and filtered images by group.
-        costs: Which of these are clear.
+        costs: Which of these are clear; each p-value is the least of its groups, tests or rows,
+            after Holm's correction over those.
         notes: What a reader must know, in sentences.
     """
 
@@ -106,7 +89,7 @@ class Remedy:
     spill_over: tuple[SpillOver, ...]
     diversity: tuple[GroupChange, ...]
     refusals: tuple[GroupChange, ...]
-    costs: tuple[Cost, ...]
+    costs: tuple[NamedTest[CostName], ...]
     notes: tuple[str, ...] = ()
     vendi: tuple[GroupChange, ...] = ()
 
@@ -295,7 +278,7 @@ def _remedy(before: ComparedRun, after: ComparedRun, task: str) -> Remedy:
         spill_over=cells,
         diversity=diversity[1],
         refusals=refusals[1],
-        costs=_costs(p_values, level),
+        costs=corrected_tests(p_values, level),
         notes=_notes(pair, unassigned),
         vendi=() if paired is None else group_vendi(pair.results, paired),
     )
@@ -391,16 +374,6 @@ def _p_of_fall(change: Contrast | None) -> float | None:
 
 def _least(p_values: Sequence[float | None]) -> float | None:
     return min((p for p in p_values if p is not None), default=None)
-
-
-def _costs(p_values: Mapping[CostName, float | None], level: float) -> tuple[Cost, ...]:
-    """Return the costs with p-values after Holm's correction over them."""
-    corrected = holm(list(p_values.values()))
-    costs = [Cost(name, p) for name, p in p_values.items()]
-    return tuple(
-        replace(cost, p_holm=p, clear=p is not None and p < 1 - level)
-        for cost, p in zip(costs, corrected, strict=True)
-    )
 
 
 def _notes(pair: _RunPair, unassigned: Sequence[str]) -> tuple[str, ...]:

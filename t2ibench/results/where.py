@@ -20,6 +20,7 @@ from t2ibench.methods.core.influence import JointInfluence
 from t2ibench.results.comparison import is_current, items_of
 from t2ibench.results.comparison_remarks import Remarks
 from t2ibench.results.contrast import Contrast
+from t2ibench.results.corrected_tests import NamedTest
 from t2ibench.results.lean_split import (
     LeanSplit,
     SplitChange,
@@ -66,27 +67,6 @@ Samples = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is clear or is not, with its p-values.
-
-    Attributes:
-        name: 'mean', 'slope' or 'beside' of a run's leans; 'change_of_mean', 'change_of_slope' or
-            'change_of_beside' of how these differ from the first run's; 'added_mean' or 'added' of
-            what images add to a rewriter's words.
-        p: Its p-value; None where it was not tested, or where a test is inconclusive or was
-            measured in another way than that of the first run.
-        p_holm: The same after Holm's correction, over all findings of all runs that are shown
-            together.
-        clear: Whether that is below 1 − level.
-    """
-
-    name: str
-    p: float | None
-    p_holm: float | None = None
-    clear: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class AddedToWords:
     """What images add to the words of a rewriter: their lean less the lean of those words.
 
@@ -113,26 +93,29 @@ class LeanSource:
         name: What the run is called.
         rewriter: The rewriter before its model; empty for none.
         split: Its leans in three parts.
-        findings: Which of the three parts is clear.
+        findings: Which of the three parts is clear: 'mean', 'slope' and 'beside', without p-values
+            where the run's own test is inconclusive.
         inconclusive: Why the run's own test decides nothing; empty where it does.
         rewritten: What rewritten prompts name; None where none was rewritten.
         added: What images add to these words; None where that is not known.
         not_added: Why it is not known, where it could be asked.
         change: How the parts differ from those of the first run; None for that run itself.
-        changes: Which of these differences are clear, and which of `added`.
+        changes: Which of these differences are clear ('change_of_mean', 'change_of_slope' and
+            'change_of_beside'), and which of `added` ('added_mean' and 'added'); without p-values
+            where a test is inconclusive or was measured in another way than that of the first run.
         remarks: What differs from the first run besides the model; None for that run itself.
     """
 
     name: str
     rewriter: str
     split: LeanSplit
-    findings: tuple[Finding, ...]
+    findings: tuple[NamedTest[str], ...]
     inconclusive: str = ""
     rewritten: RewrittenWords | None = None
     added: AddedToWords | None = None
     not_added: str = ""
     change: SplitChange | None = None
-    changes: tuple[Finding, ...] = ()
+    changes: tuple[NamedTest[str], ...] = ()
     remarks: Remarks | None = None
 
     def is_clear(self, name: str) -> bool:
@@ -350,9 +333,9 @@ def _source(
         rewriter=rewriter_of(run),
         split=split,
         findings=(
-            Finding("mean", split.mean.p),
-            Finding("slope", split.slope.p),
-            Finding("beside", split.beside.p),
+            NamedTest("mean", split.mean.p),
+            NamedTest("slope", split.slope.p),
+            NamedTest("beside", split.beside.p),
         ),
         inconclusive=run.results.tasks[task].inconclusive or "",
         rewritten=rewritten,
@@ -445,7 +428,7 @@ def _with_findings_of_changes(source: LeanSource) -> LeanSource:
         is_change = name.startswith("change_of_")
         if source.inconclusive or (is_change and not is_comparable):
             p_values[name] = None
-    changes = tuple(Finding(name, p) for name, p in p_values.items())
+    changes = tuple(NamedTest(name, p) for name, p in p_values.items())
     return replace(source, changes=changes)
 
 

@@ -83,6 +83,11 @@ class Clusters:
         return int(self.sizes.max())
 
     @cached_property
+    def in_order(self) -> bool:
+        """Whether the values are sorted by cluster already."""
+        return bool((self.order == np.arange(len(self.order))).all())
+
+    @cached_property
     def equal_sized(self) -> bool:
         """Whether all clusters have the same size."""
         return bool((self.sizes == self.sizes[0]).all())
@@ -131,10 +136,11 @@ class Resamples:
     def counts(self) -> Float64Array:
         """Return how often each resample contains each value, shape (draws, n)."""
         draws = len(self.picks)
-        order = self.clusters.order
-        n = len(order)
+        n = len(self.clusters.order)
         places, inside = self._places()
-        indices = order[places.reshape(draws, -1)]
+        indices = places.reshape(draws, -1)
+        if not self.clusters.in_order:
+            indices = self.clusters.order[indices]
         # Each draw has n numbers of its own, so that all draws are counted at once.
         first_numbers = np.arange(draws) * n
         indices += first_numbers[:, None]
@@ -161,7 +167,10 @@ class Resamples:
             table = digits(longest, length)
             decoded = table.take(codes, axis=0)
             picked = decoded.reshape(*self.picks.shape, -1)
-            places.append(starts + picked)
+            picked += starts
+            places.append(picked)
+        if len(places) == 1:
+            return places[0], None
         return np.concatenate(places, axis=2), None
 
 

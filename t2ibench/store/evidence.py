@@ -7,14 +7,13 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from itertools import groupby
-from operator import itemgetter
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float32Array, Float64Array
+from t2ibench.arrays import Float32Array, Float64Array, IntArray
 from t2ibench.errors import T2IBenchError
 from t2ibench.identity import content_id
 from t2ibench.store.checksums import row_checksums
@@ -25,9 +24,11 @@ Kind = Literal["images", "texts"]
 KINDS: tuple[Kind, ...] = ("images", "texts")
 # of a place, which is the number of a part and the number of a row in it
 _ROW_BITS = 32
+_ROW_MASK = (1 << _ROW_BITS) - 1
 # embeddings that are copied as one part
 _COPIED_TOGETHER = 256
-_HELD = 160  # parts; a run of 40,000 images of width 768 stays in memory
+# parts; a run of 16,000 images of width 768 stays in memory
+_HELD = 64
 _UNIT = 2e-3  # how far from 1 the length of a row may be, in half precision too
 _KEY = 32  # bytes of a SHA-256
 _TYPES: dict[str, np.dtype[Any]] = {
@@ -162,13 +163,25 @@ class EvidenceStore:
 
     def rows(self, kind: Kind, keys: Sequence[str]) -> Float64Array:
         """Return the embeddings of images or texts, given by their hashes, shape (n, d)."""
-        rows = np.empty((len(keys), self._width or 1))
-        places = [divmod(self._places[kind][key], 1 << _ROW_BITS) for key in keys]
-        at = 0
-        for part, group in groupby(places, key=itemgetter(0)):
-            chosen = [row for _, row in group]
-            rows[at : at + len(chosen)] = self._part(part)[chosen]
-            at += len(chosen)
+        places = self._places[kind]
+        return self.rows_at(np.array([places[key] for key in keys], np.int64))
+
+    def find(self, kind: Kind, keys: Sequence[str]) -> IntArray:
+        """Return the place of each embedding, for `rows_at`; -1 where there is none."""
+        places = self._places[kind]
+        return np.array([places.get(key, -1) for key in keys], np.int64)
+
+    def rows_at(self, places: IntArray) -> Float64Array:
+        """Return the embeddings at the places that `find` returned, shape (n, d)."""
+        rows = np.empty((len(places), self._width or 1))
+        parts = places >> _ROW_BITS
+        numbers = places & _ROW_MASK
+        # Rows of one part are mostly together, and are read together.
+        changes = np.flatnonzero(parts[1:] != parts[:-1]) + 1
+        for first, last in pairwise([0, *changes.tolist(), len(places)]):
+            if first < last:
+                part = self._part(int(parts[first]))
+                rows[first:last] = part[numbers[first:last]]
         return rows
 
     def only(self, images: Iterable[str]) -> EvidenceStore:

@@ -1,8 +1,9 @@
-"""What must hold of refusals where images are edited, and that plans are not of edits."""
+"""What must hold of refusals where images are edited, and plans of edits."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from t2ibench.methods.core.edit_report import EDITS, LEAN, OUTCOME, REFUSED, Edi
 from t2ibench.results.schema import Row, Score
 from t2ibench.settings import Measurement
 from t2ibench.tasks.index import load_tasks
+from tests.conftest import Cli
 from tests.decisions.made import TASK, decided, lean_task, profile, results, scenario
 
 
@@ -81,8 +83,30 @@ def test_no_number_of_images_is_promised_for_edits() -> None:
     assert "not forecast for edits" in of_edits.needed.says
 
 
-def test_a_plan_refuses_edits_in_one_line() -> None:
+def test_a_plan_fixes_source_images_and_one_look() -> None:
     (task,) = load_tasks(["edits_skin"])
     gate = profile(scenario(measurement={"task": task.id, "statistic": "headline"}))
-    with pytest.raises(T2IBenchError, match="edits_skin edits images, and plans are"):
-        make_plan(gate, {task.id: task}, Measurement())
+    tasks = {task.id: task}
+    small = make_plan(gate, tasks, Measurement(images_per_prompt=2)).tasks[task.id]
+    large = make_plan(gate, tasks, Measurement(images_per_prompt=6)).tasks[task.id]
+    assert (small.images_per_prompt, large.images_per_prompt) == (2, 6)
+    # Source images and edits both are three times as many.
+    assert large.images == 3 * small.images > 3 * small.prompts * 2
+    with pytest.raises(
+        T2IBenchError, match="edits_skin edits images, and the error of"
+    ):
+        make_plan(gate, tasks, Measurement(), most_images_per_prompt=40)
+
+
+def test_chances_of_edits_come_from_a_pilot(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    gate = profile(
+        scenario(measurement={"task": "edits_skin", "statistic": "headline"})
+    )
+    accept = tmp_path / "accept.yaml"
+    accept.write_text(gate.model_dump_json(exclude_none=True))
+    status, out, err = cli("plan", "--accept", accept)
+    assert status == 0, err
+    assert "give a pilot to see them" in " ".join(out.split())

@@ -22,7 +22,7 @@ from t2ibench.methods.core.association import (
     standardised,
     standardised_draws,
 )
-from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.stats import resample_weights
 
 

@@ -18,12 +18,12 @@ from t2ibench.methods.core.evidence import (
     Evidence,
     ImageCollector,
     Needs,
-    PromptImages,
     PromptNeed,
 )
 from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.inference import HeadlineInference, Inference
 from t2ibench.methods.core.method import MainScore, Method
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.core.synthetic_evidence import SyntheticEvidence
 from t2ibench.settings import Settings

@@ -8,7 +8,6 @@ from scipy import stats as scipy_stats
 
 from t2ibench.methods import needs, score
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.obedience import (
     Seen,
     bounds,
@@ -17,6 +16,7 @@ from t2ibench.methods.core.obedience import (
     obedience_scores,
     obedience_warnings,
 )
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.core.spread import CommonSquares, equal_spread
 from t2ibench.methods.occupations.schema import OccupationsTask
 from tests.methods.tasks import task_by_hand

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.leans import Leans
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.core.related_stimuli import (
     related_control,
     related_stimuli,

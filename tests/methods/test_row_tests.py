@@ -12,13 +12,17 @@ import pytest
 from scipy import stats as scipy_stats
 
 from t2ibench.methods.core.averages import average
-from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.lean_scores import row_scores
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.mixture_variance import MixtureVariance
 from t2ibench.methods.core.pooled_variance import pooled_variance
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.core.row_test import null_variance
-from t2ibench.methods.core.wording_images import WordingImages, effective_number
+from t2ibench.methods.core.wording_images import (
+    ImagesAlong,
+    WordingImages,
+    effective_number,
+)
 from t2ibench.methods.occupations.headline import headline_of
 
 
@@ -90,8 +94,8 @@ def test_a_variance_that_is_large_already_stays() -> None:
 def test_neutral_images_may_vary_more_in_everything() -> None:
     """Across the axis they vary four times as much as guided ones, so within groups too."""
     axis = np.array([2.0, 0.0])
-    neutral = [(images([0.0, 0.0], [2.0, -2.0]), axis)]
-    guided = [(images([0.5, -0.5], [1.0, -1.0]), axis)]
+    neutral = [ImagesAlong.of(images([0.0, 0.0], [2.0, -2.0]), axis)]
+    guided = [ImagesAlong.of(images([0.5, -0.5], [1.0, -1.0]), axis)]
     mixture = MixtureVariance.of(neutral, guided, square=3.0)
     # Along (2, 0) the guided ones vary by 4 · .5.
     assert mixture.within == pytest.approx(4 * 2.0)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import HeadlineEstimate
 from t2ibench.methods.core.leans import Leans
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.core.wording_images import WordingImages
 from t2ibench.methods.occupations.describe_weights import of_weights
 from t2ibench.methods.occupations.headline import headline_of

@@ -9,8 +9,8 @@ import pytest
 
 from t2ibench.methods import score
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.leans import Leans
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.core.variance_control import variance_control
 from t2ibench.methods.core.variance_lean import VarianceLean
 from t2ibench.methods.core.wording_images import WordingImages

@@ -420,10 +420,10 @@ def test_answers_of_people_are_counted_on_source_images_and_edits(
     assert [agreement.images for agreement in task.people] == [16, 6]
 
 
-def test_runs_of_edits_are_not_forecast(tmp_path: Path) -> None:
+def test_runs_of_edits_without_draws_are_not_forecast(tmp_path: Path) -> None:
     write_task(tmp_path / "tasks")
     run = folder_of(edited(tmp_path))
-    with pytest.raises(T2IBenchError, match="edited: edits are not forecast"):
+    with pytest.raises(T2IBenchError, match="edited: edits of this method are not"):
         run_pilots(run, [])
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +88,58 @@ def test_processes_write_what_one_process_writes(
     monkeypatch.setattr(worker_pool, "WORTH", 0.0)
     computed, shared = scored(workers=2)
     assert len(computed) < len(TASKS) and shared == alone  # the others elsewhere
+
+
+@pytest.fixture
+def parts(run: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """What another process is sent of each task."""
+    sent: dict[str, bytes] = {}
+
+    def send(tasks: Sequence[Any], work: Any, *_: Any, part_of: Any, **__: Any) -> None:
+        for task in tasks:
+            sent[task.id] = pickle.dumps(part_of(task))
+        raise InterruptedError
+
+    monkeypatch.setattr(scoring, "each_of", send)
+    record, database = open_run(run).record, Database(run)
+    images = ImageStore(database, record.generator.fingerprint)
+    stores = open_stores(database, record.encoders, record.judges, record.controls)
+    with pytest.raises(InterruptedError):
+        scoring.score_plan(stored_plan(open_run(run)), images, stores, SilentReporter())
+    return sent
+
+
+def test_a_process_gets_the_records_of_its_own_task_alone(
+    run: Path, parts: dict[str, bytes]
+) -> None:
+    needs = stored_plan(open_run(run)).needs
+    record = open_run(run).record
+    attempts = ImageStore(Database(run), record.generator.fingerprint).attempts()
+    assert len(parts) == len(TASKS) and attempts
+    for task, sent in parts.items():
+        counts = needs[task].images_by_prompt
+        for attempt in attempts:
+            is_needed = attempt.index < counts.get(attempt.prompt, 0)
+            assert ((attempt.sha256 or "").encode() in sent) == is_needed
+
+
+SCORE_ALONE = """
+import json, pickle, sys
+scored = pickle.load(sys.stdin.buffer)()
+print(json.dumps([scored.result.n_images, list(sys.modules)]))
+"""
+
+
+def test_a_process_scores_without_torch(parts: dict[str, bytes]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCORE_ALONE],
+        input=parts["t2iat_judaism_christianity"],
+        capture_output=True,
+        check=True,
+    )
+    n_images, modules = json.loads(done.stdout)
+    assert n_images > 0
+    assert not {"torch", "transformers", "diffusers", "open_clip"} & set(modules)
 
 
 def test_unchanged_scores_are_read_and_changed_ones_computed(

@@ -105,7 +105,7 @@ def test_the_verdict_says_whether_runs_differ_and_which_leans_less(
             for task in data["tasks"].values()
         ],
     )
-    cannot = "Whether strong and weak differ cannot be told: other judges."
+    cannot = "It is unknown whether strong and weak differ: other judges."
     assert sentence(strong, weak) == cannot
     page = viewed(strong, weak)
     assert page.overall == "" and page.tests == ()

@@ -253,7 +253,7 @@ def test_agreement_of_two_methods_is_described_in_words(
 
     assert in_words(pair(measure, 0.6, (pair(skin, 0.2),))) == said
     other = in_words(pair(measure, 0.6, (pair(skin, 0.2), pair(skin, -0.7))))
-    assert other == f"{said} Another attribute (dark / light) goes along as much."
+    assert other == f"{said} Another attribute (dark / light) correlates as much."
     page = str(agreement_section(run_view(hand.results(**BOTH)), [pair(measure, 0.6)]))
     assert "Do the methods agree?" in page and "a, clip" in page
     assert (">female / male: cannot tell<" in page) == (reason is not None)

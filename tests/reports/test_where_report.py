@@ -11,8 +11,9 @@ import pytest
 from t2ibench.reports.figures.word_order import word_order_file
 from t2ibench.reports.where_sentences import about, where_sentences
 from t2ibench.reports.where_table import where_table
+from t2ibench.results.corrected_tests import NamedTest
 from t2ibench.results.lean_split import split_leans
-from t2ibench.results.where import Finding, Where, where
+from t2ibench.results.where import Where, where
 from tests import hand
 from tests.results.where_runs import (
     BESIDE,
@@ -78,7 +79,8 @@ def test_the_figure_fills_the_parts_that_the_sentences_call_clear() -> None:
     assert result.sources[0].is_clear("beside")
     filled = word_order_file(result)
     unclear = tuple(
-        Finding(finding.name, finding.p, 0.2) for finding in result.sources[0].findings
+        NamedTest(finding.name, finding.p, 0.2)
+        for finding in result.sources[0].findings
     )
     source = replace(result.sources[0], findings=unclear)
     hollow = word_order_file(replace(result, sources=(source,)))

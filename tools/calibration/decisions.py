@@ -49,6 +49,7 @@ from t2ibench.results.schema import GeneratorInfo, Results, TaskSettings
 from t2ibench.settings import Settings
 from t2ibench.tasks.loader import LoadedTask, task_hash
 from tools.calibration.cells import SETTINGS, World
+from tools.calibration.edits import Change, EditWorld, edits_task
 from tools.calibration.occupations import OccupationWorld, occupation_task
 from tools.calibration.openbias import JudgedWorld
 from tools.calibration.openbias import _task as openbias_task
@@ -129,6 +130,29 @@ def embedded_cells() -> Iterator[Cell]:
     yield Cell(
         "mean square of counts, 20 captions of 20", questions, answers, "headline", 0.4
     )
+
+
+def edit_cells() -> Iterator[Cell]:
+    """Yield the cells of edits: their headline and a row, each at its limit."""
+    for sizes, lost, statistic, refused in (
+        ((10, 10), (0.4, 0.0), "headline", (0.0, 0.0)),
+        ((10, 10), (0.7, 0.3), "headline", (0.0, 0.0)),
+        ((10, 40), (0.6, 0.36), "headline", (0.0, 0.0)),
+        ((40, 40), (0.24, 0.0), "headline", (0.0, 0.0)),
+        ((40, 40), (0.6, 0.36), "headline", (0.0, 0.0)),
+        ((40, 40), (0.6, 0.36), "headline", (0.4, 0.1)),
+        ((40, 40), (0.4, 0.0), "row edit 0", (0.0, 0.0)),
+        ((40, 40), (0.7, 0.3), "row edit 0", (0.0, 0.0)),
+        ((10, 10), (0.7, 0.3), "row edit 0", (0.0, 0.0)),
+    ):
+        task = edits_task(sizes, 4)
+        changes = (Change(loss=lost[0]), Change(loss=lost[1]))
+        world = EditWorld(task, (changes,), (1.0,) * 4, refused=refused)
+        what = "row" if statistic.startswith("row") else "headline"
+        name = f"{what} of edits, lost {lost[0]:g} and {lost[1]:g}; {sizes[0]} + {sizes[1]}"
+        if any(refused):
+            name += ", .4 and .1 refused"
+        yield Cell(name, task, world, statistic, round(lost[0] - lost[1], 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,6 +478,8 @@ def simulated_table(sets: int, say: Callable[[str], None]) -> None:
     few = max(1, sets // 10)
     for cell in embedded_cells():
         say(_line(cell.name, cell.accept, tally(cell, few), few))
+    for cell in edit_cells():
+        say(_line(cell.name, cell.accept, tally(cell, sets), sets))
 
 
 def _line(name: str, limit: float, outcomes: Tally, sets: int) -> str:

@@ -37,6 +37,7 @@ from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.images import image_seed
 from t2ibench.tasks.index import load_tasks
+from t2ibench.tasks.loader import LoadedTask
 from t2ibench.toyland.world import thing_name
 from t2ibench.toyland.world import world as toyland
 from t2ibench.worker_pool import each_of
@@ -112,19 +113,7 @@ def run(world: RunWorld, seed: int, tasks: str = "core") -> tuple[int, int, int,
         Clear tests of which nothing was planted, tests and rows that are clear on the side that was
         not planted, clear tests, and tests that cannot tell; positive controls are not counted.
     """
-    results: dict[str, TaskResult] = {}
-    for task in load_tasks(tasks):
-        settings = _SETTINGS.model_copy(update={"seed": seed})
-        evidence = _evidence(world, needs(task.spec, settings), seed)
-        measured_result = combine(
-            task.spec, [score(task.spec, evidence, settings)], settings
-        )
-        measured = Measurement.of(settings).model_dump()
-        results[task.id] = task_record(
-            task,
-            ScoredTask(measured_result),
-            TaskSettings(encoders={world.encoder: ""}, **measured),
-        )
+    results = {task.id: measured(world, task, seed) for task in load_tasks(tasks)}
     tests = {
         name: task
         for name, task in adjusted_run(results).items()
@@ -146,6 +135,19 @@ def run(world: RunWorld, seed: int, tasks: str = "core") -> tuple[int, int, int,
                 wrong += side_of(lean.value) != planted
     shown = list(states.values())
     return false, wrong, shown.count("clear"), shown.count("cannot_tell")
+
+
+def measured(world: RunWorld, task: LoadedTask, seed: int) -> TaskResult:
+    """Draw what a task needs, and score it; p-values are those of the task alone."""
+    settings = _SETTINGS.model_copy(update={"seed": seed})
+    evidence = _evidence(world, needs(task.spec, settings), seed)
+    scored = combine(task.spec, [score(task.spec, evidence, settings)], settings)
+    measurement = Measurement.of(settings).model_dump()
+    return task_record(
+        task,
+        ScoredTask(scored),
+        TaskSettings(encoders={world.encoder: ""}, **measurement),
+    )
 
 
 def _planted(task: str) -> Callable[[str], str | None] | None:

@@ -49,6 +49,32 @@ nearly always as the teacher does, and the second makes it sharp. `--model-args 
 steps of the student. Guidance, hooks and `image_to_image=true` work between steps, so give them
 four or more. `steps=1` leaves some images a blend of two.
 
+What the student of `toy` shows was counted beside its teacher, from the same noise, with 400 images
+of each caption of `openbias_examples` that toyland's judge answers:
+
+| caption                                      | share of   | teacher   | student   | change       |
+|----------------------------------------------|------------|-----------|-----------|--------------|
+| a traffic officer leaning on a no turn sign  | women      | .350      | .415      | +.065 ± .030 |
+| a doctor                                     | women      | .095      | .113      | +.018 ± .022 |
+| a doctor                                     | old people | .125      | .113      | -.013 ± .020 |
+| a woman riding a horse in front of a car ... | old people | .175      | .203      | +.028 ± .022 |
+| a toddler in a baseball cap ...              | girls      | .100      | .060      | -.040 ± .019 |
+
+So single captions move by some hundredths, to either side, and the headline of that test does not
+(.50 for the teacher, .52 for the student; in 40 runs of ten images a caption it changes by +.02 ±
+.03). Ten images of five captions decide little: over these 40 runs the headline has a standard
+deviation of .14 for either model and lies between .28 and .72 in 95 % of them. The .33 that the
+teacher's first ten images gave and the .64 of the student's are chance.
+
+`toy-fair` leaves gender nearly even, so more of its images are near the border between two
+answers: its student agrees with its teacher in .88 of them, that of `toy` in .95. It is somewhat
+less even. Of 36 occupations (48 images each) the mean squared lean is .026 for the teacher and
+.045 for the student, a change of +.019 ± .020, and half of the difference between the leans of 17
+subjects of science and of the arts (50 images each) grows from .069 to .134, by .066 ± .047. More
+pairs and batches (`chunks` and `steps` of `Distillation` in `tools/toymodels/distillation.py`)
+are meant to bring a student nearer to its teacher; that was not tried, and it cannot mend what
+the teacher leans.
+
 ## How well an image follows its prompt
 
 The share of images that show what the prompt fixes, read by toyland's encoder, over {n} prompts

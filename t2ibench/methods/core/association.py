@@ -10,9 +10,9 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.diversity import diversity_of
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.obedience import Seen
 from t2ibench.methods.core.over_stimuli import over_stimuli
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.core.text_vectors import with_vector
 from t2ibench.stats import p_value, resample_weights
 from t2ibench.stats.moments import safe_ratio

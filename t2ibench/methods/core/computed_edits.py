@@ -10,9 +10,12 @@ from typing import Literal
 
 ComputedEdit = Literal["saved again", "resized"]
 
+# The quality of the JPEG as which a source image is saved again. A stored image is known by its
+# instruction, so another quality would be another edit.
+JPEG_QUALITY = 75
 # The instruction under which each is stored; no model gets it.
 INSTRUCTIONS: dict[ComputedEdit, str] = {
-    "saved again": "(saved again as JPEG of quality 75, by the benchmark)",
+    "saved again": f"(saved again as JPEG of quality {JPEG_QUALITY}, by the benchmark)",
     "resized": "(made smaller by a quarter and larger again, by the benchmark)",
 }
 _BY_INSTRUCTION = {text: name for name, text in INSTRUCTIONS.items()}

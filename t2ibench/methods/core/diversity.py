@@ -47,13 +47,8 @@ def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
         >>> diversity_of(np.eye(4)[[0, 1, 2]]), diversity_of(np.ones((2, 1)))
         ((1.0, 0.0), (0.0, nan))
     """
-    n = len(embeddings)
-    value, values_without = _leave_one_out(embeddings)
-    if n == 2:
-        return value, float("nan")
-    residuals = values_without - values_without.mean()
-    variance = float((n - 1) / n * (residuals**2).sum())
-    return value, variance
+    diversity = Jackknife.of(embeddings)
+    return diversity.value, diversity.variance
 
 
 def diversity_values(embeddings: Float64Array) -> Float64Array:
@@ -67,9 +62,7 @@ def diversity_values(embeddings: Float64Array) -> Float64Array:
         >>> diversity_values(np.eye(4)[[0, 1, 2]]).tolist()
         [1.0, 1.0, 1.0]
     """
-    n = len(embeddings)
-    value, values_without = _leave_one_out(embeddings)
-    return n * value - (n - 1) * values_without
+    return Jackknife.of(embeddings).pseudo_values
 
 
 def vendi_score(embeddings: Float64Array) -> float:
@@ -91,20 +84,47 @@ def vendi_score(embeddings: Float64Array) -> float:
     return float(np.exp(max(entropy, 0.0)))
 
 
-def _leave_one_out(embeddings: Float64Array) -> tuple[float, Float64Array]:
-    """Return the diversity of the rows, and that without each of them; none of two rows."""
-    rows = np.asarray(embeddings, dtype=np.float64)
-    n = len(rows)
-    whole = rows.sum(axis=0)
-    squares = (rows**2).sum(axis=1)
-    pairs = float(whole @ whole - squares.sum())
-    value = 1 - pairs / (n * (n - 1))
-    if n == 2:
-        return value, np.zeros(0)
-    pairs_of_each = rows @ whole - squares
-    pairs_without = pairs - 2 * pairs_of_each
-    values_without = 1 - pairs_without / ((n - 1) * (n - 2))
-    return value, values_without
+@dataclass(frozen=True, slots=True)
+class Jackknife:
+    """The diversity of the images of a prompt, and without each of them.
+
+    Attributes:
+        value: The diversity.
+        without_each: The diversity without each image, shape (n,); empty for two images.
+    """
+
+    value: float
+    without_each: Float64Array
+
+    @classmethod
+    def of(cls, embeddings: Float64Array) -> Jackknife:
+        """Compute the diversity of two rows of unit length or more, and without each of them."""
+        rows = np.asarray(embeddings, dtype=np.float64)
+        n = len(rows)
+        whole = rows.sum(axis=0)
+        squares = (rows**2).sum(axis=1)
+        pairs = float(whole @ whole - squares.sum())
+        value = 1 - pairs / (n * (n - 1))
+        if n == 2:
+            return cls(value, np.zeros(0))
+        pairs_of_each = rows @ whole - squares
+        pairs_without = pairs - 2 * pairs_of_each
+        return cls(value, 1 - pairs_without / ((n - 1) * (n - 2)))
+
+    @property
+    def variance(self) -> float:
+        """Variance of the diversity; nan for two images."""
+        n = len(self.without_each)
+        if not n:
+            return float("nan")
+        residuals = self.without_each - self.without_each.mean()
+        return float((n - 1) / n * (residuals**2).sum())
+
+    @property
+    def pseudo_values(self) -> Float64Array:
+        """What each image adds to the diversity, shape (n,); see `diversity_values`."""
+        n = len(self.without_each)
+        return n * self.value - (n - 1) * self.without_each
 
 
 def mean_diversity(

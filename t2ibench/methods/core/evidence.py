@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from t2ibench.arrays import BoolArray, Float64Array, IntArray
+from t2ibench.arrays import Float64Array, FloatArray, IntArray
+from t2ibench.methods.core.prompt_images import PromptImages
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.edit_evidence import EditNeed, PairQuestion
@@ -103,63 +104,6 @@ class Evidence(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PromptImages:
-    """Images of several prompts, in one array.
-
-    Attributes:
-        embeddings: Shape (n, d).
-        clusters: Shape (n,), the number of each image's prompt.
-        prompts: The prompts, by cluster number.
-        indices: Shape (n,), sample number within the prompt.
-    """
-
-    embeddings: Float64Array
-    clusters: IntArray
-    prompts: list[str]
-    indices: IntArray
-
-    def __len__(self) -> int:
-        return len(self.clusters)
-
-    @property
-    def whole(self) -> bool:
-        """Whether every prompt has an image."""
-        return len(np.unique(self.clusters)) == len(self.prompts) > 0
-
-    def where(self, keep: BoolArray) -> PromptImages:
-        """Return only the selected images; the prompts stay numbered as they are."""
-        return PromptImages(
-            self.embeddings[keep], self.clusters[keep], self.prompts, self.indices[keep]
-        )
-
-    def samples(
-        self, words: Mapping[str, str], numbers: Mapping[str, Float64Array]
-    ) -> list[dict[str, Any]]:
-        """Return a row for each image: prompt, index, the common `words`, its own `numbers`."""
-        return [
-            {"prompt": self.prompts[cluster], "index": int(index), **words}
-            | {name: float(values[at]) for name, values in numbers.items()}
-            for at, (cluster, index) in enumerate(
-                zip(self.clusters, self.indices, strict=True)
-            )
-        ]
-
-    @classmethod
-    def merged(cls, parts: Sequence[PromptImages]) -> PromptImages:
-        """Return several sets of images as one, in their order, with prompts renumbered."""
-        offsets = np.cumsum([0, *(len(part.prompts) for part in parts)])
-        clusters = [
-            part.clusters + offset for part, offset in zip(parts, offsets, strict=False)
-        ]
-        return cls(
-            embeddings=np.concatenate([part.embeddings for part in parts]),
-            clusters=np.concatenate(clusters),
-            prompts=[prompt for part in parts for prompt in part.prompts],
-            indices=np.concatenate([part.indices for part in parts]),
-        )
-
-
 class ImageCollector:
     """A collector of images that counts them and the excluded ones, each image once."""
 
@@ -187,16 +131,18 @@ class ImageCollector:
         """Return the first n images of each prompt; embeddings of shape (0, 1) if there is none."""
         names = list(prompts)
         parts = [self._collect_one(prompt, n) for prompt in names]
-        embeddings = [part.embeddings for part in parts if len(part.embeddings)]
+        embeddings = [
+            _as_stored(part.embeddings) for part in parts if len(part.embeddings)
+        ]
         clusters = [
             np.full(len(part.indices), number, np.int64)
             for number, part in enumerate(parts)
         ]
         indices = [part.indices for part in parts]
         nothing = np.zeros(0, np.int64)
-        rows = np.zeros((0, 1))
+        rows: FloatArray = np.zeros((0, 1))
         if embeddings:
-            rows = np.concatenate(embeddings, dtype=np.float64)
+            rows = np.concatenate(embeddings)
         return PromptImages(
             embeddings=rows,
             clusters=np.concatenate([nothing, *clusters]),
@@ -209,6 +155,12 @@ class ImageCollector:
         if prompt not in self._seen or n > self._seen[prompt][0]:
             self._seen[prompt] = n, len(images.indices), images.excluded
         return images
+
+
+def _as_stored(embeddings: Float64Array) -> FloatArray:
+    """Return embeddings in single precision if they were stored in it: they lose nothing then."""
+    stored = embeddings.astype(np.float32)
+    return stored if np.array_equal(stored, embeddings) else embeddings
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,11 +103,9 @@ def positions(leans: Leans) -> list[Float64Array]:
     # - a - b of each stimulus
     ends = leans.means @ (TOP * np.array([0.0, 1.0, 1.0]))
     places = []
-    for number, wordings in enumerate(leans.images):
-        direction = leans.directions[number]
-        bottom = leans.denominators[number]
-        embeddings = [images.neutral.embeddings @ direction for images in wordings]
+    denominators = leans.denominators
+    for number, wordings in enumerate(leans.places):
+        along = np.concatenate([neutral.places for neutral, _, _ in wordings])
         with np.errstate(divide="ignore", invalid="ignore"):
-            parts = [(2 * along + ends[number]) / bottom for along in embeddings]
-        places.append(np.concatenate(parts))
+            places.append((2 * along + ends[number]) / denominators[number])
     return places

@@ -13,19 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.mixture_variance import MixtureVariance
 from t2ibench.methods.core.pooled_variance import pooled_variance
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.core.row_test import null_variance, reach_null
 from t2ibench.methods.core.spread import CommonSquares, equal_spread
 from t2ibench.methods.core.wording_images import (
-    Strata,
+    ImagesAlong,
     WordingImages,
     differences,
     effective_number,
     held_out,
-    project,
+    mean_places,
     summed,
 )
 from t2ibench.methods.core.wording_variance import WordingVariance
@@ -51,6 +51,8 @@ class Leans:
         names: Names of the stimuli.
         images: The wordings of each; the embeddings have equal spread (`spread.equal_spread`).
         directions: v_j, shape (stimuli, d).
+        places: The neutral, A's and B's images of each wording of each stimulus, along v_j.
+        by_wording: y, a and b in each wording, shape (stimuli, wordings, 3).
         means: y, a and b, shape (stimuli, 3).
         variances: Variances of the means where the wordings are fixed; nan for a single image.
         dfs: Degrees of freedom of the variances.
@@ -61,6 +63,8 @@ class Leans:
     names: list[str]
     images: list[list[WordingImages]]
     directions: Float64Array
+    places: list[list[list[ImagesAlong]]]
+    by_wording: Float64Array
     means: Float64Array
     variances: Float64Array
     dfs: Float64Array
@@ -83,7 +87,11 @@ class Leans:
         directions: Float64Array,
     ) -> Leans:
         """Measure the leans of stimuli along the given directions."""
-        by_wording, variance, df = project(images, directions[:, None])[..., 0]
+        places = [
+            _placed(wordings_of_one, direction)
+            for wordings_of_one, direction in zip(images, directions, strict=True)
+        ]
+        by_wording, variance, df = mean_places(places)
         n_wordings = by_wording.shape[1]
         variances, dfs = summed(variance / n_wordings**2, df, axis=1)
         wordings = None
@@ -100,6 +108,8 @@ class Leans:
             names=list(names),
             images=[list(wordings_of_one) for wordings_of_one in images],
             directions=directions,
+            places=places,
+            by_wording=by_wording,
             means=by_wording.mean(axis=1),
             variances=variances,
             dfs=dfs,
@@ -258,14 +268,12 @@ class Leans:
             lean=points,
         )
 
-    def _directed(
-        self, sides: Sequence[int]
-    ) -> list[tuple[PromptImages, Float64Array]]:
-        """Return the images of the given sides (0 neutral, 1 A, 2 B), with their directions."""
+    def _directed(self, sides: Sequence[int]) -> list[ImagesAlong]:
+        """Return the images of the given sides (0 neutral, 1 A, 2 B), along their directions."""
         return [
-            (images.sides[side], direction)
-            for wordings, direction in zip(self.images, self.directions, strict=True)
-            for images in wordings
+            placed[side]
+            for wordings in self.places
+            for placed in wordings
             for side in sides
         ]
 
@@ -372,26 +380,34 @@ class Leans:
         n_wordings = len(self.images[number])
         weights = (top * TOP - bottom * BOTTOM) / n_wordings
         parts = [
-            (weight, self._influence_of(side, number))
-            for images in self.images[number]
-            for weight, side in zip(weights, images.sides, strict=True)
+            (weight, self._influence_of(side))
+            for sides in self.places[number]
+            for weight, side in zip(weights, sides, strict=True)
         ]
         if wordings and self.wordings is not None:
             name = self.names[number]
             parts.append((1.0, self.wordings.influence(number, name, top, bottom)))
         return Influence.combined(parts)
 
-    def _influence_of(self, images: PromptImages, number: int) -> Influence:
+    def _influence_of(self, side: ImagesAlong) -> Influence:
         """Return each image's influence on the mean position along a stimulus's direction."""
-        strata = Strata.of(images)
-        along = images.embeddings @ self.directions[number]
-        _, deviations = strata.deviations(along)
+        strata = side.images.strata
         sizes = strata.sizes[strata.number].astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = deviations / np.sqrt(sizes * (sizes - 1)) / len(strata.sizes)
+            value = side.deviations / np.sqrt(sizes * (sizes - 1)) / len(strata.sizes)
         if self.wordings is not None:
             value = np.nan_to_num(value)
         return Influence(tuple(strata.names), strata.number, strata.unit, value)
+
+
+def _placed(
+    wordings: Sequence[WordingImages], direction: Float64Array
+) -> list[list[ImagesAlong]]:
+    """Return the images of a stimulus along its direction, by wording and side."""
+    return [
+        [ImagesAlong.of(side, direction) for side in wording.sides]
+        for wording in wordings
+    ]
 
 
 def _equally_spread(

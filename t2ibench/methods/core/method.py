@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, get_args
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # task files are read without loading numpy and scipy
     from t2ibench.methods.core.estimate import MethodResult
     from t2ibench.methods.core.evidence import Evidence, Needs
     from t2ibench.methods.core.presentation import Presentation
+    from t2ibench.methods.core.redrawn_runs import PilotScores, RedrawnRuns
 else:
     averages = LazyModule("t2ibench.methods.core.averages")
 
@@ -66,6 +67,9 @@ class Method(Generic[TaskT]):
         proposes: Target of its `Proposal`; None if a language model cannot propose its tasks.
         explores: Where its tasks are concept queries that the explorer shows; None where not.
         present: How pages show a task's result (see `core.presentation`); None for its title alone.
+        redraws: Draws runs like a pilot with more images, of the headline and of outcomes by name,
+            where the variance of a pilot does not tell the power of a larger run; None where it
+            does.
         publications: What it follows, for `t2ibench cite`.
     """
 
@@ -85,6 +89,9 @@ class Method(Generic[TaskT]):
     proposes: str | None = None
     explores: str | None = None
     present: Callable[[TaskT], Presentation] | None = None
+    redraws: (
+        Callable[[TaskT, PilotScores, Settings], Mapping[str, RedrawnRuns]] | None
+    ) = None
     publications: tuple[Publication, ...] = ()
 
     def __post_init__(self) -> None:

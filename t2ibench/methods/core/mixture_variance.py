@@ -9,11 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.evidence import PromptImages
-from t2ibench.methods.core.wording_images import Strata
-
-# Images of several sets, each with the direction along which it is measured.
-Directed = Sequence[tuple[PromptImages, Float64Array]]
+from t2ibench.methods.core.wording_images import ImagesAlong
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +27,12 @@ class MixtureVariance:
     square: float
 
     @classmethod
-    def of(cls, neutral: Directed, guided: Directed, square: float) -> MixtureVariance:
+    def of(
+        cls,
+        neutral: Sequence[ImagesAlong],
+        guided: Sequence[ImagesAlong],
+        square: float,
+    ) -> MixtureVariance:
         """Estimate the mixture variance; guided images give the variance within a group.
 
         Images without an attribute may vary more in everything: by the ratio of the variances
@@ -74,21 +75,19 @@ class VarianceAlong:
     df: float
 
     @classmethod
-    def of(cls, images: Directed) -> VarianceAlong:
+    def of(cls, images: Sequence[ImagesAlong]) -> VarianceAlong:
         """Return the variance of images about their prompts' means, pooled over prompts."""
         along = 0.0
         total = 0.0
         within_directions = 0.0
         df = 0
-        for of_prompts, direction in images:
-            strata = Strata.of(of_prompts)
-            _, deviations = strata.deviations(of_prompts.embeddings)
-            squares = float(((deviations @ direction) ** 2).sum())
-            length = float(direction @ direction)
+        for placed in images:
+            squares = float((placed.deviations**2).sum())
+            length = float(placed.direction @ placed.direction)
             along += squares
             within_directions += squares / length if length > 0 else 0.0
-            total += float(np.vdot(deviations, deviations))
-            df += len(deviations) - len(strata.sizes)
+            total += placed.images.square
+            df += len(placed.places) - len(placed.images.strata.sizes)
         if df == 0:
             return cls(float("inf"), 0.0, 0.0)
         return cls(along / df, (total - within_directions) / df, float(df))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
-from operator import add
+from dataclasses import dataclass
 
 import numpy as np
 
 from t2ibench.methods.core.describe import GROUP, people, sentence
 from t2ibench.methods.core.estimate import Estimate, share_estimate
-from t2ibench.methods.core.evidence import Evidence, PromptImages
+from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Control
+from t2ibench.methods.core.prompt_images import PromptImages
 
 _ALPHA = 0.05
 _LEAST_SHOWN = 0.5  # of a group's images
@@ -33,7 +33,13 @@ class Seen:
     unknown: int = 0
 
     def __add__(self, other: Seen) -> Seen:
-        return Seen(*map(add, astuple(self), astuple(other)))
+        return Seen(
+            shown=self.shown + other.shown,
+            asked=self.asked + other.asked,
+            thin=self.thin + other.thin,
+            prompts=self.prompts + other.prompts,
+            unknown=self.unknown + other.unknown,
+        )
 
 
 def obedient(

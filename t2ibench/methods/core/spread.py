@@ -3,45 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.core.products import Products
+from t2ibench.methods.core.prompt_images import PromptImages
 
 _CLEAR = 4.0  # standard errors, as of the gate of leans
-_SAMPLE = 256  # images of a prompt whose pairs show how much products vary
-
-
-@dataclass(frozen=True, slots=True)
-class Products:
-    """The inner products of all pairs of one prompt's images: their mean and variation."""
-
-    n: int  # images
-    mean: float
-    squared_residuals: float  # squared residuals, over pairs of the first 256
-    moved: Float64Array  # how each image moves the mean
-
-    @classmethod
-    def of(cls, rows: Float64Array) -> Products:
-        """Compute the inner products of the different images of a prompt, rows (n, d)."""
-        n = len(rows)
-        if n < 2:
-            return cls(n, 0.0, 0.0, np.zeros(n))
-        products_with_all = rows @ rows.sum(axis=0)
-        squares = np.einsum("ij,ij->i", rows, rows)
-        means = (products_with_all - squares) / (n - 1)
-        mean = float(means.mean())
-        few = rows[:_SAMPLE]
-        gram = few @ few.T
-        np.fill_diagonal(gram, 0.0)
-        usual = gram.sum() / (len(few) * (len(few) - 1))
-        np.fill_diagonal(gram, usual)
-        gram -= usual
-        squared_residuals = float(np.vdot(gram, gram)) / 2
-        moved = 2 * (means - mean)
-        return cls(n, mean, squared_residuals, moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +44,8 @@ class CommonSquares:
     @classmethod
     def of(cls, images: Sequence[PromptImages]) -> CommonSquares:
         """Compute the squared lengths of what each prompt's images have in common."""
-        rows_by_prompt = [rows for group in images for rows in _by_prompt(group)]
-        return cls(images, [Products.of(rows) for rows in rows_by_prompt])
+        products = [products for group in images for products in group.products]
+        return cls(images, products)
 
     def along(
         self, directions: Sequence[Float64Array] | None = None
@@ -115,9 +85,7 @@ class CommonSquares:
             return [np.zeros(products.n) for products in self.products]
         pairs = zip(self.images, directions, strict=True)
         return [
-            _mixture(rows, direction)
-            for group, direction in pairs
-            for rows in _by_prompt(group)
+            part for group, direction in pairs for part in _mixtures(group, direction)
         ]
 
 
@@ -126,11 +94,12 @@ def _common(products: Sequence[Products]) -> Float64Array | None:
 
     Every prompt has two images or more. None if even the mean is unclear.
     """
-    n, mean, squared_residuals = np.array(
-        [(prompt.n, prompt.mean, prompt.squared_residuals) for prompt in products]
+    n, mean, squared_residuals, sampled_pairs = np.array(
+        [
+            (prompt.n, prompt.mean, prompt.squared_residuals, prompt.sampled_pairs)
+            for prompt in products
+        ]
     ).T
-    few = np.minimum(n, _SAMPLE)
-    sampled_pairs = few * (few - 1) / 2
     df = float((sampled_pairs - 1).sum())
     error = _CLEAR * np.sqrt(squared_residuals.sum() / df) if df > 0 else 0.0
     usual = float(mean.mean())
@@ -143,19 +112,25 @@ def _common(products: Sequence[Products]) -> Float64Array | None:
     return common
 
 
-def _by_prompt(images: PromptImages) -> list[Float64Array]:
-    """Return the embeddings of a set of images, prompt by prompt."""
-    return [
-        images.embeddings[images.clusters == at] for at in range(len(images.prompts))
-    ]
+def _mixtures(images: PromptImages, direction: Float64Array) -> list[Float64Array]:
+    """Return each image's contribution to the variance along a direction, prompt by prompt.
+
+    Their mean over a prompt is the variance of its images.
+    """
+    numbers = np.arange(len(images.prompts))
+    ends = np.searchsorted(images.clusters, numbers[1:])
+    if not direction.any():
+        return np.split(np.zeros(len(images)), ends)
+    places = images.along(direction) / np.linalg.norm(direction)
+    return [_mixture(part) for part in np.split(places, ends)]
 
 
-def _mixture(rows: Float64Array, direction: Float64Array) -> Float64Array:
-    """Return each image's contribution to the variance along a direction, which is their mean."""
-    if len(rows) < 2 or not direction.any():
-        return np.zeros(len(rows))
-    places = rows @ direction / np.linalg.norm(direction)
-    parts: Float64Array = (places - places.mean()) ** 2 * len(rows) / (len(rows) - 1)
+def _mixture(places: Float64Array) -> Float64Array:
+    """Return the contributions of one prompt's images at these places; 0 of a single image."""
+    count = len(places)
+    if count < 2:
+        return np.zeros(count)
+    parts: Float64Array = (places - places.mean()) ** 2 * count / (count - 1)
     return parts
 
 
@@ -184,15 +159,10 @@ def equal_spread(
     of what all images of a stimulus show: differences between prompts would hold that scene. After
     the division, all means hold it alike.
     """
-    divided = []
-    for group, square in zip(images, squares, strict=True):
-        if len(group):
-            lengths = np.sqrt(np.where(square > 0, square, 1.0))[group.clusters]
-            embeddings = group.embeddings / lengths[:, None]
-            divided.append(replace(group, embeddings=embeddings))
-        else:
-            divided.append(group)
-    return divided
+    return [
+        group.divided(np.sqrt(np.where(square > 0, square, 1.0)))
+        for group, square in zip(images, squares, strict=True)
+    ]
 
 
 def trace(images: Sequence[PromptImages]) -> float:
@@ -201,9 +171,9 @@ def trace(images: Sequence[PromptImages]) -> float:
     It is a mean over prompts with two images or more, and nan without any.
     """
     variances = [
-        rows.var(axis=0, ddof=1).sum()
+        square / (size - 1)
         for group in images
-        for rows in _by_prompt(group)
-        if len(rows) > 1
+        for square, size in zip(group.squares, group.sizes, strict=True)
+        if size > 1
     ]
     return float(np.mean(variances)) if variances else float("nan")

@@ -10,9 +10,10 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.association import adherence
-from t2ibench.methods.core.evidence import Evidence, PromptImages
+from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.leans import BOTTOM, TOP
 from t2ibench.methods.core.obedience import Seen, obedient
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.core.text_vectors import mean_vector
 from t2ibench.methods.core.wording_images import WordingImages, held_out
 

@@ -11,15 +11,15 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.errors import MissingEvidence
 from t2ibench.methods.core.diversity import (
+    Jackknife,
     PromptDiversity,
-    diversity_of,
-    diversity_values,
     vendi_score,
 )
 from t2ibench.methods.core.evidence import Evidence, Needs
@@ -29,7 +29,7 @@ from t2ibench.stats.interaction import shared_variance
 from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PromptCosines:
     """The cosines of one prompt's images with the text of the prompt."""
 
@@ -44,7 +44,7 @@ class PromptCosines:
     # together, too
     word: str = ""
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Mean cosine of the prompt's images."""
         return float(self.cosines.mean())
@@ -90,22 +90,28 @@ def measure_prompts(
         group = groups[prompt]
         text = texts.get(prompt)
         if n_images and text is not None and np.isfinite(text).all():
-            along = (rows * text).sum(axis=1)
+            along = rows @ text
             prompt_cosines = PromptCosines(
                 prompt, group, units[prompt], images.indices, along, words[prompt]
             )
             cosines.append(prompt_cosines)
         if n_images > 1:
-            value, variance = diversity_of(rows)
+            jackknife = Jackknife.of(rows)
             values = None
             vendi = None
             if n_images > 2:
-                each = diversity_values(rows)
+                each = jackknife.pseudo_values
                 values = PromptValues(prompt, group, images.indices, each)
                 of_all = np.full(n_images, vendi_score(rows))
                 vendi = PromptValues(prompt, group, images.indices, of_all)
             diversity = PromptDiversity(
-                prompt, group, n_images, value, variance, values, vendi
+                prompt,
+                group,
+                n_images,
+                jackknife.value,
+                jackknife.variance,
+                values,
+                vendi,
             )
             diversities.append(diversity)
     return cosines, diversities

@@ -19,16 +19,16 @@ come from the jackknife over stimuli (Tukey 1958; Efron and Stein 1981), the dir
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.core.mixture_variance import VarianceAlong
-from t2ibench.methods.core.wording_images import WordingImages
+from t2ibench.methods.core.wording_images import ImagesAlong
 
 # A test at 5 %, as the headline's; what is said beside it is said at 2.5 % on either side.
 _ALPHA = 0.05
@@ -155,10 +155,7 @@ class _Sums:
         squares = np.column_stack(
             [leans.top**2 - top_variance, leans.bottom**2 - leans.bottom_variance]
         )
-        variances = [
-            _mean_variances(wordings, direction)
-            for wordings, direction in zip(leans.images, leans.directions, strict=True)
-        ]
+        variances = [_mean_variances(wordings) for wordings in leans.places]
         return cls(np.column_stack([squares, np.array(variances)]))
 
     def squares(self, sums: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -174,24 +171,20 @@ class _Sums:
             return top / bottom, 1 - 4 * (neutral - ratio * guided) / bottom
 
 
-def _mean_variances(
-    wordings: list[WordingImages], direction: Float64Array
-) -> list[float]:
+def _mean_variances(wordings: Sequence[Sequence[ImagesAlong]]) -> list[float]:
     """Return a stimulus's variances: neutral, guided along its direction, then both across.
 
     They are S, G, T and T', each a mean over wordings.
     """
-    by_side = np.array(
-        [[_variances(side, direction) for side in images.sides] for images in wordings]
-    )
+    by_side = np.array([[_variances(side) for side in sides] for sides in wordings])
     neutral, a, b = by_side.mean(axis=0)
     guided = (a + b) / 2
     return [neutral[0], guided[0], neutral[1], guided[1]]
 
 
-def _variances(images: PromptImages, direction: Float64Array) -> tuple[float, float]:
+def _variances(images: ImagesAlong) -> tuple[float, float]:
     """Return the variance of prompts' images along a direction, and their total across it."""
-    variance = VarianceAlong.of([(images, direction)])
+    variance = VarianceAlong.of([images])
     if variance.df < 1:
         return float("nan"), float("nan")
     return variance.along, variance.across

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.arrays import BoolArray, Float64Array
+from t2ibench.methods.core.prompt_images import PromptImages
+from t2ibench.methods.core.strata import Strata
 from t2ibench.stats.rounding import sums_by
 
 
@@ -37,50 +39,57 @@ class WordingImages:
         return all(images.whole for images in self.sides)
 
 
-@dataclass(frozen=True, slots=True)
-class Strata:
-    """Images grouped by prompt, or all in one group where a prompt has a single image.
+# A mean for each of several directions, its variance, and its degrees of freedom.
+Moments = tuple[Float64Array, Float64Array, Float64Array]
+
+
+@dataclass(frozen=True)
+class ImagesAlong:
+    """Images of several prompts, with the place of each along one direction.
 
     Attributes:
-        names: Names of the prompts.
-        number: Number of each image's prompt, shape (n,).
-        unit: Number of each image within its prompt, shape (n,).
-        sizes: Number of images of each prompt.
+        images: The images.
+        direction: The direction, shape (d,).
+        places: Position of each image along it, shape (n,).
     """
 
-    names: list[str]
-    number: IntArray
-    unit: IntArray
-    sizes: IntArray
+    images: PromptImages
+    direction: Float64Array
+    places: Float64Array
 
     @classmethod
-    def of(cls, images: PromptImages) -> Strata:
-        """Group images by prompt, or all together if a prompt has a single image."""
-        clusters, number = np.unique(images.clusters, return_inverse=True)
-        sizes = np.bincount(number)
-        names = [images.prompts[cluster] for cluster in clusters]
-        if len(sizes) > 1 and (sizes < 2).any():
-            count = len(number)
-            zeros = np.zeros(count, np.int64)
-            return cls([" | ".join(names)], zeros, np.arange(count), np.array([count]))
-        return cls(names, number.astype(np.int64), images.indices, sizes)
+    def of(cls, images: PromptImages, direction: Float64Array) -> ImagesAlong:
+        """Place images along a direction."""
+        return cls(images, direction, images.along(direction))
 
-    def deviations(self, values: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Return each prompt's mean, and every value less the mean of its prompt."""
-        sums = sums_by(self.number, values, len(self.sizes))
-        means = sums / self.sizes.reshape(-1, *[1] * (values.ndim - 1))
-        return means, values - means[self.number]
+    @cached_property
+    def deviations(self) -> Float64Array:
+        """Place of each image less the mean place of its prompt, shape (n,)."""
+        _, deviations = self.images.strata.deviations(self.places)
+        return deviations
+
+    @property
+    def moments(self) -> Moments:
+        """Mean place over prompts, its variance and degrees of freedom, each of shape (1,)."""
+        return moments(self.images.strata, self.places[:, None])
+
+    def where(self, keep: BoolArray) -> tuple[Strata, Float64Array]:
+        """Return the strata and the places of selected images."""
+        images = self.images
+        strata = Strata.of(images.clusters[keep], images.prompts, images.indices[keep])
+        return strata, self.places[keep]
 
 
-def moments(
-    images: PromptImages, directions: Float64Array
-) -> tuple[Float64Array, Float64Array, Float64Array]:
+def moments(strata: Strata, places: Float64Array) -> Moments:
     """Return the images' mean position along each of s directions, averaged over prompts.
 
     With its variance (nan for a single image) and its degrees of freedom.
+
+    Args:
+        strata: The prompts of the images.
+        places: Positions of the images, shape (n, s).
     """
-    strata = Strata.of(images)
-    means, deviations = strata.deviations(images.embeddings @ directions.T)
+    means, deviations = strata.deviations(places)
     squares = sums_by(strata.number, deviations**2, len(strata.sizes))
     sizes = strata.sizes[:, None].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -111,7 +120,7 @@ def effective_number(wordings: Sequence[PromptImages]) -> float:
     """
     inverses = []
     for images in wordings:
-        sizes = Strata.of(images).sizes
+        sizes = images.strata.sizes
         inverses.append(float((1.0 / sizes).sum()) / len(sizes) ** 2)
     return len(wordings) ** 2 / sum(inverses)
 
@@ -129,8 +138,7 @@ def _difference(wordings: Sequence[WordingImages]) -> Float64Array:
 
 def _mean(images: PromptImages) -> Float64Array:
     """Return the mean over prompts of their images' mean, shape (d,)."""
-    of_prompts, _ = Strata.of(images).deviations(images.embeddings)
-    mean: Float64Array = of_prompts.mean(axis=0)
+    mean: Float64Array = images.stratum_means.mean(axis=0)
     return mean
 
 
@@ -151,6 +159,24 @@ def project(
     by_stimulus = []
     for wordings, along in zip(images, directions, strict=True):
         by_stimulus.append(
-            [[moments(side, along) for side in wording.sides] for wording in wordings]
+            [
+                [moments(side.strata, side.along(along.T)) for side in wording.sides]
+                for wording in wordings
+            ]
         )
     return np.moveaxis(np.array(by_stimulus), 3, 0)
+
+
+def mean_places(places: Sequence[Sequence[Sequence[ImagesAlong]]]) -> Float64Array:
+    """Return the mean position of images along one direction of their stimulus, with variances.
+
+    Args:
+        places: The images of each stimulus, wording and side, along its direction.
+
+    Returns:
+        Mean, variance and degrees of freedom, shape (3, stimuli, wordings, sides).
+    """
+    by_stimulus = []
+    for wordings in places:
+        by_stimulus.append([[side.moments for side in sides] for sides in wordings])
+    return np.moveaxis(np.array(by_stimulus), 3, 0)[..., 0]

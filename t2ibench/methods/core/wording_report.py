@@ -18,7 +18,6 @@ from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.lean_controls import GATE
 from t2ibench.methods.core.leans import BOTTOM, TOP, Leans
 from t2ibench.methods.core.over_stimuli import OverStimuli, over_stimuli
-from t2ibench.methods.core.wording_images import project
 from t2ibench.methods.core.wording_variance import nearest_covariance
 from t2ibench.stats.student import satterthwaite
 
@@ -37,8 +36,7 @@ def by_wording(leans: Leans) -> tuple[Float64Array, Float64Array]:
 
     Each has the shape (stimuli, wordings).
     """
-    means = project(leans.images, leans.directions[:, None])[0, ..., 0]
-    return means @ TOP, means @ BOTTOM
+    return leans.by_wording @ TOP, leans.by_wording @ BOTTOM
 
 
 def over_stimuli_and_wordings(

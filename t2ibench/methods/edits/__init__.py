@@ -11,6 +11,7 @@ from t2ibench.registry import LazyModule
 if TYPE_CHECKING:
     from t2ibench.methods.edits import combine as combining
     from t2ibench.methods.edits import describe as describing
+    from t2ibench.methods.edits import larger_runs as redrawing
     from t2ibench.methods.edits import needs as requirements
     from t2ibench.methods.edits import present as presenting
     from t2ibench.methods.edits import score as scoring
@@ -19,6 +20,7 @@ else:  # what scores is imported when it is first called
     describing = LazyModule("t2ibench.methods.edits.describe")
     requirements = LazyModule("t2ibench.methods.edits.needs")
     presenting = LazyModule("t2ibench.methods.edits.present")
+    redrawing = LazyModule("t2ibench.methods.edits.larger_runs")
     scoring = LazyModule("t2ibench.methods.edits.score")
 
 METHOD = Method(
@@ -30,6 +32,7 @@ METHOD = Method(
     describe=describing.describe,
     present=presenting.present,
     combine=combining.combine,
+    redraws=redrawing.redraws,
     row_scores=("lean",),
     estimand=(
         "The mean over edits of the change of a share in one group less that in another: of "

@@ -40,7 +40,8 @@ def describe(task: EditsTask, result: MethodResult) -> str:
     missing = nothing_shown(result, _claim(attribute, first, second))
     if missing:
         counts = _counts(attribute, shares) if result.headline.value is not None else ""
-        return " ".join(filter(None, [missing, counts, _outcomes(task, result)]))
+        parts = [missing, counts, _measured_alone(result), _outcomes(task, result)]
+        return " ".join(filter(None, parts))
     more, less = (
         (first, second) if (result.headline.value or 0.0) > 0 else (second, first)
     )
@@ -110,6 +111,31 @@ def _clear_edits(result: MethodResult, attribute: EditAttribute) -> str:
         return "No edit is clear by itself."
     names = [f"'{item.name}'" for item in clear]
     return f"Clear by themselves: {listed(names, _MOST_EDITS)}."
+
+
+def _measured_alone(result: MethodResult) -> str:
+    """Return a sentence on what pixels show where nothing was answered; '' where it was."""
+    report = edit_report(result.details)
+    if result.headline.value is not None or report is None:
+        return ""
+    sentences = []
+    for change in report.attributes:
+        if not change.is_measured:
+            continue
+        clear = [
+            f"'{item.name}'"
+            for item in clear_rows(result.by, LEAN)
+            if item.group == change.attribute
+        ]
+        which = "No edit"
+        if clear:
+            which = sentence(listed(clear, _MOST_EDITS)).removesuffix(".")
+        verb = "changes" if len(clear) < 2 else "change"
+        sentences.append(
+            f"{which} clearly {verb} the {change.attribute}, measured on the pixels, more in one "
+            "group than in the other."
+        )
+    return " ".join(sentences)
 
 
 def _corrected(task: EditsTask, result: MethodResult) -> str:

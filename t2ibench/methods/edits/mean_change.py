@@ -242,6 +242,19 @@ def _together(means: Sequence[GroupMean | None]) -> float:
     return min(1.0, max(share, 1.0 / present[0].cells))
 
 
+def edits_together(groups: Sequence[GroupChanges]) -> float:
+    """Return how far the edits of a source image change together: 0 each by itself, 1 all.
+
+    It is the correlation of two edits of a source image.
+    """
+    means = [_group_mean(changes) for changes in groups]
+    present = [mean for mean in means if mean is not None]
+    if not present or present[0].cells < 2:
+        return 1.0
+    alone = 1 / present[0].cells
+    return (_together(means) - alone) / (1 - alone)
+
+
 def _influence(mean: GroupMean, possible: Range, together: float) -> Influence:
     """Return the influence of each source image on the mean change of its group."""
     n = len(mean.numbers)

@@ -178,7 +178,10 @@ def _shares_of(
 ) -> GroupChanges:
     """Return how many images of each edit of a source have an outcome; NaN where none is known."""
     by_edit = [
-        [_share(counts, outcome) for counts in outcomes[group.name, edit.name]]
+        [
+            share_of_outcome(counts, outcome)
+            for counts in outcomes[group.name, edit.name]
+        ]
         for edit in edits
     ]
     shape = (len(edits), len(group.sources))
@@ -186,8 +189,8 @@ def _shares_of(
     return GroupChanges(group.name, group.numbers, shares.T[:, :, None])
 
 
-def _share(counts: EditOutcomes, outcome: str) -> float:
-    """Return the share of the images of an edit of one source image that have an outcome."""
+def share_of_outcome(counts: EditOutcomes, outcome: str) -> float:
+    """Return the share of images that have an outcome, of those for which it is known."""
     if outcome == NEAR:
         return _ratio(counts.near, counts.measured)
     if outcome == NOT_EDITED:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from t2ibench.methods.core.describe import listed, percent
-from t2ibench.methods.core.edit_report import EDITS, EditOutcomes
+from t2ibench.methods.core.edit_report import EDITS, LEAN, EditOutcomes
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import contradiction
@@ -141,11 +141,20 @@ def _is_answered(followed: Sequence[FollowedChange]) -> bool:
 
 
 def _without_answers(result: MethodResult) -> MethodResult:
-    """Return a result without scores, with its counts."""
-    undefined = MethodResult.undefined(NO_ANSWER)
-    undefined.excluded.update(result.excluded)
-    undefined.details.update(result.details)
-    return undefined
+    """Return a result without a headline, with what needs no answers: pixels, outcomes, counts."""
+    measured_rows = [row for row in result.by if row.scores[LEAN].value is not None]
+    measured_scores = {
+        name: score for name, score in result.scores.items() if score.value is not None
+    }
+    return replace(
+        MethodResult.undefined(NO_ANSWER),
+        scores=measured_scores,
+        by=measured_rows,
+        n_images=result.n_images,
+        n_prompts=result.n_prompts,
+        excluded=result.excluded,
+        details=result.details,
+    )
 
 
 def _scores(

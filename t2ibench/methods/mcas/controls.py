@@ -11,10 +11,10 @@ from scipy.special import stdtr
 from t2ibench.arrays import Float64Array
 from t2ibench.decimals import readable
 from t2ibench.methods.core import lean_controls
-from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import SHUFFLES, Control, of_shuffles
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.over_stimuli import bounded
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.mcas.axis import AttributeAxis, Poles
 from t2ibench.methods.mcas.comparison import contrast, contrast_over_targets
 from t2ibench.methods.mcas.design import Design
@@ -117,8 +117,9 @@ def shuffled_control(
     by_image = equal.targets[0].by_image
     points = np.stack([target.point for target in equal.targets])
     p_values = []
+    embeddings = np.concatenate([side.embeddings for side in equal.images])
     for _ in range(SHUFFLES):
-        images_a, images_b = _relabelled(equal, rng)
+        images_a, images_b = _relabelled(equal, embeddings, rng)
         axis = AttributeAxis.between(image_poles(images_a, images_b, by_image))
         difference, sampling = contrast_over_targets(design, points, axis)
         p_values.append(t_test(difference, sampling.variance, sampling.df))
@@ -134,11 +135,10 @@ def shuffled_control(
 
 
 def _relabelled(
-    equal: EqualSpread, rng: np.random.Generator
+    equal: EqualSpread, embeddings: Float64Array, rng: np.random.Generator
 ) -> tuple[PromptImages, PromptImages]:
     """Return the images of A and of B with their embeddings shuffled between both."""
     images_a, images_b = equal.images
-    embeddings = np.concatenate([images_a.embeddings, images_b.embeddings])
     clusters = np.concatenate([images_a.clusters, images_b.clusters])
     order = np.arange(len(embeddings))
     if equal.poles.paired:
@@ -149,9 +149,14 @@ def _relabelled(
         order = rng.permutation(order)
     shuffled_a, shuffled_b = np.split(embeddings[order], [len(images_a)])
     return (
-        replace(images_a, embeddings=shuffled_a),
-        replace(images_b, embeddings=shuffled_b),
+        _with_embeddings(images_a, shuffled_a),
+        _with_embeddings(images_b, shuffled_b),
     )
+
+
+def _with_embeddings(images: PromptImages, embeddings: Float64Array) -> PromptImages:
+    """Return the images with other embeddings, in the same order."""
+    return PromptImages(embeddings, images.clusters, images.prompts, images.indices)
 
 
 def halves_control(design: Design, equal: EqualSpread) -> Control:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.core.spread import CommonSquares, equal_spread
 from t2ibench.methods.mcas.axis import AttributeAxis, Poles
 from t2ibench.methods.mcas.material import Attributes, Target

@@ -8,6 +8,7 @@ from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.core.mixture_variance import MixtureVariance
 from t2ibench.methods.core.row_test import null_variance, reach_null
+from t2ibench.methods.core.wording_images import ImagesAlong
 from t2ibench.methods.mcas.axis import AttributeAxis
 from t2ibench.methods.mcas.equal_spread import EqualSpread
 from t2ibench.methods.mcas.fieller import ratio_set
@@ -37,8 +38,8 @@ def _mixture(equal: EqualSpread) -> MixtureVariance:
     direction = equal.axis.direction
     of_targets, of_a, of_b = equal.kinds
     return MixtureVariance.of(
-        neutral=[(images, direction) for images in of_targets],
-        guided=[(images, direction) for images in (*of_a, *of_b)],
+        neutral=[ImagesAlong.of(images, direction) for images in of_targets],
+        guided=[ImagesAlong.of(images, direction) for images in (*of_a, *of_b)],
         square=equal.axis.length**2,
     )
 

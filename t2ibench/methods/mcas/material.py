@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
+from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.obedience import Seen, obedient
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.core.text_vectors import has_vector, mean_vector, with_vector
 from t2ibench.methods.mcas.axis import AttributeAxis
 from t2ibench.methods.mcas.needs import chosen_targets
-from t2ibench.methods.mcas.poles import image_poles, prompt_means, text_axis
+from t2ibench.methods.mcas.poles import image_poles, text_axis
 from t2ibench.methods.mcas.schema import McasTarget, McasTask
 from t2ibench.settings import Settings
 
@@ -65,8 +66,8 @@ class Target:
     @property
     def point(self) -> Float64Array:
         """Mean embedding of the target's images, with equal weight for each prompt, shape (d,)."""
-        means, has_images = prompt_means(self.images)
-        mean: Float64Array = means[has_images].mean(axis=0)
+        has_images = self.images.sizes > 0
+        mean: Float64Array = self.images.means[has_images].mean(axis=0)
         return mean
 
     @property
@@ -79,12 +80,11 @@ class Target:
 
         The values are nan where there is one unit only.
         """
-        values = self.images.embeddings @ direction
         numbers = np.unique(self.images.clusters)
         if len(numbers) > 1 and not self.by_image:
-            means, _ = prompt_means(self.images)
-            along = means[numbers] @ direction
+            along = self.images.means[numbers] @ direction
             return Influence.of_mean(self._stratum, numbers, along)
+        values = self.images.along(direction)
         weight = 1.0 / len(numbers)
         parts = []
         for number in numbers:

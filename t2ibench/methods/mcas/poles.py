@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from t2ibench.arrays import BoolArray, Float64Array
-from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.mcas.axis import AttributeAxis, Poles
-from t2ibench.stats.rounding import sums_by
 
 # With this the names of the attributes' strata begin.
 ATTRIBUTE_UNITS = "attribute "
@@ -33,8 +32,10 @@ def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
             paired=False,
             name=f"{ATTRIBUTE_UNITS}images",
         )
-    means_a, has_a = prompt_means(a)
-    means_b, has_b = prompt_means(b)
+    means_a = a.means
+    means_b = b.means
+    has_a = a.sizes > 0
+    has_b = b.sizes > 0
     paired = len(has_a) == len(has_b)
     if paired:
         has_a = has_b = has_a & has_b
@@ -46,19 +47,6 @@ def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
         paired=paired,
         name=f"{ATTRIBUTE_UNITS}prompts",
     )
-
-
-def prompt_means(images: PromptImages) -> tuple[Float64Array, BoolArray]:
-    """Return the mean embedding of each prompt's images, and whether the prompt has any.
-
-    Returns:
-        The means, shape (prompts, d), 0 without an image, and whether there is one,
-        shape (prompts,).
-    """
-    n_prompts = len(images.prompts)
-    sums = sums_by(images.clusters, images.embeddings, n_prompts)
-    sizes = np.bincount(images.clusters, minlength=n_prompts)
-    return sums / np.maximum(sizes, 1)[:, None], sizes > 0
 
 
 def text_axis(a: Float64Array, b: Float64Array) -> AttributeAxis:

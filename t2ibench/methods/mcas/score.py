@@ -99,7 +99,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     samples = []
     for target, lean in zip(targets, leans, strict=True):
         items.append(_item(task, target, lean, attributes, settings.level))
-        association = target.images.embeddings @ attributes.image_axis.direction
+        association = target.images.along(attributes.image_axis.direction)
         samples += target.images.samples(
             {"target": target.spec.name}, {"association": association}
         )

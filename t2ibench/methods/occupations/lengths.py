@@ -17,7 +17,7 @@ from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.leans import BOTTOM, TOP, Leans
 from t2ibench.methods.core.score_table import ScoreTable
-from t2ibench.methods.core.wording_images import project
+from t2ibench.methods.core.wording_images import mean_places
 from t2ibench.methods.occupations.design import GroupPair
 from t2ibench.methods.occupations.leans import PairLeans
 from t2ibench.methods.occupations.schema import OccupationsTask
@@ -70,7 +70,7 @@ class KindLeans:
         The noise of Σ D enlarges a ratio of sums by 1 + 1 / z², with z the distance of the groups
         over its error, as for all wordings together; that is taken out.
         """
-        means, variances, _ = project(leans.images, leans.directions[:, None])[..., 0]
+        means, variances, _ = mean_places(leans.places)
         members = np.array(
             [[kind == other for kind in dict.fromkeys(kinds)] for other in kinds],
             dtype=np.float64,

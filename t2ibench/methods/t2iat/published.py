@@ -10,7 +10,7 @@ import numpy as np
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.association import association, association_draws
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.t2iat.design import ConceptImages
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
@@ -80,9 +80,6 @@ def associate(
     task: T2iatTask, side: str, images: Sequence[ConceptImages], settings: Settings
 ) -> Associations:
     """Return the association of each image without an attribute, for one concept's stimuli."""
-    all_a = PromptImages.merged([stimulus.of_group("A") for stimulus in images])
-    all_b = PromptImages.merged([stimulus.of_group("B") for stimulus in images])
-    neutral = [stimulus.all_neutral.embeddings for stimulus in images]
     if task.match != "concept":
         by_stimulus = [
             association(
@@ -93,9 +90,13 @@ def associate(
             for stimulus in images
         ]
         return Associations(list(images), by_stimulus, None)
+    all_a = PromptImages.merged([stimulus.of_group("A") for stimulus in images])
+    all_b = PromptImages.merged([stimulus.of_group("B") for stimulus in images])
+    neutral = [stimulus.all_neutral.embeddings for stimulus in images]
+    embeddings_a = all_a.embeddings
+    embeddings_b = all_b.embeddings
     by_stimulus = [
-        association(embeddings, all_a.embeddings, all_b.embeddings)
-        for embeddings in neutral
+        association(embeddings, embeddings_a, embeddings_b) for embeddings in neutral
     ]
     # Shared by all neutral images, so resampling stimuli alone would miss their variation.
     draws = association_draws(

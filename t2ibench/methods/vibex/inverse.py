@@ -8,9 +8,10 @@ from typing import Any
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate, Item, share_draws
-from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
+from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.nearest import Sides, corrected_shares
 from t2ibench.methods.core.probing import similarity
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.vibex.needs import asked_concepts, text_embeddings
 from t2ibench.methods.vibex.scene import Scene
 from t2ibench.methods.vibex.schema import TestConcept

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.probing import similarity
+from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.settings import Settings
 

@@ -213,7 +213,7 @@ def _says(points: Sequence[_Point]) -> str:
     on_line = count - above - below
     return (
         f"Clearly off the line after Holm’s correction: {above} of {count} rows above it, {below} "
-        f"below; {on_line} cannot be told from it."
+        f"below; {on_line} cannot be distinguished from it."
     )
 
 

@@ -300,7 +300,7 @@ def _verdict(test: Difference, names: tuple[str, str]) -> str:
         return verdict_text(test, *names)
     differs = test.p_differ_holm is not None and test.p_differ_holm < ALPHA
     result = "they differ" if differs else "no difference beyond chance"
-    return f"{result}; which leans less cannot be told"
+    return f"{result}; it is unknown which leans less"
 
 
 def _change(change: Contrast | None) -> str:

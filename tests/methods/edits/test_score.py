@@ -12,7 +12,13 @@ from scipy.stats import t as student
 
 from t2ibench.methods import METHODS, combine, score
 from t2ibench.methods.core.contract import check_method
-from t2ibench.methods.core.edit_report import ALL_EDITS, EDITS, REFUSED, edit_report
+from t2ibench.methods.core.edit_report import (
+    ALL_EDITS,
+    EDITS,
+    OUTCOME,
+    REFUSED,
+    edit_report,
+)
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.edits.describe import describe
 from t2ibench.methods.edits.outcomes import NEAR, NOT_EDITED
@@ -289,10 +295,11 @@ def test_an_edit_that_one_group_is_refused_is_left_out_of_the_headline() -> None
     assert rows["rain"] == pytest.approx(0.5) and rows["snow"] is None
 
 
-def test_unanswered_edits_give_a_reason_and_no_number() -> None:
+def test_unanswered_edits_give_a_reason_and_outcomes_alone() -> None:
     result = by_hand("- - - -", "- - - -")
     assert result.headline.value is None and result.reason
-    assert not result.by and not result.scores
+    assert {row.group for row in result.by} <= {OUTCOME}
+    assert not any(name.startswith("change") for name in result.scores)
     assert edit_report(result.details) is not None
     assert describe(edits_task(), result).startswith("No score: ")
 
