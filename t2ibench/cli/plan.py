@@ -317,8 +317,8 @@ def _lines(plan: Plan, forecasts: list[Forecast]) -> list[str]:
     if of_edits:
         subject = "A scenario is" if of_edits == 1 else f"{of_edits} scenarios are"
         lines.append(
-            f"{subject} about edits, whose chances rest on how the edits of a source image change "
-            "together: give a pilot to see them (--pilot RUN)."
+            f"{subject} about edits. The chances depend on how the edits of one source image "
+            "change together: give a pilot to see them (--pilot RUN)."
         )
     if together < 0.5 and forecasts:
         lines.append(
