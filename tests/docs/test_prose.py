@@ -35,16 +35,13 @@ REFUSED = {
 LATER = {
     "docs/calibration.md",
     "docs/calibration-further.md",
-    "docs/debiasing.md",
     "docs/frontier.md",
-    "docs/reproducibility.md",
-    "docs/scale.md",
     "docs/where.md",
     *(
         f"docs/methods/{name}.md"
         for name in ("edits", "mcas", "occupations", "openbias")
     ),
-    *(f"docs/methods/{name}.md" for name in ("t2iat", "tibet", "vibex", "weat")),
+    *(f"docs/methods/{name}.md" for name in ("t2iat", "tibet", "weat")),
 }
 
 
