@@ -41,7 +41,7 @@ LATER = {
         f"docs/methods/{name}.md"
         for name in ("edits", "mcas", "occupations", "openbias")
     ),
-    *(f"docs/methods/{name}.md" for name in ("t2iat", "tibet", "weat")),
+    *(f"docs/methods/{name}.md" for name in ("t2iat", "weat")),
 }
 
 
