@@ -39,9 +39,8 @@ LATER = {
     "docs/where.md",
     *(
         f"docs/methods/{name}.md"
-        for name in ("edits", "mcas", "occupations", "openbias")
+        for name in ("edits", "mcas", "occupations", "openbias", "t2iat")
     ),
-    *(f"docs/methods/{name}.md" for name in ("t2iat", "weat")),
 }
 
 
