@@ -39,7 +39,7 @@ LATER = {
     "docs/where.md",
     *(
         f"docs/methods/{name}.md"
-        for name in ("edits", "mcas", "occupations", "openbias", "t2iat")
+        for name in ("edits", "mcas", "occupations", "openbias")
     ),
 }
 
