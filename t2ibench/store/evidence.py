@@ -158,8 +158,7 @@ class EvidenceStore:
 
     def get(self, kind: Kind, key: str) -> Float32Array:
         """Return the embedding of one image or text, given by its hash."""
-        part, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
-        return np.asarray(self._part(part)[row], dtype=np.float32)
+        return self.rows(kind, [key]).astype(np.float32)[0, :]
 
     def rows(self, kind: Kind, keys: Sequence[str]) -> Float64Array:
         """Return the embeddings of images or texts, given by their hashes, shape (n, d)."""
@@ -172,7 +171,10 @@ class EvidenceStore:
         return np.array([places.get(key, -1) for key in keys], np.int64)
 
     def rows_at(self, places: IntArray) -> Float64Array:
-        """Return the embeddings at the places that `find` returned, shape (n, d)."""
+        """Return the embeddings at the places that `find` returned, shape (n, d).
+
+        Every embedding is read here, so a store that overrides this method replaces all of them.
+        """
         rows = np.empty((len(places), self._width or 1))
         parts = places >> _ROW_BITS
         numbers = places & _ROW_MASK

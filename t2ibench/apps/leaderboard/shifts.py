@@ -32,7 +32,7 @@ from t2ibench.apps.leaderboard.tilts import (
     smallest_noticed,
 )
 from t2ibench.apps.leaderboard.tolerance import is_as_stored
-from t2ibench.arrays import Float32Array, Float64Array
+from t2ibench.arrays import Float32Array, Float64Array, IntArray
 from t2ibench.decimals import decimal
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import score_task
@@ -76,23 +76,18 @@ class ReplacedEmbeddings(EvidenceStore):
         replacements: Mapping[str, Float64Array],
     ) -> None:
         self.__dict__.update(store.__dict__)
-        self._kind = kind
-        self._replacements = replacements
+        places = self.find(kind, list(replacements))
+        self._replacements = dict(
+            zip(places.tolist(), replacements.values(), strict=True)
+        )
 
-    def rows(self, kind: Kind, keys: Sequence[str]) -> Float64Array:
-        """Return embeddings given by their hashes, shape (n, d), with the others in place."""
-        rows = super().rows(kind, keys)
-        if kind == self._kind:
-            for place, key in enumerate(keys):
-                if key in self._replacements:
-                    rows[place] = self._replacements[key]
+    def rows_at(self, places: IntArray) -> Float64Array:
+        """Return the embeddings at places, shape (n, d), with the replacements among them."""
+        rows = super().rows_at(places)
+        for number, place in enumerate(places.tolist()):
+            if place in self._replacements:
+                rows[number] = self._replacements[place]
         return rows
-
-    def get(self, kind: Kind, key: str) -> Float32Array:
-        """Return the embedding of one image or text, or the other one in its place."""
-        if kind == self._kind and key in self._replacements:
-            return self._replacements[key].astype(np.float32)
-        return super().get(kind, key)
 
 
 @dataclass(frozen=True, slots=True)

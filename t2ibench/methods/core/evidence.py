@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 from t2ibench.arrays import Float64Array, FloatArray, IntArray
-from t2ibench.methods.core.prompt_images import PromptImages
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.edit_evidence import EditNeed, PairQuestion
+    from t2ibench.methods.core.prompt_images import PromptImages
 
 UNKNOWN = "unknown"  # what a judge answers where the image does not show it
 SOURCE = "source"  # why there is no edit of a source image that does not exist
@@ -129,6 +129,9 @@ class ImageCollector:
 
     def collect(self, prompts: Iterable[str], n: int) -> PromptImages:
         """Return the first n images of each prompt; embeddings of shape (0, 1) if there is none."""
+        # Judges import this module for a constant, and a list of them shall not import scipy.
+        from t2ibench.methods.core.prompt_images import PromptImages
+
         names = list(prompts)
         parts = [self._collect_one(prompt, n) for prompt in names]
         embeddings = [
