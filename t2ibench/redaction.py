@@ -160,6 +160,10 @@ class Redaction:
         """Return a text with the given secrets, and whatever has the form of a key, hidden."""
         return _KEY_FORMS.sub(HIDDEN, self.values(text))
 
+    def keys(self, text: str) -> list[str]:
+        """Return the parts of a text that have the form of a well-known service's key."""
+        return [match.group() for match in _KEY_FORMS.finditer(text)]
+
     def of_json(self, value: Any, depth: int = 0) -> Any:
         """Return a JSON value with the given secrets hidden in its texts."""
         if depth > _DEEPEST:

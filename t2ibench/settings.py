@@ -589,8 +589,8 @@ def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
 def _refuse_secret_names(settings: RunSettings, where: str) -> None:
     """Raise an error where a name that goes into every file holds a secret.
 
-    That is one of the environment, or what has the form of a key, with as many letters and digits
-    in one row as words do not have.
+    That is one of the environment, or what has the form of a service's key and contains a run of
+    20 letters and digits that is no word.
     """
     secrets = Redaction(known_secrets())
     for setting in _FREE_NAMES:
@@ -601,12 +601,24 @@ def _refuse_secret_names(settings: RunSettings, where: str) -> None:
                 "with the run.",
                 "Choose another name.",
             )
-        if secrets.secrets_and_keys(text) != text and _LIKE_A_KEY.search(text):
+        if any(_is_random(key) for key in secrets.keys(text)):
             raise T2IBenchError(
-                f"{where}{flag_name(setting)} holds what has the form of a key, and is stored with "
+                f"{where}{flag_name(setting)} looks like the key of a service, and is stored with "
                 "the run.",
                 "Choose another name.",
             )
+
+
+def _is_random(key: str) -> bool:
+    """Return whether a key contains a run of letters and digits that is no word.
+
+    Digits at the end alone, as in StableDiffusionXLBase10, are those of a version. A run of 30 is
+    long enough without digits, since Hugging Face's keys may have none.
+    """
+    return any(
+        len(run.group()) >= 30 or re.search(r"\d[A-Za-z]", run.group())
+        for run in _LIKE_A_KEY.finditer(key)
+    )
 
 
 def _problem(name: str, item: Any) -> str:

@@ -166,14 +166,34 @@ def test_names_that_hold_a_secret_are_refused(
 
 @pytest.mark.parametrize("setting", ["name", "output_dir"])
 @pytest.mark.parametrize(
-    "key", ["hf_" + "aB3d" * 8, "sk-proj-" + "aB3d" * 10, "ghp_" + "aB3d" * 9]
+    "key",
+    [
+        "hf_" + "aB3d" * 8,
+        "hf_" + "aBcdXy" * 6,
+        "sk-proj-" + "aB3d" * 10,
+        "ghp_" + "aB3d" * 9,
+    ],
 )
 def test_names_that_have_the_form_of_a_key_are_refused(key: str, setting: str) -> None:
-    with pytest.raises(T2IBenchError, match="form of a key") as raised:
+    with pytest.raises(T2IBenchError, match="looks like the key") as raised:
         read_settings({setting: f"runs-{key}"})
     assert "aB3d" not in str(raised.value)
-    for name in ("sk-model-v2-of-monday", "hf_mirror_2026_nov", "desk-2"):
-        assert getattr(read_settings({setting: name}), setting) == name
+
+
+@pytest.mark.parametrize("setting", ["name", "output_dir"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sk-model-v2-of-monday",
+        "hf_mirror_2026_nov",
+        "desk-2",
+        "home/anna/stablediffusionexperiments/sk-model-2-runs",
+        "scratch/0123456789abcdef0123456789abcdef/sk-turbo-v2",
+        "hf_StableDiffusionXLBase10",
+    ],
+)
+def test_ordinary_names_are_no_keys(name: str, setting: str) -> None:
+    assert getattr(read_settings({setting: name}), setting) == name
 
 
 def test_arguments_are_given_in_parts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag, day, not_negative, positive
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, first_line, shown
 
 if TYPE_CHECKING:
     from t2ibench.apps.leaderboard.regenerate import Verdict
@@ -186,7 +187,7 @@ def submit(arguments: argparse.Namespace) -> int:
                 f"{to}: {'; '.join(problems)}."
             )
         with disk_errors(folder):
-            _replace_folder(packed, folder, Path(place) / "earlier")
+            _replace_folder(packed, folder)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     reporter.say(f"{folder}: {size / 1e6:.1f} MB")
     reporter.say(
@@ -195,18 +196,37 @@ def submit(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _replace_folder(new: Path, target: Path, aside: Path) -> None:
-    """Put a folder in the place of another, which comes back if that fails."""
+def _replace_folder(new: Path, target: Path) -> None:
+    """Put a folder in the place of another, which comes back if that fails.
+
+    Meanwhile the earlier one lies beside it under a name with a dot, which nothing removes before
+    the new one is in place.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
+    aside = target.with_name(f".{target.name}.earlier")
+    if aside.is_dir() and not target.is_dir():
+        # An earlier command was killed between the two steps.
+        aside.replace(target)
     if not target.is_dir():
         new.replace(target)
         return
-    target.replace(aside)
+    if aside.is_dir():
+        shutil.rmtree(aside)
     try:
+        target.replace(aside)
         new.replace(target)
-    except BaseException:
-        aside.replace(target)
+    except BaseException as error:
+        if aside.is_dir() and not target.exists():
+            try:
+                aside.replace(target)
+            except OSError:
+                raise T2IBenchError(
+                    f"{target} could not be replaced ({first_line(error)}). The earlier "
+                    f"submission is in {aside}.",
+                    "Rename it back, or run the command again.",
+                ) from error
         raise
+    shutil.rmtree(aside)
 
 
 def _plan_of(arguments: argparse.Namespace) -> Path | None:
@@ -245,7 +265,9 @@ def check(arguments: argparse.Namespace) -> int:
     folders: list[Path] = []
     strays: list[str] = []
     for path in map(Path, arguments.folders or [_HOME]):
-        inside = sorted(manifest.parent for manifest in path.glob("*/submission.json"))
+        inside = sorted(
+            manifest.parent for manifest in path.glob("[!.]*/submission.json")
+        )
         folders += inside or [path]
         strays += folder_problems(path) if inside else []
     verifier = _verifier(arguments, {folder.parent for folder in folders})

@@ -136,8 +136,8 @@ def _print(pilot: Pilot, question: str, effect: float, planned: Plan) -> None:
     lines = [*_rule_lines(pilot.rule), *planned.lines]
     if pilot.of_edits:
         lines.append(
-            "'Images' are source images with all their edits; runs are drawn from the pilot's, so "
-            "that probabilities are known to ± 0.05."
+            "'Images' are source images with all their edits. The probabilities are simulated from "
+            "the pilot's images, to within ± 0.05."
         )
     for line in lines:
         print(line)

@@ -138,7 +138,7 @@ def _safetensors_defect(path: Path, size: int) -> str | None:
     try:
         tensors = json.loads(header)
         ends = [
-            int(entry["data_offsets"][1])
+            _offset(entry["data_offsets"][1])
             for key, entry in tensors.items()
             if key != "__metadata__"
         ]
@@ -148,6 +148,13 @@ def _safetensors_defect(path: Path, size: int) -> str | None:
     if size < wanted:
         return f"is cut off: it has {size:,} of {wanted:,} bytes"
     return None
+
+
+def _offset(value: object) -> int:
+    """Return a place in a file; raise ValueError if it is no whole number of 63 bits."""
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise ValueError
+    return value
 
 
 def _missing_shard(index: Path, name: str) -> FileDefect | None:

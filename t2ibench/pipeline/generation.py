@@ -26,6 +26,7 @@ from t2ibench.redaction import redacted
 from t2ibench.store.files import read_ordinary
 from t2ibench.store.pixels import (
     UnreadableImageError,
+    check_sides,
     file_suffix,
     is_black,
     perceptual_hash,
@@ -259,6 +260,7 @@ def _encoded(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
     """Return the file of a generated image; an all-black image counts as filtered."""
     if outcome.image is not None:
         pixels = outcome.image
+        check_sides(pixels.size)
         suffix = ".png"
         buffer = io.BytesIO()
         pixels.save(buffer, format="PNG", compress_level=4)

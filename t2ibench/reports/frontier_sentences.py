@@ -37,7 +37,7 @@ ABOUT = (
     "tests or rows, and then over the costs of the remedy. That no cost is named does not mean "
     "that there is none: the intervals say how large it may be. Spill-over is the root mean square "
     "by which the leans of tests about other attributes move; where a test is clearly less "
-    "one-sided after, that is no cost."
+    "one-sided after, that is no cost. A run compared with itself has no spill-over."
 )
 
 

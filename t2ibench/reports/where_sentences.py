@@ -30,14 +30,15 @@ def about(result: Where) -> str:
         "Leans of images are on the images’ own scale: 1 at the images of the first group, −1 at "
         "those of the second. Texts have a scale of their own, so a text is never subtracted from "
         "an image. Instead, a line is fitted to the images’ leans over the words’ leans; what it "
-        "explains stays the same if the leans of all texts are moved or stretched. The mean "
-        "squared lean is the sum of its three parts, of which the first is the square of the mean "
-        "lean. Each part is unbiased, so one that is truly 0 comes out below 0 about half of the "
-        f"time. A finding is called clear where its p-value is below {threshold} after Holm’s "
-        "correction over all findings shown here: the parts of every run, their changes against "
-        "the first run, and what images add to rewritten words. Where a test is inconclusive, no "
-        "part, no change and nothing added is called clear. That images follow the words does not "
-        "mean that the words are the cause: both may repeat the same world."
+        "explains stays the same if the leans of all texts are moved by the same amount, or "
+        "stretched by the same factor. The mean squared lean is the sum of its three parts, of "
+        "which the first is the square of the mean lean. Each part is unbiased, so one that is "
+        "truly 0 comes out below 0 about half of the time. A finding is called clear where its "
+        f"p-value is below {threshold} after Holm’s correction over all findings shown here: the "
+        "parts of every run, their changes against the first run, and what images add to "
+        "rewritten words. Where a test is inconclusive, no part, no change and nothing "
+        "added is called clear. That images follow the words does not mean that the words are the "
+        "cause: both may repeat the same world."
     )
 
 

@@ -24,12 +24,32 @@ _STEP = 4.0  # levels of mean brightness, more than the above
 # Encoders scale the shorter side to that of their network: a file of 400 bytes, one pixel wide and
 # 100,000 high, would become five thousand million pixels there.
 _MOST_ELONGATED = 100
-# Pillow has Ghostscript run the program that such a file is.
-_PROGRAMS = ("EPS",)
 _SIXTEEN_BITS = ("I;16", "I;16B", "I;16L", "I;16N")
 
 
-# The formats whose files have a name of their own here, by what Pillow calls them.
+# The formats that are read, whatever a file is called, by what Pillow calls them. Others are not
+# tried: Pillow has Ghostscript run the program that an EPS file is, and IPTC may contain a file of
+# any format. TGA comes last, since its files do not begin with a mark.
+READ_FORMATS = (
+    "PNG",
+    "JPEG",
+    "GIF",
+    "BMP",
+    "PPM",
+    "WEBP",
+    "AVIF",
+    "TIFF",
+    "DIB",
+    "JPEG2000",
+    "ICO",
+    "PCX",
+    "SGI",
+    "QOI",
+    "DDS",
+    "PSD",
+    "TGA",
+)
+# The formats whose files have a name of their own here. Pillow reads MPO as JPEG.
 _SUFFIXES = {
     "PNG": (".png",),
     "JPEG": (".jpg", ".jpeg"),
@@ -54,34 +74,27 @@ def read_image(
     """Return a decoded image in its display orientation.
 
     The orientation that a camera noted (EXIF) is applied, 16-bit images are scaled to 8 bits
-    rather than clipped, and transparent pixels are put on white. Refused are files that are
-    programs (EPS), and images of which one side is more than a hundred times the other.
+    rather than clipped, and transparent pixels are put on white. Files of other formats, such as
+    EPS, are refused, and so are images of which one side is more than 100 times the other.
 
     Args:
         source: The file, or what is in it.
-        formats: Those of Pillow that it may have; None for all.
+        formats: Pillow's names of those that it may have; None for `READ_FORMATS`.
         most_pixels: Of the largest image; None for as many as Pillow decodes.
     """
     from PIL import Image, ImageOps
 
     try:
         with Image.open(
-            source if isinstance(source, Path) else io.BytesIO(source), "r", formats
+            source if isinstance(source, Path) else io.BytesIO(source),
+            "r",
+            formats or READ_FORMATS,
         ) as image:
-            # The header says its format and size; nothing is decoded yet.
-            if image.format in _PROGRAMS:
-                raise UnreadableImageError(f"it is a program ({image.format})")
-            if max(image.size) > _MOST_ELONGATED * min(image.size):
-                raise UnreadableImageError(
-                    f"it is {image.width:,} by {image.height:,} pixels, one side more than "
-                    f"{_MOST_ELONGATED} times the other"
-                )
-            n_pixels = math.prod(image.size)
-            if most_pixels is not None and n_pixels > most_pixels:
-                raise UnreadableImageError(
-                    f"it has {n_pixels:,} pixels, more than {most_pixels:,}"
-                )
+            # What the header says comes first: nothing is decoded yet.
+            _check_size(image.size, most_pixels)
             image.load()
+            # A file that contains images (ICO) may have a larger one than its header says.
+            _check_size(image.im.size, most_pixels)
             # In place, because a copy of the pixels would have to be copied again as RGB.
             ImageOps.exif_transpose(image, in_place=True)
             return as_rgb(image)
@@ -93,11 +106,31 @@ def read_image(
         ) from error
 
 
+def _check_size(size: tuple[int, int], most_pixels: int | None) -> None:
+    """Raise an error if an image is too elongated or has too many pixels."""
+    check_sides(size)
+    n_pixels = math.prod(size)
+    if most_pixels is not None and n_pixels > most_pixels:
+        raise UnreadableImageError(
+            f"it has {n_pixels:,} pixels, more than {most_pixels:,}"
+        )
+
+
+def check_sides(size: tuple[int, int]) -> None:
+    """Raise an error if one side of an image is more than 100 times the other."""
+    if max(size) > _MOST_ELONGATED * min(size):
+        width, height = size
+        raise UnreadableImageError(
+            f"it is {width:,} by {height:,} pixels, one side more than "
+            f"{_MOST_ELONGATED} times the other"
+        )
+
+
 def image_format(data: bytes) -> str:
     """Return Pillow's name of an image file's format, such as 'PNG'."""
     from PIL import Image
 
-    with Image.open(io.BytesIO(data)) as image:
+    with Image.open(io.BytesIO(data), "r", READ_FORMATS) as image:
         return image.format or ""
 
 

@@ -67,15 +67,15 @@ def _passes(name: str, seconds: int) -> bool:
         check=False,
     )
     lines = done.stdout.splitlines()
-    told = [line for line in lines if line.startswith(("#", "stat::", "Done "))]
-    print(f"{name}: {told[-1] if told else 'no attempt'}", flush=True)
+    progress = [line for line in lines if line.startswith(("#", "stat::", "Done "))]
+    print(f"{name}: {progress[-1] if progress else 'no attempt'}", flush=True)
     if done.returncode:
         print("\n".join(line[:300] for line in lines[-40:]), flush=True)
     return done.returncode == 0
 
 
 def _corpus(name: str) -> Path:
-    """Return the folder in which what reached a new branch of a reader is kept."""
+    """Return the folder of the inputs that reached new code of a reader."""
     home = os.environ.get(CORPUS) or Path(tempfile.gettempdir()) / "t2ibench-chaos"
     return Path(home) / "guided" / name.replace(" ", "-")
 

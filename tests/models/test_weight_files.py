@@ -124,6 +124,11 @@ def test_an_index_of_another_form_names_no_shard(index: str, tmp_path: Path) -> 
         '{"a": {"data_offsets": [0, "x"]}}',
         '{"a": {"data_offsets": [0, 1e999]}}',
         '{"a": {"data_offsets": [0, [1]]}}',
+        '{"a": {"data_offsets": [0, "5"]}}',
+        '{"a": {"data_offsets": [0, true]}}',
+        '{"a": {"data_offsets": [0, -1]}}',
+        '{"a": {"data_offsets": [0, ' + "9" * 4000 + "]}}",
+        '{"a": {"data_offsets": [0, ' + "9" * 4300 + "]}}",
     ],
 )
 def test_a_header_of_another_form_is_no_safetensors_file(

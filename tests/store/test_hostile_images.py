@@ -11,13 +11,20 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
-from PIL import EpsImagePlugin, Image
+from PIL import EpsImagePlugin, Image, UnidentifiedImageError
 
 from t2ibench.models.generators.image_replies import decoded_image
+from t2ibench.models.generators.plain_files import media_type_of_plain
 from t2ibench.store.files import read_ordinary
 from t2ibench.store.images import ImageFile
-from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.pixels import (
+    READ_FORMATS,
+    UnreadableImageError,
+    image_format,
+    read_image,
+)
 
 NO_FILES: dict[str, Callable[[Path], object]] = {
     "a pipe": lambda path: os.mkfifo(path),  # noqa: PLW0108  # not on Windows
@@ -89,13 +96,68 @@ def test_an_image_that_encoders_would_make_huge_is_unreadable(
         read_image(buffer.getvalue())
 
 
-def test_an_image_that_is_a_program_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+PROGRAM = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 64 64\n%%EndComments\n"
+
+
+def iptc(content: bytes) -> bytes:
+    """An IPTC file, 64 pixels a side by its header, whose image data are another file."""
+
+    def record(number: int, kind: int, data: bytes) -> bytes:
+        mark = bytes([0x1C, number, kind])
+        return mark + len(data).to_bytes(2, "big") + data
+
+    records = [
+        record(3, 20, b"\x00\x40"),  # its width
+        record(3, 30, b"\x00\x40"),  # its height
+        record(3, 60, b"\x01\x00"),  # one layer
+        record(3, 65, b"\x01"),  # and what it is
+        record(3, 120, b"\x05"),  # "JPEG", which Pillow takes for any format
+        record(8, 10, content),
+    ]
+    return b"".join(records)
+
+
+@pytest.mark.parametrize("file", [PROGRAM, iptc(PROGRAM)], ids=["alone", "in IPTC"])
+def test_an_image_that_is_a_program_is_not_run(
+    file: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     interpreter = Mock(return_value=Image.new("RGB", (64, 64)).im)
     monkeypatch.setattr(EpsImagePlugin, "Ghostscript", interpreter)
-    program = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 64 64\n%%EndComments\n"
-    with pytest.raises(UnreadableImageError, match="is a program"):
-        read_image(program)
+    path = tmp_path / "a.png"
+    path.write_bytes(file)
+    for source in (file, path):
+        with pytest.raises(UnreadableImageError):
+            read_image(source)
+    with pytest.raises(UnidentifiedImageError):
+        image_format(file)
+    with pytest.raises(UnidentifiedImageError):
+        media_type_of_plain(file)
     assert not interpreter.called
+
+
+def test_a_file_within_a_file_is_no_way_past_the_limits() -> None:
+    buffer = io.BytesIO()
+    Image.new("RGB", (1, 20_000)).save(buffer, "PNG")
+    with pytest.raises(UnreadableImageError):
+        read_image(iptc(buffer.getvalue()))
+
+
+# Pillow writes no PSD. Files are read by content, whatever their name is.
+@pytest.mark.parametrize(
+    "form",
+    [form for form in (*READ_FORMATS, "MPO") if form != "PSD"],
+)
+@pytest.mark.parametrize("name", ["a.png", "a.webp", "a"])
+def test_images_of_many_formats_are_read(name: str, form: str, tmp_path: Path) -> None:
+    image = Image.linear_gradient("L").resize((48, 48)).convert("RGB")
+    path = tmp_path / name
+    options = {"save_all": True, "append_images": [image]} if form == "MPO" else {}
+    image.save(path, form, **options)
+    for source in (path, path.read_bytes()):
+        pixels = read_image(source)
+        assert pixels.size == (48, 48)
+        assert np.abs(np.asarray(pixels) - np.asarray(image, dtype=float)).max() < 16
+    assert image_format(path.read_bytes()) == form
 
 
 FORMATS = (

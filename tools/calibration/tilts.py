@@ -94,7 +94,7 @@ _NOISES: dict[str, Draw] = {
     "growing with the length of the embedding": _with_norm,
     "half of the images the same byte for byte": _half_same,
     "9 of 10 the same, the others far off": _few_far,
-    "the same, the others with heavy tails": _few_far_and_heavy,
+    "9 of 10 the same, the others far off with heavy tails": _few_far_and_heavy,
 }
 WORLDS = tuple(
     TiltWorld(name, drawn, draw) for name, draw in _NOISES.items() for drawn in _DRAWN

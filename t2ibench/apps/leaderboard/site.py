@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ PAIRED_MODELS = 40
 
 # Names the files of a site, one a line, so that the next build knows which it may remove.
 _LIST = "files.txt"
+# What the script of a site's data begins with.
+_DATA = "window.T2IBENCH = "
 # Where pages of models and tests are, which may be refused or gone by the next build.
 _PAGES = (
     "pairs/*.js",
@@ -67,7 +70,7 @@ def _write_data(
     """Write the scripts and style sheets of a site, and the data that they show."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     write_text(output / "data.json", text)
-    write_text(output / "data.js", f"window.T2IBENCH = {compared.safe(text)};\n")
+    write_text(output / "data.js", f"{_DATA}{compared.safe(text)};\n")
     if data["paired"]:
         for stratum in measured:
             compared.write_pairs(stratum.entries, output / "pairs")
@@ -83,20 +86,37 @@ def _put_in_place(built: Path, output: Path) -> None:
     files = [path for path in sorted(built.rglob("*")) if path.is_file()]
     names = [path.relative_to(built).as_posix() for path in files]
     earlier = _earlier_pages(output)
-    write_text(built / _LIST, "\n".join([*names, _LIST]) + "\n")
-    for name in [*names, _LIST]:
-        target = output / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        (built / name).replace(target)
+    # Until the end, pages of both builds are listed: this one may be interrupted.
+    _write_list(output, {*names, *earlier})
+    for name in names:
+        _move(built / name, output / name)
     for name in earlier - set(names):
         (output / name).unlink(missing_ok=True)
+    _write_list(output, names)
+
+
+def _write_list(output: Path, names: Iterable[str]) -> None:
+    """Write which files of a folder are those of its site."""
+    write_text(output / _LIST, "\n".join([*sorted(names), _LIST]) + "\n")
+
+
+def _move(source: Path, target: Path) -> None:
+    """Move a file, also where a folder of the site is a link to another disk."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        source.replace(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        write_bytes(target, source.read_bytes())
 
 
 def _earlier_pages(output: Path) -> set[str]:
     """Return the pages of models and tests that an earlier build wrote into a folder.
 
     A folder may hold files of other people beside a site, such as a model's weights; none of them
-    is named by the site's list. Sites of builds that wrote no list are known by their data.
+    is named by the site's list. Sites of builds that wrote no list are recognised by their data;
+    where the list cannot be read, nothing counts as a page.
     """
     pages = {
         path.relative_to(output).as_posix()
@@ -105,10 +125,21 @@ def _earlier_pages(output: Path) -> set[str]:
     }
     try:
         listed = (output / _LIST).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        is_site = (output / "data.js").is_file() and (output / "data.json").is_file()
-        return pages if is_site else set()
+    except (OSError, UnicodeDecodeError) as error:
+        if not isinstance(error, FileNotFoundError):
+            return set()
+        return pages if _is_old_site(output) else set()
     return pages & set(listed)
+
+
+def _is_old_site(output: Path) -> bool:
+    """Return whether a folder holds the data of a site, by how they begin."""
+    try:
+        with (output / "data.js").open("rb") as file:
+            is_data = file.read(len(_DATA)) == _DATA.encode()
+    except OSError:
+        return False
+    return is_data and (output / "data.json").is_file()
 
 
 def _write_pictures(entries: Sequence[Entry], output: Path) -> None:

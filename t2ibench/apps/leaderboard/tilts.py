@@ -30,6 +30,8 @@ FALSE_ALARMS = 0.01
 # Draws of random signs, and how many are held in memory at a time.
 _FLIPS = 100_000
 _FLIPS_AT_A_TIME = 10_000
+# Deviations that are in memory at once: 8 MB.
+_DRAWN_AT_A_TIME = 1_000_000
 # The share of checks in which the shift that is named as noticed would be.
 NOTICED_IN = 0.95
 # Sizes of shifts that are tried, in the unit of a score, and how near two of them are at the end.
@@ -237,7 +239,7 @@ def _total(effects: Sequence[Float64Array], totals: Sequence[int]) -> _Total:
 
 @lru_cache(maxsize=256)
 def _spread_of_others(counts: tuple[int, ...], totals: tuple[int, ...]) -> float:
-    """Return how many times as large the spread of other deviations may be as of those drawn.
+    """Return by which factor the spread of other deviations may exceed that of the drawn ones.
 
     It is the 95 % quantile of the ratio of the standard errors of two checks, where deviations
     have heavy tails, those of Student's t with three degrees of freedom. Those of deviations that
@@ -250,14 +252,30 @@ def _spread_of_others(counts: tuple[int, ...], totals: tuple[int, ...]) -> float
     rng = np.random.default_rng(0)
     variances = np.zeros((2, _PAIRS))
     for count, total in zip(counts, totals, strict=True):
-        deviations = rng.standard_t(_FREEDOM_OF_TAILS, size=(2, _PAIRS, count))
-        # As in `_total`: a single embedding has no spread, so its square stands for it.
-        of_one = (
-            deviations.var(axis=-1, ddof=1) if count > 1 else deviations[..., 0] ** 2
-        )
-        variances += total**2 * of_one / count
+        variances += total**2 * _variances(rng, count) / count
     ratios = np.sqrt(variances[1] / variances[0])
     return float(np.quantile(ratios, NOTICED_IN))
+
+
+def _variances(rng: np.random.Generator, count: int) -> Float64Array:
+    """Return the variances of drawn groups of deviations with heavy tails.
+
+    Groups are drawn a few at a time, in the order of one large draw, so memory does not grow with
+    their number.
+
+    Returns:
+        Shape (2, pairs).
+    """
+    variances = np.empty(2 * _PAIRS)
+    at_a_time = max(1, _DRAWN_AT_A_TIME // count)
+    for start in range(0, len(variances), at_a_time):
+        block = variances[start : start + at_a_time]
+        deviations = rng.standard_t(_FREEDOM_OF_TAILS, size=(len(block), count))
+        # As in `_total`: a single embedding has no spread, so its square stands for it.
+        block[:] = (
+            deviations.var(axis=-1, ddof=1) if count > 1 else deviations[..., 0] ** 2
+        )
+    return variances.reshape(2, _PAIRS)
 
 
 def _share_of_flips(effects: Sequence[Float64Array], totals: Sequence[int]) -> float:

@@ -6,6 +6,8 @@ import io
 import re
 from collections.abc import Iterator
 
+from t2ibench.store.pixels import READ_FORMATS
+
 # Chunks that neither describe where an image is from nor change how it is shown.
 _PLAIN_CHUNKS = {b"IHDR", b"IDAT", b"IEND", b"pHYs", b"sRGB"}
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -54,7 +56,7 @@ def _chunks(data: bytes) -> Iterator[bytes]:
 def _is_plain_jpeg(data: bytes) -> bool:
     from PIL import Image, JpegImagePlugin
 
-    with Image.open(io.BytesIO(data)) as image:
+    with Image.open(io.BytesIO(data), "r", READ_FORMATS) as image:
         # A camera's file of several images is an MPO, which is a subclass of this one.
         if type(image) is not JpegImagePlugin.JpegImageFile or image.mode != "RGB":
             return False

@@ -145,9 +145,8 @@ def _check_part(part: IO[bytes], where: str, size: _Size) -> None:
             continue
         try:
             parser.Parse(chunk, False)
-        except (
-            expat.ExpatError
-        ):  # a picture, or no XML from here on: nobody reads further
+        # A picture, or no XML from here on: nobody reads further.
+        except expat.ExpatError:
             parser = None
             continue
         unread = size.n_bytes - n_before - parser.CurrentByteIndex
