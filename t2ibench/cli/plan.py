@@ -214,7 +214,8 @@ def _forecasts(
 ) -> list[Forecast]:
     """Return the chances of every scenario that can be forecast.
 
-    Those of a comparison are not; those of edits are with a pilot.
+    Those of a comparison are not, and those of edits are not: the error of a test of few source
+    images does not shrink with the root of their number.
     """
     from t2ibench.decisions.design import Design, forecast_of_design
     from t2ibench.decisions.pilot_forecast import forecast_of_pilot
@@ -227,7 +228,7 @@ def _forecasts(
         task = tasks[scenario.measurement.task[0]]
         if scenario.measurement.kind == "comparison":
             continue
-        if pilot is None and _has_edits(task, measurement):
+        if _has_edits(task, measurement):
             continue
         if pilot is not None:
             forecasts.append(
@@ -317,8 +318,8 @@ def _lines(plan: Plan, forecasts: list[Forecast]) -> list[str]:
     if of_edits:
         subject = "A scenario is" if of_edits == 1 else f"{of_edits} scenarios are"
         lines.append(
-            f"{subject} about edits. The chances depend on how the edits of one source image "
-            "change together: give a pilot to see them (--pilot RUN)."
+            f"{subject} about edits, of which no chances are forecast here: `t2ibench power PILOT` "
+            "forecasts what more source images would show."
         )
     if together < 0.5 and forecasts:
         lines.append(

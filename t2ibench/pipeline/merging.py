@@ -115,8 +115,10 @@ class _MergedSources:
         runs = [run for run in inside if run is not None]
         nested_target = _target(target.path / SOURCES)
         existing = [nested_target] if nested_target.knows_generator else []
-        for other in [*runs[1:], *existing]:
-            check_alike(runs[0], other)
+        # None of these parts may have any although the target has.
+        compared = [*runs, *existing]
+        for other in compared[1:]:
+            check_alike(compared[0], other)
         return cls(runs, nested_target)
 
     def merge(self, missing: MissingParts) -> None:

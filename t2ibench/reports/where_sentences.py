@@ -36,9 +36,9 @@ def about(result: Where) -> str:
         "truly 0 comes out below 0 about half of the time. A finding is called clear where its "
         f"p-value is below {threshold} after Holm’s correction over all findings shown here: the "
         "parts of every run, their changes against the first run, and what images add to "
-        "rewritten words. Where a test is inconclusive, no change and nothing added is called "
-        "clear. That images follow the words does not mean that the words are the cause: both may "
-        "repeat the same world."
+        "rewritten words. Where a test is inconclusive, no part, no change and nothing "
+        "added is called clear. That images follow the words does not mean that the words are the "
+        "cause: both may repeat the same world."
     )
 
 
@@ -82,7 +82,12 @@ def _leans(result: Where, source: LeanSource) -> Iterator[str]:
     if source.is_clear("beside"):
         beside = _square(split.beside)
         yield f"Images of {source.name} lean beside the words (mean square {beside})."
-    if not any(finding.clear for finding in source.findings):
+    if source.inconclusive:
+        yield (
+            f"No part of the lean of {source.name} is therefore called clear (slope "
+            f"{amount(split.slope, SMALL_DECIMALS)})."
+        )
+    elif not any(finding.clear for finding in source.findings):
         yield (
             f"In {source.name}, neither a mean lean nor one in line with the words nor one beside "
             f"them is clear (slope {amount(split.slope, SMALL_DECIMALS)})."
@@ -114,8 +119,8 @@ def _behind(result: Where, source: LeanSource, run: ComparedRun) -> Iterator[str
         if source.added.left_out:
             names = ", ".join(source.added.left_out)
             yield (
-                f"What images of {source.name} add leaves out {names}: the images of both groups "
-                "are too alike for a lean of its own."
+                f"What images of {source.name} add leaves out {names}, because there the images "
+                "of both groups are too alike for a lean."
             )
     elif source.not_added:
         yield (

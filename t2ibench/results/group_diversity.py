@@ -78,8 +78,8 @@ def few_images_line(
         )
         if fewest < _ENOUGH_IMAGES:
             return (
-                f"A prompt has as few as {fewest} guided images. Below {_ENOUGH_IMAGES}, the "
-                "interval of diversity is wider than 95 % need, so a collapse is easily missed."
+                f"A prompt has as few as {fewest} guided images. Below {_ENOUGH_IMAGES}, the 95 % "
+                "interval of diversity is too wide, so it may miss a collapse."
             )
         return ""
     return ""

@@ -61,6 +61,8 @@ _UNEQUAL_WEIGHTS = (
 
 _TOO_ALIKE = "the images of both groups are too alike for leans of single prompts"
 _FEWEST_ADDED = 2
+_NO_WORDS = "the run has no prompts of both groups' images for"
+_NO_VARIANCE = "a prompt has too few images to say how far its lean varies"
 
 # By run, the rows of a test's images.
 Samples = Sequence[Mapping[str, Any]]
@@ -328,16 +330,13 @@ def _source(
     rewritten: RewrittenWords | None,
     level: float,
 ) -> LeanSource:
+    inconclusive = run.results.tasks[task].inconclusive or ""
     source = LeanSource(
         name=run.name,
         rewriter=rewriter_of(run),
         split=split,
-        findings=(
-            NamedTest("mean", split.mean.p),
-            NamedTest("slope", split.slope.p),
-            NamedTest("beside", split.beside.p),
-        ),
-        inconclusive=run.results.tasks[task].inconclusive or "",
+        findings=_findings_of_parts(split, inconclusive),
+        inconclusive=inconclusive,
         rewritten=rewritten,
     )
     if rewritten is None:
@@ -348,12 +347,34 @@ def _source(
     rows = _row_leans(run, task, stimuli)
     if len(rows) < _FEWEST_ADDED:
         return replace(source, not_added=_TOO_ALIKE)
-    with_row = {row.name for row in rows}
+    with_words = {part.name for part in rewritten.parts}
+    without_words = [row.name for row in rows if row.name not in with_words]
+    if without_words:
+        reason = f"{_NO_WORDS} {', '.join(without_words)}"
+        return replace(source, not_added=reason)
     added = _added(rows, rewritten.parts, level)
-    if added is not None:
-        left_out = tuple(name for name in stimuli if name not in with_row)
-        added = replace(added, left_out=left_out)
-    return replace(source, added=added)
+    if added is None:
+        return replace(source, not_added=_NO_VARIANCE)
+    with_row = {row.name for row in rows}
+    left_out = tuple(name for name in stimuli if name not in with_row)
+    return replace(source, added=replace(added, left_out=left_out))
+
+
+def _findings_of_parts(
+    split: LeanSplit, inconclusive: str
+) -> tuple[NamedTest[str], ...]:
+    """Return the findings on the parts of a lean, not yet corrected.
+
+    They have no p-value where the run's own test is inconclusive.
+    """
+    p_values = {
+        "mean": split.mean.p,
+        "slope": split.slope.p,
+        "beside": split.beside.p,
+    }
+    return tuple(
+        NamedTest(name, None if inconclusive else p) for name, p in p_values.items()
+    )
 
 
 def _has_equal_weights(split: LeanSplit, rewritten: RewrittenWords) -> bool:
@@ -375,10 +396,12 @@ def _has_equal_weights(split: LeanSplit, rewritten: RewrittenWords) -> bool:
 def _added(
     images: Sequence[Part], words: Sequence[Part], level: float
 ) -> AddedToWords | None:
-    """Return what images add to rewritten words; None where a stimulus lacks those."""
+    """Return what images add to the rewritten words that each stimulus has.
+
+    Returns:
+        It, or None where the variance of a stimulus's lean is unknown.
+    """
     words_of = {part.name: part for part in words}
-    if any(part.name not in words_of for part in images):
-        return None
     pairs = [(words_of[part.name], part) for part in images]
     count = len(pairs)
     parts = [*(first for first, _ in pairs), *(second for _, second in pairs)]

@@ -98,15 +98,26 @@ def test_a_plan_fixes_source_images_and_one_look() -> None:
         make_plan(gate, tasks, Measurement(), most_images_per_prompt=40)
 
 
-def test_chances_of_edits_come_from_a_pilot(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("with_pilot", [False, True])
+def test_a_plan_forecasts_no_chances_of_edits_and_names_power(
+    *, with_pilot: bool, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The error of a pilot of edits, scaled to more source images, would be too large."""
     monkeypatch.chdir(tmp_path)
     gate = profile(
         scenario(measurement={"task": "edits_skin", "statistic": "headline"})
     )
     accept = tmp_path / "accept.yaml"
     accept.write_text(gate.model_dump_json(exclude_none=True))
-    status, out, err = cli("plan", "--accept", accept)
+    pilot: tuple[object, ...] = ()
+    if with_pilot:
+        task = lean_task(0.0).model_copy(update={"task": "edits_skin"})
+        saved = tmp_path / "pilot.json"
+        saved.write_text(results(edits_skin=task).model_dump_json(by_alias=True))
+        pilot = ("--pilot", saved)
+    status, out, err = cli("plan", "--accept", accept, *pilot)
     assert status == 0, err
-    assert "give a pilot to see them" in " ".join(out.split())
+    words = " ".join(out.split())
+    assert "about edits, of which no chances are forecast here" in words
+    assert "`t2ibench power PILOT`" in words
+    assert "fair passes" not in words

@@ -86,6 +86,20 @@ def test_merged_parts_are_the_run_of_one_machine(
     assert hand.outputs(Path("runs/editor")) == merged
 
 
+def test_a_part_without_source_images_is_merged_into_a_run_that_has_some(
+    folder: Path, cli: Cli
+) -> None:
+    run_parts(flags(folder), 3, cli)
+    first, second, third = parts_of(3)
+    assert cli("merge", first, third, "--allow-missing")[0] == 3
+    before = attempts_of(Path("runs/editor/sources"))
+    shutil.rmtree(second / "sources")
+    status, out, err = cli("merge", second, "--allow-missing")
+    # 3 stands for images that are missing.
+    assert status == 3, out + err
+    assert attempts_of(Path("runs/editor/sources")) == before
+
+
 def test_a_dry_run_counts_the_edits_of_its_part(folder: Path, cli: Cli) -> None:
     counted = []
     for number in (1, 2, 3):

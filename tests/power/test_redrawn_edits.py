@@ -18,6 +18,8 @@ from t2ibench.methods.core.edit_report import (
     EditReport,
 )
 from t2ibench.methods.core.redrawn_runs import HEADLINE, PilotScores, RedrawnRuns
+from t2ibench.methods.edits.larger_runs import RedrawnEdits
+from t2ibench.methods.edits.outcomes import NOT_EDITED
 from t2ibench.methods.edits.schema import EditsTask
 from t2ibench.power.redrawn import Redrawn
 from t2ibench.settings import Settings
@@ -125,6 +127,43 @@ def test_too_few_source_images_forecast_nothing() -> None:
         redraws(_task(), PilotScores(samples, {}, {}), Settings())
 
 
+def test_edits_not_made_are_forecast_of_edits_with_a_question() -> None:
+    """The other edit counts as not made by its distance, and is not in the test."""
+    task = _task()
+    silent = task.edits[0].model_copy(update={"question": None})
+    question = "Is the person a doctor?"
+    asked = task.edits[1].model_copy(update={"question": question})
+    task = task.model_copy(update={"edits": (asked, silent)})
+    rows = []
+    for group, not_edited in zip(task.compared_groups, (8, 4), strict=True):
+        made = 20 - not_edited
+        rows += [
+            EditOutcomes(ALL_EDITS, group, 40, edited=made, not_edited=20),
+            EditOutcomes(asked.name, group, 20, edited=made, not_edited=not_edited),
+            EditOutcomes(silent.name, group, 20, not_edited=made),
+        ]
+    report = EditReport(
+        headline=task.headline_attribute.full_name,
+        groups=task.compared_groups,
+        between=task.compared_groups,
+        edits=(asked.name, silent.name),
+        outcomes=tuple(rows),
+        sources=dict.fromkeys(task.compared_groups, 20),
+    )
+    redraws = METHODS.get("edits").redraws
+    assert redraws is not None
+    samples = _samples({"dark skin": 4, "light skin": 2}, n_sources=20)
+    intervals = {NOT_EDITED: (0.2, -0.09, 0.49)}
+    pilot = PilotScores(samples, {EDITS: asdict(report)}, intervals)
+    runs = redraws(task, pilot, Settings())[NOT_EDITED]
+    assert isinstance(runs, RedrawnEdits)
+    shares = [group.share_after for group in runs.groups]
+    assert shares == pytest.approx([0.4, 0.2], abs=0.01)
+    assert [group.after.shape[1] for group in runs.groups] == [1, 1]
+    powers = [_power(runs, effect, 4) for effect in (0.0, 0.2, 0.4)]
+    assert powers[0] <= 0.1 < 0.4 < powers[1] < powers[2]
+
+
 @pytest.mark.slow
 def test_power_of_a_run_of_edits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
@@ -137,5 +176,7 @@ def test_power_of_a_run_of_edits(
     assert status == 0, err
     assert "source images a prompt" in out and "edits refused" in out
     assert "clear in 0.8 of runs at 0.4" in out
-    status, _, err = cli("power", "runs/toyland", "--question", "prompt_population")
-    assert status == 1 or "these prompts and edits alone" in out + err
+    question = ("--question", "prompt_population")
+    status, out, err = cli("power", "runs/toyland", *question)
+    assert status == 1 and not err
+    assert "these prompts and edits alone" in " ".join(out.split())

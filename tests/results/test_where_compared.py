@@ -96,6 +96,12 @@ def test_an_inconclusive_test_is_named_and_decides_no_change(place: int) -> None
     assert "no change of behind is called clear" in text
     source = result.sources[1]
     assert not any(source.is_clear(f"change_of_{part}") for part in ("mean", "slope"))
+    # Nor are its parts clear, or counted in the correction of the other run's.
+    of_test = result.sources[place]
+    assert [finding.p for finding in of_test.findings] == [None] * 3
+    assert not any(of_test.is_clear(part) for part in ("mean", "slope", "beside"))
+    assert f"No part of the lean of {name} is therefore called clear" in text
+    assert f"Images of {name} lean" not in text.replace("lean beyond", "")
     # What images add is about the second run alone.
     assert source.is_clear("added_mean") == (place == 0)
 

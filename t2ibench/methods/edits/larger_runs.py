@@ -19,6 +19,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.edit_report import (
     ALL_EDITS,
     REFUSED,
+    EditOutcomes,
     EditReport,
     edit_report,
 )
@@ -39,7 +40,7 @@ from t2ibench.methods.edits.mean_change import (
     difference_of_changes,
     edits_together,
 )
-from t2ibench.methods.edits.outcomes import share_of_outcome
+from t2ibench.methods.edits.outcomes import NOT_EDITED, share_of_outcome
 from t2ibench.methods.edits.schema import EditsTask
 from t2ibench.settings import Settings
 
@@ -47,7 +48,7 @@ _SEED = 2026
 _FEWEST_SOURCES = 2
 # Source images that stand for endlessly many, as a multiple of the pilot's.
 _MANY = 1000
-# Draws of a run in which an edit is missing of all source images of a group have no difference.
+# A drawn run has no difference where one group has no image of an edit.
 _NOTHING = DrawnRun(p=1.0, width=2.0)
 
 
@@ -78,7 +79,7 @@ class PilotGroup:
     def chance_of(self, shift: float) -> float:
         """Return the chance to move each edit that moves the mean change by a shift.
 
-        Moved is what shows the class where the shift is negative, and what does not else.
+        A negative shift moves edits that show the class; a positive one those that do not.
         """
         share = self.share_after
         room = 1 - share if shift > 0 else share
@@ -223,7 +224,12 @@ def redraws(
     runs: dict[str, RedrawnRuns] = {HEADLINE: of_headline}
     report = edit_report(pilot.details)
     if report is not None:
-        runs |= _redrawn_outcomes(report, pilot.outcomes, settings.level)
+        asked = [
+            edit.name
+            for edit in task.edits
+            if edit.question is not None and edit.name in report.edits
+        ]
+        runs |= _redrawn_outcomes(report, asked, pilot.outcomes, settings.level)
     return runs
 
 
@@ -275,6 +281,7 @@ def _redrawn_headline(
 
 def _redrawn_outcomes(
     report: EditReport,
+    asked: Sequence[str],
     intervals: Mapping[str, tuple[float, float, float]],
     level: float,
 ) -> dict[str, RedrawnRuns]:
@@ -284,6 +291,7 @@ def _redrawn_outcomes(
 
     Args:
         report: The pilot's counts.
+        asked: Names of the edits with a question, which alone are tested as not made.
         intervals: Outcome to the difference that was tested, with both ends of its interval.
         level: Confidence level of the intervals.
     """
@@ -291,11 +299,16 @@ def _redrawn_outcomes(
     sizes = [round(report.sources.get(group, 0)) for group in report.between]
     if min(sizes) < _FEWEST_SOURCES:
         return by_outcome
-    totals = {row.group: row for row in report.outcomes if row.edit == ALL_EDITS}
     rng = np.random.default_rng([_SEED, *sizes])
     for outcome in dict.fromkeys([*intervals, REFUSED]):
-        shares = [share_of_outcome(totals[group], outcome) for group in report.between]
-        n_edits = len(report.edits)
+        counts = [
+            _made_or_not(report, group, asked)
+            if outcome == NOT_EDITED
+            else _of_all_edits(report, group)
+            for group in report.between
+        ]
+        shares = [share_of_outcome(of_group, outcome) for of_group in counts]
+        n_edits = len(asked if outcome == NOT_EDITED else report.edits)
         alike = 1.0
         if outcome in intervals and n_edits > 1:
             alike = _alike_outcomes(intervals[outcome], shares, sizes, n_edits, level)
@@ -311,6 +324,24 @@ def _redrawn_outcomes(
             alike=alike,
         )
     return by_outcome
+
+
+def _of_all_edits(report: EditReport, group: str) -> EditOutcomes:
+    """Return what became of all edits of a group's source images."""
+    return next(
+        row for row in report.outcomes if (row.edit, row.group) == (ALL_EDITS, group)
+    )
+
+
+def _made_or_not(report: EditReport, group: str, asked: Sequence[str]) -> EditOutcomes:
+    """Return how many edits of a group were made and not made, of those with a question."""
+    rows = [row for row in report.outcomes if row.group == group and row.edit in asked]
+    return EditOutcomes(
+        edit=ALL_EDITS,
+        group=group,
+        edited=sum(row.edited for row in rows),
+        not_edited=sum(row.not_edited for row in rows),
+    )
 
 
 def _alike_outcomes(
