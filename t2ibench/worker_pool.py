@@ -97,7 +97,7 @@ def each_of(
     """
     results: dict[int, T] = {}
     left = list(range(len(items)))
-    several = (cores() if workers is None else workers) > 1
+    several = may_start_processes() and (cores() if workers is None else workers) > 1
     begun = time.process_time()
     seconds_alone = 0.0 if at_once else WORTH
     # Sums over several threads may differ in their last bits from machine to machine.
@@ -121,6 +121,11 @@ def each_of(
             results[number] = work(items[number])
             on_done(items[number], results[number])
     return [results[number] for number in range(len(items))]
+
+
+def may_start_processes() -> bool:
+    """Return whether this process may start others; one of a pool of Python's may not."""
+    return not multiprocessing.current_process().daemon
 
 
 def _in_processes(
@@ -189,6 +194,10 @@ def _frozen_objects() -> Iterator[None]:
 
     Going through a million of them again and again takes time, and none of them is garbage.
     """
+    frozen_by_others = gc.get_freeze_count() > 0
+    if frozen_by_others:  # unfreezing would undo what the program around this has done
+        yield
+        return
     gc.freeze()
     try:
         yield

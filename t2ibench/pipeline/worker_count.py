@@ -20,6 +20,7 @@ from t2ibench.models.resolution import cpu_weights_of
 from t2ibench.pipeline.executors.processes import visible_gpus
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.settings import RunSettings
+from t2ibench.worker_pool import may_start_processes
 
 # A worker imports its libraries for 7 s of a core, in which `toy` generates as many images.
 IMAGES_PER_WORKER = 500
@@ -39,16 +40,18 @@ class WorkerCount:
         count: How many there are; 1 where the process that leads the run does the work itself.
         gpus: Names of the GPUs that they share.
         reason: Why there are so many; empty where the user says so.
+        single_threaded: Whether each computes in one thread, which small models do best.
     """
 
     count: int
     gpus: Sequence[str]
     reason: str
+    single_threaded: bool = False
 
     @property
     def threads(self) -> int:
         """The number of threads of each."""
-        return max(1, cores() // self.count)
+        return 1 if self.single_threaded else max(1, cores() // self.count)
 
     def sentence(self) -> str:
         """Return how many workers start and why, as the first lines of a run say it."""
@@ -146,10 +149,15 @@ def _for_small_models(weights: int, n_images: int) -> WorkerCount:
         fewest = 2 * IMAGES_PER_WORKER
         reason = f"because fewer than {fewest:,} images have to be generated"
         return WorkerCount(1, [], reason)
+    if not may_start_processes():
+        return WorkerCount(1, [], "because a daemonic process cannot start others")
     n_cores = cores()
     if n_cores == 1:
         return WorkerCount(1, [], "because there is one core")
-    n_fitting = _number_that_fits(weights)
+    available = available_memory()
+    if available is None:
+        return WorkerCount(1, [], "because it is not known how much memory is free")
+    n_fitting = _number_that_fits(weights, available)
     if n_fitting < 2:
         return WorkerCount(1, [], "because memory has no room for two")
     n_worthwhile = n_images // IMAGES_PER_WORKER
@@ -160,13 +168,10 @@ def _for_small_models(weights: int, n_images: int) -> WorkerCount:
     ]
     count, limit = min(limits, key=lambda each: each[0])
     reason = f"{limit}, because the models are small (--workers 1 starts none)"
-    return WorkerCount(count, [], reason)
+    return WorkerCount(count, [], reason, single_threaded=True)
 
 
-def _number_that_fits(weights: int) -> int:
-    """Return how many workers memory has room for."""
-    available = available_memory()
-    if available is None:
-        return 1
+def _number_that_fits(weights: int, available: int) -> int:
+    """Return how many workers the available bytes of memory have room for."""
     need = _BYTES_OF_WORKER + _BYTES_A_WEIGHT_BYTE * weights
     return int(_SHARE_OF_MEMORY * available / need)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.bundled import bundled_model
 from t2ibench.pipeline import worker_count as module
+from t2ibench.pipeline.executors.processes import Processes
 from t2ibench.pipeline.preparation import prepare
+from t2ibench.pipeline.worker import WorkerSpec
 from t2ibench.pipeline.worker_count import IMAGES_PER_WORKER, worker_count
 from t2ibench.settings import RunSettings
+from t2ibench.worker_pool import each_of
 from tests.conftest import Cli
 
 MANY = ("core_flowers_insects", "core_occupations_age")  # 1,120 images
@@ -41,12 +46,12 @@ BECAUSE = "because the models are small (--workers 1 starts none)"
     ("cores", "memory", "images_per_worker", "expected"),
     [
         (2, 64 * GIB, 500, f"2 with 1 thread each, one for each core, {BECAUSE}"),
-        (16, 64 * GIB, 500, f"2 with 8 threads each, one for every 500 images, {BECAUSE}"),
+        (16, 64 * GIB, 500, f"2 with 1 thread each, one for every 500 images, {BECAUSE}"),
         (16, 64 * GIB, 20, f"16 with 1 thread each, one for each core, {BECAUSE}"),
-        (16, 4 * GIB, 20, f"3 with 5 threads each, as many as memory has room for, {BECAUSE}"),
+        (16, 4 * GIB, 20, f"3 with 1 thread each, as many as memory has room for, {BECAUSE}"),
         (1, 64 * GIB, 500, "none, because there is one core"),
         (16, 2 * GIB, 500, "none, because memory has no room for two"),
-        (16, None, 500, "none, because memory has no room for two"),
+        (16, None, 500, "none, because it is not known how much memory is free"),
         (16, 64 * GIB, 561, "none, because fewer than 1,122 images have to be generated"),
     ],
 )  # fmt: skip
@@ -104,6 +109,18 @@ def test_large_folders_stay_in_one_process(
     machine_of(monkeypatch)
     monkeypatch.setattr(module, "_SMALL", 1_000_000)
     assert "only small models" in forecast(tmp_path)
+
+
+def test_a_process_that_may_start_no_others_does_the_work_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine_of(monkeypatch)
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    line = "Workers: none, because a daemonic process cannot start others"
+    assert forecast(tmp_path) == line
+    assert each_of([1, 2, 3], str, 2, at_once=True) == ["1", "2", "3"]
+    with pytest.raises(T2IBenchError, match="cannot start workers"):
+        Processes(WorkerSpec.__new__(WorkerSpec), 2, [], 1)
 
 
 def test_the_user_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,7 +187,9 @@ class ClipEncoder(TowerEncoder):
 def _create_bundled(request: Request[Arguments]) -> ClipEncoder:
     # It is small enough for a CPU, and a complete run need not load it or torch.
     folder, device = str(bundled_model(request.spec)), request.device or "cpu"
-    return ClipEncoder(replace(request, source=folder, device=device), at_once=False)
+    encoder = ClipEncoder(replace(request, source=folder, device=device), at_once=False)
+    encoder.has_one_thread = device == "cpu"
+    return encoder
 
 
 def _cpu_weights(request: Request[Arguments]) -> int | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any, TypeVar
 
@@ -23,6 +25,8 @@ _RANDOM = ("No pretrained weights loaded",)  # a message that is expected here
 # On a GPU several batches are handed over at once, so that it computes one while the next is put
 # together; their size is fixed, because it decides the last bit of an embedding.
 _CPU_BATCH, _GPU_BATCH, _GPU_BATCHES = 16, 64, 4
+# torch's number of threads is one for the whole process.
+_THREAD_LOCK = threading.Lock()
 
 
 def encode(
@@ -45,6 +49,20 @@ def encode(
         # One copy of all rows, so that the GPU is waited for only once.
         embeddings: Float32Array = torch.cat(rows).cpu().numpy()
     return embeddings
+
+
+@contextmanager
+def in_one_thread() -> Iterator[None]:
+    """Have torch compute in one thread: how many there are decides the last bit of an embedding."""
+    import torch
+
+    with _THREAD_LOCK:
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
 
 def unit_rows(rows: Float32Array | Float64Array) -> Float32Array:
@@ -101,10 +119,12 @@ def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
 class TowerEncoder:
     """Base class of encoders based on torch (see models.protocols.Encoder); float32 by default.
 
-    `towers()` returns the network, and loads it if necessary.
+    `towers()` returns the network, and loads it if necessary. An encoder that is small computes in
+    one thread (`has_one_thread`), so that its embeddings are the same on any number of cores.
     """
 
     embeds_images = True
+    has_one_thread = False
     fingerprint: str
     towers: Callable[[], Any]
 
@@ -123,7 +143,9 @@ class TowerEncoder:
     def _rows(
         self, items: Sequence[Any], call: Callable[[Sequence[Any]], Any]
     ) -> Float32Array:
-        return unit_rows(encode(items, self._batch, call))
+        threads = in_one_thread() if self.has_one_thread else nullcontext()
+        with threads:
+            return unit_rows(encode(items, self._batch, call))
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
         """Return the embeddings of prepared images, shape (n, d)."""

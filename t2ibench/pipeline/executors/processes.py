@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.executors.pool import (
     Message,
     WorkerDeath,
@@ -27,7 +28,12 @@ from t2ibench.pipeline.executors.pool import (
 )
 from t2ibench.pipeline.work_items import WorkItem
 from t2ibench.pipeline.worker import WorkerSpec
-from t2ibench.worker_pool import THREADS, end_with_parent, new_processes
+from t2ibench.worker_pool import (
+    THREADS,
+    end_with_parent,
+    may_start_processes,
+    new_processes,
+)
 
 
 def visible_gpus() -> list[str]:
@@ -55,6 +61,11 @@ class Processes:
     def __init__(
         self, spec: WorkerSpec, count: int, gpus: list[str], threads: int
     ) -> None:
+        if not may_start_processes():
+            raise T2IBenchError(
+                "A daemonic process, such as one of multiprocessing.Pool, cannot start workers.",
+                "Use workers=1, or call from another process.",
+            )
         self.count = count
         self._gpus = gpus
         self._threads = threads
