@@ -50,12 +50,12 @@ from t2ibench.methods.core.evidence import (
     UNKNOWN as UNKNOWN,
     AnswerEvidence as AnswerEvidence,
     Evidence as Evidence,
-    ImageCollector as ImageCollector,
     ImageEvidence as ImageEvidence,
     Needs as Needs,
     PromptNeed as PromptNeed,
     QuestionNeed as QuestionNeed,
 )
+from t2ibench.methods.core.image_collector import ImageCollector as ImageCollector
 from t2ibench.methods.core.prompt_images import PromptImages as PromptImages
 
 # A method: what it finds, and how sure that is.

@@ -16,11 +16,11 @@ from t2ibench.methods.core.contract import check_method
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import (
     Evidence,
-    ImageCollector,
     Needs,
     PromptNeed,
 )
 from t2ibench.methods.core.headline import HeadlineEstimate
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.core.inference import HeadlineInference, Inference
 from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.core.prompt_images import PromptImages

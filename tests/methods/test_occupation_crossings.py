@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import score
-from t2ibench.methods.core.evidence import ImageCollector
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.occupations.crossings import Crossing, crossing_scores
 from t2ibench.methods.occupations.design import needs
 from t2ibench.methods.occupations.schema import OccupationsTask, check

@@ -20,7 +20,7 @@ from tabulate import tabulate
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.evidence import ImageCollector
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.occupations.design import collect, group_pairs, group_prompts
 from t2ibench.methods.occupations.leans import pair_leans
 from t2ibench.methods.occupations.lengths import (

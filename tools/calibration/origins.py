@@ -21,7 +21,7 @@ from tabulate import tabulate
 from t2ibench.arrays import BoolArray, Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import Item, MethodResult
-from t2ibench.methods.core.evidence import ImageCollector
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.core.stimulus_images import obeying
 from t2ibench.methods.occupations.design import (
     collect,

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.evidence import ImageCollector
 from t2ibench.methods.core.headline import Control, HeadlineEstimate
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.core.inference import t_inference
 from t2ibench.methods.core.influence import Influence
 from t2ibench.stats import PermutationResult, p_value

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.evidence import Evidence, ImageCollector
+from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.obedience import Seen, obedient
 from t2ibench.methods.core.prompt_images import PromptImages

@@ -10,8 +10,9 @@ from __future__ import annotations
 from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.association import adherence, left_out_warnings
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence, ImageCollector
+from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Control, contradiction
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.core.obedience import (
     Seen,
     breakdown,

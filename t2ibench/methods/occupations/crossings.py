@@ -11,7 +11,7 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate, Item
-from t2ibench.methods.core.evidence import ImageCollector
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.occupations.design import group_prompts, neutral_prompts
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import combinations, cycle
 
 from t2ibench.methods.core.evidence import (
-    ImageCollector,
     Needs,
     PromptNeed,
     QuestionNeed,
 )
 from t2ibench.methods.core.guided import Wording
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.core.schema import WordGroup
 from t2ibench.methods.core.stimulus_images import StimulusImages
 from t2ibench.methods.occupations.facts import fact_needs

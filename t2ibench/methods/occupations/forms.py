@@ -16,7 +16,8 @@ import numpy as np
 
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.evidence import Evidence, ImageCollector
+from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.core.lean_scores import noise, row_scores
 from t2ibench.methods.core.over_stimuli import over_stimuli
 from t2ibench.methods.core.score_table import SCORE_TABLES, ScoreTable

@@ -13,8 +13,9 @@ import numpy as np
 
 from t2ibench.methods.core.association import left_out_warnings
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence, ImageCollector
+from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Control, HeadlineEstimate, contradiction
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.core.lean_scores import positions
 from t2ibench.methods.core.leans import LONE
 from t2ibench.methods.core.obedience import (

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from t2ibench.methods.core.association import cycle_words
 from t2ibench.methods.core.evidence import (
-    ImageCollector,
     Needs,
     PromptNeed,
     QuestionNeed,
 )
 from t2ibench.methods.core.guided import Wording
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.core.stimulus_images import StimulusImages
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings

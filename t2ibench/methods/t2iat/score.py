@@ -12,8 +12,9 @@ from t2ibench.arrays import Float64Array
 from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.association import left_out_warnings
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence, ImageCollector
+from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Control, HeadlineEstimate, contradiction
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.lean_scores import positions, row_scores
 from t2ibench.methods.core.leans import Leans

@@ -8,7 +8,8 @@ from typing import Any
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate, Item, share_draws
-from t2ibench.methods.core.evidence import Evidence, ImageCollector
+from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.core.nearest import Sides, corrected_shares
 from t2ibench.methods.core.probing import similarity
 from t2ibench.methods.core.prompt_images import PromptImages

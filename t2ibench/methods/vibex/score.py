@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.evidence import Evidence, ImageCollector
+from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import HeadlineEstimate, contradiction
+from t2ibench.methods.core.image_collector import ImageCollector
 from t2ibench.methods.core.text_vectors import has_vector
 from t2ibench.methods.vibex.controls import controls_of
 from t2ibench.methods.vibex.forward import forward_queries
