@@ -23,6 +23,15 @@ _LAYOUT = {"\n", "\r\n", "\t"}
 _VALUE = 120
 # Characters of a message that are shown.
 _LINE = 2000
+# What reading JSON may raise that has another form than expected, or is nested too deeply.
+UNEXPECTED_JSON = (
+    ValueError,
+    OverflowError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
 # Characters of the longest name for which similar names are suggested.
 _LONGEST_NAME = 200
 

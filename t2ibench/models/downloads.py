@@ -17,21 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import UNEXPECTED_JSON, T2IBenchError, shown
 from t2ibench.models.locations import is_path
 
 # A function that returns the text of a small file of a repository, by its name.
 Read = Callable[[str], str]
 INDEX = "model_index.json"
-# What a missing file, or JSON of another form or nested too deeply, may raise.
-_UNEXPECTED = (
-    OSError,
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    RecursionError,
-)
 _SHARD = r"-\d{5}-of-\d{5}"
 _WEIGHTS = ("model", "diffusion_pytorch_model")
 _OTHER_FORMATS = (
@@ -359,7 +350,7 @@ def missing_weights(folder: Path) -> list[str]:
     """Return the safetensors files that a model's folder does not have, judging by its index."""
     indexes = sorted(folder.glob("*.safetensors.index*.json"))
     for index in indexes:
-        with suppress(*_UNEXPECTED):
+        with suppress(OSError, *UNEXPECTED_JSON):
             shards = set(
                 json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
             )

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from t2ibench.errors import shown
+from t2ibench.errors import UNEXPECTED_JSON, shown
 from t2ibench.store.file_errors import could_be_endless
 
 _POINTER = b"version https://git-lfs.github.com/spec/"
@@ -36,15 +36,6 @@ _WEIGHTS = {_SAFETENSORS, *PICKLED}
 _INDEX = ".safetensors.index.json"
 _LENGTH = 8  # bytes at the start of a safetensors file that say how long its header is
 _LONGEST_HEADER = 100_000_000
-# What JSON of another form, or nested too deeply, may raise.
-_UNEXPECTED = (
-    ValueError,
-    OverflowError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    RecursionError,
-)
 
 
 def weight_file_bytes(folder: Path) -> int:
@@ -142,7 +133,7 @@ def _safetensors_defect(path: Path, size: int) -> str | None:
             for key, entry in tensors.items()
             if key != "__metadata__"
         ]
-    except _UNEXPECTED:
+    except UNEXPECTED_JSON:
         return "is no safetensors file"
     wanted = _LENGTH + length + max(ends, default=0)
     if size < wanted:
@@ -161,7 +152,7 @@ def _missing_shard(index: Path, name: str) -> FileDefect | None:
     try:
         mapping = json.loads(index.read_bytes())["weight_map"]
         shards = sorted({str(shard) for shard in mapping.values()})
-    except _UNEXPECTED:
+    except UNEXPECTED_JSON:
         return None
     missing = [
         shard for shard in shards if not (index.parent / Path(shard).name).is_file()

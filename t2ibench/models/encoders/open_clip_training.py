@@ -13,20 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.errors import UNEXPECTED_JSON, T2IBenchError, did_you_mean, shown
 
 # The name of the file that hub repositories have beside the weights.
 CONFIGURATION = "open_clip_config.json"
 _LARGEST = 1_000_000  # bytes of that file
-# What a missing file, or JSON of another form or nested too deeply, may raise.
-_UNEXPECTED = (
-    OSError,
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    RecursionError,
-)
 _QUICK = "-quickgelu"  # how open_clip names an architecture that has QuickGELU
 
 
@@ -148,7 +139,7 @@ def _read_configuration(architecture: str, path: Path) -> Training:
         # A configuration that does not name the activation function means open_clip's own default.
         preprocessing["quick_gelu"] = bool(model.get("quick_gelu", False))
         training = _training(architecture, preprocessing)
-    except _UNEXPECTED as error:
+    except (OSError, *UNEXPECTED_JSON) as error:
         raise T2IBenchError(
             f"'{shown(str(path))}' is not a configuration of open_clip "
             f"({type(error).__name__}: {shown(str(error))}).",
