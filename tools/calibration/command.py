@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -92,3 +92,27 @@ def print_worlds(
             rows.append(simulated(world, arguments.sets, arguments.seed))
             print(rows[-1], file=sys.stderr, flush=True)
     print(tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True))
+
+
+def simulate_worlds(
+    module: str,
+    description: str | None,
+    worlds: Iterable[tuple[str, World]],
+    simulated: Callable[[World, int, int], Mapping[str, str]],
+    argv: Sequence[str] | None,
+    *,
+    sets: int,
+) -> int:
+    """Run the command of a simulation that has no flags of its own, and return its exit status.
+
+    Args:
+        module: The name of the module below `tools.calibration`.
+        description: Its docstring.
+        worlds: As `print_worlds` takes them.
+        simulated: As `print_worlds` takes it.
+        argv: The arguments of the command; None for those of this process.
+        sets: The default number of data sets of a world.
+    """
+    arguments = worlds_parser(module, description, sets=sets).parse_args(argv)
+    print_worlds(worlds, simulated, arguments)
+    return 0

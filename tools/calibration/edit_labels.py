@@ -22,7 +22,7 @@ from t2ibench.methods.core.edit_evidence import EditNeed
 from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
 from t2ibench.methods.edits.schema import EditsTask
 from tools.calibration.cells import SETTINGS
-from tools.calibration.command import print_worlds, worlds_parser
+from tools.calibration.command import simulate_worlds
 from tools.calibration.edits import edits_task
 from tools.calibration.worlds import WorldEvidence
 
@@ -239,10 +239,8 @@ def simulated(world: LabelledWorld, sets: int, seed: int) -> dict[str, str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate all worlds and print the table."""
-    arguments = worlds_parser("edit_labels", __doc__, sets=1000).parse_args(argv)
     named = [(f"{world.sizes[0]} + {world.sizes[1]}", world) for world in worlds()]
-    print_worlds(named, simulated, arguments)
-    return 0
+    return simulate_worlds("edit_labels", __doc__, named, simulated, argv, sets=1000)
 
 
 if __name__ == "__main__":

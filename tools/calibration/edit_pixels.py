@@ -21,7 +21,7 @@ from t2ibench.methods.core.edit_report import OUTCOME
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.edits.schema import EditsTask
 from tools.calibration.cells import SETTINGS
-from tools.calibration.command import print_worlds, worlds_parser
+from tools.calibration.command import simulate_worlds
 from tools.calibration.edit_rows import clear_rows
 from tools.calibration.edits import (
     Change,
@@ -239,13 +239,11 @@ def _fair_groups(world: PixelWorld) -> set[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate all worlds and print the table."""
-    arguments = worlds_parser("edit_pixels", __doc__, sets=1000).parse_args(argv)
     named = [
         (f"{world.name}; {world.sizes[0]} + {world.sizes[1]}", world)
         for world in worlds()
     ]
-    print_worlds(named, simulated, arguments)
-    return 0
+    return simulate_worlds("edit_pixels", __doc__, named, simulated, argv, sets=1000)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from t2ibench.methods.core.edit_report import LEAN, OUTCOME, REFUSED
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.redrawn_runs import HEADLINE, PilotScores
 from tools.calibration.cells import SETTINGS
-from tools.calibration.command import print_worlds, worlds_parser
+from tools.calibration.command import simulate_worlds
 from tools.calibration.edits import Change, EditWorld, edits_task
 
 _LEVEL = 0.95
@@ -174,13 +174,11 @@ def _p_of(result: MethodResult, outcome: str) -> float | None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate all worlds and print the table."""
-    arguments = worlds_parser("edit_power", __doc__, sets=300).parse_args(argv)
     named = [
         (f"{world.name}; {world.sizes[0]} + {world.sizes[1]}", world)
         for world in worlds()
     ]
-    print_worlds(named, simulated, arguments)
-    return 0
+    return simulate_worlds("edit_power", __doc__, named, simulated, argv, sets=300)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from t2ibench.methods.core.edit_report import LEAN, OUTCOME
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.stats import holm
 from tools.calibration.cells import SETTINGS
-from tools.calibration.command import print_worlds, worlds_parser
+from tools.calibration.command import simulate_worlds
 from tools.calibration.edits import Change, EditWorld, edits_task
 
 _LEVEL = 0.95
@@ -125,13 +125,11 @@ def clear_rows(result: MethodResult, groups: set[str]) -> list[bool]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate all worlds and print the table."""
-    arguments = worlds_parser("edit_rows", __doc__, sets=100).parse_args(argv)
     named = [
         (f"{world.name}; {world.sizes[0]} + {world.sizes[1]}", world)
         for world in worlds()
     ]
-    print_worlds(named, simulated, arguments)
-    return 0
+    return simulate_worlds("edit_rows", __doc__, named, simulated, argv, sets=100)
 
 
 if __name__ == "__main__":
