@@ -65,24 +65,23 @@ def few_images_line(
     results: tuple[TaskResult, TaskResult], paired: tuple[PairedTask, PairedTask]
 ) -> str:
     """Return that intervals of diversity are too wide; empty where prompts have enough images."""
-    names = guided_groups(results[0])
-    for encoder in _shared_encoders(results, paired):
-        fewest = min(
-            (
-                len(values.values)
-                for task in paired
-                for values in task.diversity[encoder]
-                if is_guided(values.group, names)
-            ),
-            default=_ENOUGH_IMAGES,
-        )
-        if fewest < _ENOUGH_IMAGES:
-            return (
-                f"A prompt has as few as {fewest} guided images. Below {_ENOUGH_IMAGES}, the 95 % "
-                "interval of diversity is too wide, so it may miss a collapse."
-            )
+    encoder = next(iter(_shared_encoders(results, paired)), None)
+    if encoder is None:
         return ""
-    return ""
+    names = guided_groups(results[0])
+    counts = [
+        len(values.values)
+        for task in paired
+        for values in task.diversity[encoder]
+        if is_guided(values.group, names)
+    ]
+    fewest = min(counts, default=_ENOUGH_IMAGES)
+    if fewest >= _ENOUGH_IMAGES:
+        return ""
+    return (
+        f"A prompt has as few as {fewest} guided images. Below {_ENOUGH_IMAGES}, the 95 % "
+        "interval of diversity is too wide, so it may miss a collapse."
+    )
 
 
 def group_vendi(
