@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
-OWN_STEPS = ("pipeline", "speed", "pixels", "halving", "deterministic")
+OWN_STEPS = ("pipeline", "start", "speed", "pixels", "halving", "deterministic")
 # Of observe.py and judge.py; the number of images follows.
 SCRIPTS = {
     "embedding": ["observe.py", "--rounds", "2", "--images"],

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,13 +28,15 @@ from t2ibench.models.protocols import ImageRequest
 from t2ibench.store.images import image_seed
 
 PROMPT = "a photo of a nurse"
+TASK = "core_science_arts"
+USUAL_STEPS = 30
 
 Row = tuple[str, str]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("step", choices=["pipeline", *STEPS])
+    parser.add_argument("step", choices=[*WITHOUT_MODEL, *STEPS])
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--size", required=True)
     parser.add_argument("--device", required=True)
@@ -39,7 +44,10 @@ def main() -> None:
     parser.add_argument("--images", type=int, required=True)
     parser.add_argument("--steps", type=int, required=True)
     args = parser.parse_args()
-    rows = pipeline(args) if args.step == "pipeline" else STEPS[args.step](opened(args))
+    if args.step in WITHOUT_MODEL:
+        rows = WITHOUT_MODEL[args.step](args)
+    else:
+        rows = STEPS[args.step](opened(args))
     for row in rows:
         # What was measured is there, whatever ends the step.
         print(json.dumps(row), flush=True)
@@ -59,6 +67,26 @@ def pipeline(args: argparse.Namespace) -> Iterator[Row]:
     yield "seconds to load the pipeline", f"{loaded.seconds:.1f}"
 
 
+def start(args: argparse.Namespace) -> Iterator[Row]:
+    """Seconds of a command that makes a few images, without and with stored hashes of weights."""
+    words = ["-m", "t2ibench", "--model", str(saved_in(args.folder)), "--tasks", TASK]
+    words += ["--limit", "2", "--images-per-prompt", "1"]
+    words += ["--guided-images-per-prompt", "1", "--model-args", f"steps={args.steps}"]
+    words += ["--device", args.device, "--dtype", args.dtype, "--generate-only"]
+    # Hashes that are kept are those of this folder alone.
+    own_hashes = {**os.environ, "T2IBENCH_CACHE": str(args.folder / "cache")}
+    for what in ("first time", "second time"):
+        folder = args.folder / what.replace(" ", "-")
+        command = [sys.executable, *words, "--output-dir", str(folder)]
+        ended = timed(
+            lambda command=command: subprocess.run(
+                command, check=True, env=own_hashes, stdout=subprocess.DEVNULL
+            )
+        )
+        count = len(list(folder.rglob("*.png")))
+        yield f"seconds of a command, {what}", f"{ended.seconds:.1f}, {count} images"
+
+
 def saved_in(folder: Path) -> Path:
     return folder / "saved"
 
@@ -67,13 +95,15 @@ def opened(args: argparse.Namespace) -> Session:
     """A session whose generator has loaded the saved pipeline."""
     generator = created(args, saved_in(args.folder))
     generator.load()
-    on_card = args.device.startswith("cuda")
-    count = max(args.images, 64 if on_card else 0)
-    requests = [
+    return Session(args, saved_in(args.folder), requests(args.images), generator)
+
+
+def requests(count: int) -> list[ImageRequest]:
+    """Return requests for so many images of one prompt."""
+    return [
         ImageRequest(PROMPT, index, image_seed(0, PROMPT, index))
         for index in range(count)
     ]
-    return Session(args, saved_in(args.folder), requests, generator)
 
 
 @dataclass
@@ -106,8 +136,10 @@ class Session:
         return self.generator._batch.size or 1
 
 
-def created(args: argparse.Namespace, saved: Path, **more: Any) -> DiffusersGenerator:
-    options = DiffusersArguments(steps=args.steps)
+def created(
+    args: argparse.Namespace, saved: Path, steps: int | None = None, **more: Any
+) -> DiffusersGenerator:
+    options = DiffusersArguments(steps=steps or args.steps)
     request = Request(
         "bench", str(saved), options, device=args.device, dtype=args.dtype, **more
     )
@@ -140,6 +172,16 @@ def speed(session: Session) -> Iterator[Row]:
     if torch.cuda.is_available():
         peak = torch.cuda.max_memory_allocated() / 2**30
         yield "largest memory", f"{peak:.1f} GiB"
+    # As many steps as users take: what an image costs.
+    generator.release()
+    session.generator = created(session.args, session.saved, USUAL_STEPS)
+    session.generator.load()
+    session.images(chosen, chosen)
+    usual = timed(lambda: session.images(chosen, 2 * chosen))
+    yield (
+        f"seconds an image, {USUAL_STEPS} steps, {chosen} at a time",
+        f"{usual.seconds / len(usual.result):.2f}",
+    )
 
 
 def pixels(session: Session) -> Iterator[Row]:
@@ -175,7 +217,8 @@ def halving(session: Session) -> Iterator[Row]:
     torch.cuda.empty_cache()
     torch.cuda.set_per_process_memory_fraction(min(1.0, used + 0.05))
     try:
-        session.images(64, 64)
+        session.generator.fix_batch_size(64)
+        session.generator.generate(requests(64))
         size = session.generator.effective_settings()["batch_size"]
         yield "64 at a time with 5 % of the card free", f"became {size}"
     finally:
@@ -195,10 +238,14 @@ def deterministic(session: Session) -> Iterator[Row]:
         "--deterministic, time beside the usual kernels",
         f"{slower.seconds / usual.seconds:.2f}",
     )
-    again = compared(session.images(size), session.images(size))
+    again = compared(slower.result, session.images(size))
     yield "--deterministic, the same again", again
 
 
+WITHOUT_MODEL: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
+    "pipeline": pipeline,
+    "start": start,
+}
 STEPS: dict[str, Callable[[Session], Iterator[Row]]] = {
     "speed": speed,
     "pixels": pixels,
