@@ -33,7 +33,7 @@ SCRIPTS = {
 }
 NUMBERS = {
     "embedding": {"sdxl": "1024", "tiny": "16"},
-    "judging": {"sdxl": "8", "tiny": "1"},
+    "judging": {"sdxl": "4", "tiny": "1"},
 }
 LAST_LINES = 6
 
@@ -100,7 +100,7 @@ def command(name: str, args: argparse.Namespace, folder: Path) -> list[str]:
     else:
         words = [*SCRIPTS[name], NUMBERS[name][args.size], *device]
         if name == "judging":
-            words += dtype
+            words += [*dtype, "--size", "large" if args.size == "sdxl" else "tiny"]
         elif args.size == "tiny":
             words += ["--pixels", "64"]
     return [sys.executable, str(HERE / words[0]), *words[1:]]

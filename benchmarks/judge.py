@@ -1,8 +1,10 @@
 """Speed of the judge `vlm:…` beside plain loops over transformers, in one run.
 
     python benchmarks/judge.py [--images 2] [--device cpu] [--dtype float32] [--json FILE]
+    python benchmarks/judge.py --size large --device cuda --dtype bfloat16
 
-Models of two kinds with random weights, built here, read images as some 600 tokens. The loop is
+Models of two kinds with random weights, built here, read images as some 600 tokens. They are tiny
+or, for a GPU, of about 1,000 million numbers ('large'). The loop is
 what a user of transformers writes: for each class, the whole prompt with its image and the class
 behind it goes through the model, and the class with the highest mean log-probability is the answer.
 Both preprocess an image once for a question, and both must give the same answers. Free text is
@@ -91,14 +93,49 @@ def tokenizer(specials: list[str], image: str) -> PreTrainedTokenizerFast:
     )
 
 
-def text_sizes(tokens: PreTrainedTokenizerFast) -> dict[str, Any]:
+# Of the text model, the image tower of LLaVA and that of Qwen2-VL.
+SIZES: dict[str, dict[str, dict[str, Any]]] = {
+    "tiny": {
+        "text": {
+            "hidden_size": 256,
+            "intermediate_size": 704,
+            "num_hidden_layers": 4,
+            "num_attention_heads": 8,
+            "num_key_value_heads": 4,
+        },
+        "rope": {"mrope_section": [4, 6, 6]},
+        "clip": {
+            "hidden_size": 192,
+            "intermediate_size": 512,
+            "num_hidden_layers": 4,
+            "num_attention_heads": 6,
+        },
+        "qwen": {"depth": 2, "embed_dim": 64, "hidden_size": 256, "num_heads": 4},
+    },
+    "large": {
+        "text": {
+            "hidden_size": 2048,
+            "intermediate_size": 5632,
+            "num_hidden_layers": 16,
+            "num_attention_heads": 16,
+            "num_key_value_heads": 4,
+        },
+        "rope": {"mrope_section": [16, 24, 24]},
+        "clip": {
+            "hidden_size": 1024,
+            "intermediate_size": 4096,
+            "num_hidden_layers": 24,
+            "num_attention_heads": 16,
+        },
+        "qwen": {"depth": 32, "embed_dim": 1280, "hidden_size": 2048, "num_heads": 16},
+    },
+}
+
+
+def text_config(tokens: PreTrainedTokenizerFast, size: str) -> dict[str, Any]:
     return {
+        **SIZES[size]["text"],
         "vocab_size": len(tokens),
-        "hidden_size": 256,
-        "intermediate_size": 704,
-        "num_hidden_layers": 4,
-        "num_attention_heads": 8,
-        "num_key_value_heads": 4,
         "max_position_embeddings": 8192,
         "pad_token_id": tokens.pad_token_id,
         "eos_token_id": tokens.eos_token_id,
@@ -106,20 +143,13 @@ def text_sizes(tokens: PreTrainedTokenizerFast) -> dict[str, Any]:
     }
 
 
-def llava(folder: Path) -> None:
+def llava(folder: Path, size: str) -> None:
     """336 pixels in patches of 14: 576 tokens."""
     tokens = tokenizer(["<image>"], "<image>")
-    vision = CLIPVisionConfig(
-        hidden_size=192,
-        intermediate_size=512,
-        num_hidden_layers=4,
-        num_attention_heads=6,
-        image_size=336,
-        patch_size=14,
-    )
+    vision = CLIPVisionConfig(**SIZES[size]["clip"], image_size=336, patch_size=14)
     config = LlavaConfig(
         vision_config=vision,
-        text_config=LlamaConfig(**text_sizes(tokens)),
+        text_config=LlamaConfig(**text_config(tokens, size)),
         image_token_index=tokens.convert_tokens_to_ids("<image>"),
         vision_feature_layer=-1,
     )
@@ -136,21 +166,15 @@ def llava(folder: Path) -> None:
     ).save_pretrained(folder)
 
 
-def qwen2_vl(folder: Path) -> None:
+def qwen2_vl(folder: Path, size: str) -> None:
     """28 pixels a token: 24 x 25 of them."""
     names = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
     tokens = tokenizer(names, "<|vision_start|><|image_pad|><|vision_end|>")
-    rope = {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [4, 6, 6]}
+    rope = {"rope_type": "default", "rope_theta": 1e4, **SIZES[size]["rope"]}
     ids = dict(zip(names, tokens.convert_tokens_to_ids(names), strict=True))
     config = Qwen2VLConfig(
-        text_config={**text_sizes(tokens), "rope_parameters": rope},
-        vision_config={
-            "depth": 2,
-            "embed_dim": 64,
-            "hidden_size": 256,
-            "num_heads": 4,
-            "mlp_ratio": 2,
-        },
+        text_config={**text_config(tokens, size), "rope_parameters": rope},
+        vision_config={**SIZES[size]["qwen"], "mlp_ratio": 2},
         image_token_id=ids["<|image_pad|>"],
         video_token_id=ids["<|video_pad|>"],
         vision_start_token_id=ids["<|vision_start|>"],
@@ -317,6 +341,7 @@ def _row(
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--images", type=int, default=2)
+    parser.add_argument("--size", choices=sorted(SIZES), default="tiny")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--json", type=Path)
@@ -325,7 +350,9 @@ def main() -> None:
     for name, build in (("LLaVA-class", llava), ("Qwen2-VL-class", qwen2_vl)):
         torch.manual_seed(0)
         with tempfile.TemporaryDirectory() as folder, collect_messages():
-            build(Path(folder))
+            # Built where it is fast; models are loaded from the folder.
+            with torch.device(options.device):
+                build(Path(folder), options.size)
             rows += measure(name, Path(folder), options)
     print(tabulate(rows, headers="keys", floatfmt=".2f", missingval="free text"))
     print("free text: the peer is transformers' pipeline('image-text-to-text')")

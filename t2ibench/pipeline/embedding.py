@@ -26,9 +26,10 @@ from t2ibench.store.pixels import UnreadableImageError
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
-# Threads that decode images: one for each core, and some where files are waited for. Beyond the
-# largest number they would wait for Python's lock, which each needs for a thirtieth of its time.
-_DECODERS = min(32, max(4, cores()))
+# Threads that decode images: three for four cores, and some where files are waited for. With more,
+# they wait for Python's lock: on 16 cores, 12 threads decoded more images than 16 or 24, and the
+# encoder waited for them, too. Beyond the largest number the lock would be all that counts.
+_DECODERS = min(32, max(4, 3 * cores() // 4))
 _LEAST_AHEAD = 32  # images that are decoded before the encoder asks for them
 # failures in a row, after which it is the encoder that fails and not the images
 ABORT_AFTER_ERRORS = 8

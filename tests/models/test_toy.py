@@ -291,3 +291,18 @@ def test_embeddings_of_toy_clip_do_not_depend_on_the_number_of_threads() -> None
     finally:
         torch.set_num_threads(before)
     assert np.array_equal(*rows)
+
+
+def test_embeddings_of_toy_clip_do_not_depend_on_the_number_of_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As many batches as there are cores are embedded at the same time."""
+    colours = np.random.default_rng(0).integers(0, 256, (70, 64, 64, 3), np.uint8)
+    rows = []
+    for count in (1, 3, 64):
+        monkeypatch.setattr("t2ibench.models.encoders.towers.cores", lambda n=count: n)
+        encoder = create_encoder("toy-clip")
+        assert encoder.batch_size == 16 * min(count, 16)
+        prepared = [encoder.prepare(Image.fromarray(pixels)) for pixels in colours]
+        rows.append(encoder.encode_images(prepared))
+    assert np.array_equal(rows[0], rows[1]) and np.array_equal(rows[0], rows[2])

@@ -188,7 +188,8 @@ def _create_bundled(request: Request[Arguments]) -> ClipEncoder:
     # It is small enough for a CPU, and a complete run need not load it or torch.
     folder, device = str(bundled_model(request.spec)), request.device or "cpu"
     encoder = ClipEncoder(replace(request, source=folder, device=device), at_once=False)
-    encoder.has_one_thread = device == "cpu"
+    if device == "cpu":
+        encoder.compute_each_batch_in_one_thread()
     return encoder
 
 

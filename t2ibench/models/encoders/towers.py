@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ import numpy as np
 
 from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.errors import T2IBenchError
+from t2ibench.machine import cores
 from t2ibench.models.adapter import Request
 from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
 from t2ibench.models.fingerprint import fingerprint
@@ -25,27 +27,46 @@ _RANDOM = ("No pretrained weights loaded",)  # a message that is expected here
 # On a GPU several batches are handed over at once, so that it computes one while the next is put
 # together; their size is fixed, because it decides the last bit of an embedding.
 _CPU_BATCH, _GPU_BATCH, _GPU_BATCHES = 16, 64, 4
+# Of a small network: all images that are stored together are computed at once.
+_MOST_BATCHES_AT_ONCE = 16
 # torch's number of threads is one for the whole process.
 _THREAD_LOCK = threading.Lock()
 
 
 def encode(
-    items: Sequence[_Item], batch_size: int, call: Callable[[Sequence[_Item]], Any]
+    items: Sequence[_Item],
+    batch_size: int,
+    call: Callable[[Sequence[_Item]], Any],
+    n_threads: int = 1,
 ) -> Float32Array:
     """Return the embeddings of images or texts, computed in batches of `batch_size`.
 
     The last batch is filled up with its own last item: matrix products round differently with
     the number of rows, and an embedding must not depend on how many others were missing.
+
+    Args:
+        items: The images or texts.
+        batch_size: Number of items that the network gets at a time.
+        call: Returns the features of a batch, shape (batch_size, d).
+        n_threads: Number of batches that are computed at the same time.
     """
     import torch
 
-    rows = []
+    def features(start: int) -> Any:
+        batch = list(items[start : start + batch_size])
+        count = len(batch)
+        batch += [batch[-1]] * (batch_size - count)
+        # Each thread has an inference mode of its own.
+        with torch.inference_mode():
+            return call(batch)[:count].float()
+
+    starts = range(0, len(items), batch_size)
+    if min(n_threads, len(starts)) > 1:
+        with ThreadPoolExecutor(min(n_threads, len(starts))) as pool:
+            rows = list(pool.map(features, starts))
+    else:
+        rows = [features(start) for start in starts]
     with torch.inference_mode():
-        for start in range(0, len(items), batch_size):
-            batch = list(items[start : start + batch_size])
-            count = len(batch)
-            batch += [batch[-1]] * (batch_size - count)
-            rows.append(call(batch)[:count].float())
         # One copy of all rows, so that the GPU is waited for only once.
         embeddings: Float32Array = torch.cat(rows).cpu().numpy()
     return embeddings
@@ -119,12 +140,10 @@ def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
 class TowerEncoder:
     """Base class of encoders based on torch (see models.protocols.Encoder); float32 by default.
 
-    `towers()` returns the network, and loads it if necessary. An encoder that is small computes in
-    one thread (`has_one_thread`), so that its embeddings are the same on any number of cores.
+    `towers()` returns the network, and loads it if necessary.
     """
 
     embeds_images = True
-    has_one_thread = False
     fingerprint: str
     towers: Callable[[], Any]
 
@@ -135,17 +154,34 @@ class TowerEncoder:
         on_cpu = self._device == "cpu"
         self._batch = _CPU_BATCH if on_cpu else _GPU_BATCH
         self.batch_size = self._batch if on_cpu else _GPU_BATCH * _GPU_BATCHES
+        # Beside a GPU, torch only puts batches together, and its threads would keep the cores from
+        # those that decode images.
+        self._has_one_thread = not on_cpu
+        self._batches_at_once = 1
+
+    def compute_each_batch_in_one_thread(self) -> None:
+        """Compute a batch in one thread, and as many batches at the same time as there are cores.
+
+        An embedding is then the same to the last bit on any number of cores. It is faster, too,
+        where a network is so small that threads mostly wait for each other.
+        """
+        self._has_one_thread = True
+        self._batches_at_once = min(cores(), _MOST_BATCHES_AT_ONCE)
+        self.batch_size = self._batch * self._batches_at_once
 
     @property
     def _dtype(self) -> Any:
         return torch_dtype(self._precision)
 
     def _rows(
-        self, items: Sequence[Any], call: Callable[[Sequence[Any]], Any]
+        self,
+        items: Sequence[Any],
+        call: Callable[[Sequence[Any]], Any],
+        n_threads: int = 1,
     ) -> Float32Array:
-        threads = in_one_thread() if self.has_one_thread else nullcontext()
+        threads = in_one_thread() if self._has_one_thread else nullcontext()
         with threads:
-            return unit_rows(encode(items, self._batch, call))
+            return unit_rows(encode(items, self._batch, call, n_threads))
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
         """Return the embeddings of prepared images, shape (n, d)."""
@@ -166,7 +202,7 @@ class TowerEncoder:
                 {name: on_device([image[name] for image in images]) for name in names}
             )
 
-        return self._rows(prepared, features)
+        return self._rows(prepared, features, self._batches_at_once)
 
     def _read(self, pixels: Any) -> Any:
         """Return the network's features of a batch of images, shape (n, d)."""
