@@ -15,7 +15,7 @@ from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.hub import NotDownloadedError
 from t2ibench.models.judges import create_judges
-from t2ibench.models.library_messages import JOURNAL, LibraryMessage
+from t2ibench.models.library_messages import LibraryMessage, journal
 from t2ibench.models.protocols import (
     Encoder,
     FixesBatchSize,
@@ -248,7 +248,8 @@ class WorkerSpec:
         self, tell: Callable[[UserLine], None], stopping: Callable[[], bool]
     ) -> Worker:
         """Return a worker, created in another process together with its generator."""
-        JOURNAL.tell_by(lambda message: tell(UserLine(message.line, True, message)))
+        # This process works for one run.
+        journal().tell_by(lambda message: tell(UserLine(message.line, True, message)))
         with suppress(OSError):
             os.chdir(self.cwd)
         sys.path += [item for item in self.path if item not in sys.path]
