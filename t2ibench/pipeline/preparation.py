@@ -51,10 +51,10 @@ from t2ibench.pipeline.source_run import (
     with_recorded_sources,
 )
 from t2ibench.pipeline.stored_images import StoredImages
-from t2ibench.results.files import stored_results
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, mending, run_folder
 from t2ibench.results.schema import GeneratorInfo
+from t2ibench.results.writing import stored_results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.file_errors import reading
 from t2ibench.store.images import ImageStore, derived_seed

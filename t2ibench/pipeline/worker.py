@@ -29,7 +29,8 @@ from t2ibench.models.protocols import (
     TowerReading,
 )
 from t2ibench.models.resolution import checked
-from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten, rewritten
+from t2ibench.models.rewriter_info import RewriterInfo
+from t2ibench.models.rewritten_generator import Rewritten, rewritten
 from t2ibench.models.servers import StopHeard, heed
 from t2ibench.pipeline.embedding import embedded_images, embedded_texts
 from t2ibench.pipeline.generation import GeneratedFile, generated, never
