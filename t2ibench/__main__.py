@@ -2,10 +2,7 @@
 
 import sys
 
-from t2ibench.cli.termination import listen
+from t2ibench.cli import program
 
-listen()
-
-from t2ibench.cli import main  # noqa: E402  # SIGTERM is heard while it is imported
-
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(program())

@@ -7,6 +7,7 @@ them. The work must be pure: it may run anywhere, and twice.
 from __future__ import annotations
 
 import gc
+import importlib
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -100,6 +101,8 @@ def each_of(
     several = may_start_processes() and (cores() if workers is None else workers) > 1
     begun = time.process_time()
     seconds_alone = 0.0 if at_once else WORTH
+    # scipy has a BLAS of its own, and only what is loaded can be limited.
+    importlib.import_module("scipy.linalg")
     # Sums over several threads may differ in their last bits from machine to machine.
     with threadpool_limits(1, user_api="blas"), _frozen_objects():
         while left:

@@ -22,7 +22,6 @@ _ROOMS = {
 _ELSEWHERE = (
     "filelock",
     "jinja2",
-    "jsonlines",
     "rich.progress",
     "safetensors.numpy",
     "scipy.stats",

@@ -1,15 +1,21 @@
 """The command line.
 
 A command's module is imported for its flags if that command is given, and what it works with when
-it runs; `--help` and `--version` import neither.
+it runs; `--help` and `--version` import neither. Importing this module takes milliseconds, because
+an interruption meanwhile shows a traceback.
 """
 
 from __future__ import annotations
 
-import argparse
+import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+from t2ibench.cli import termination
+
+if TYPE_CHECKING:
+    import argparse
 
 # The commands with their lines in `--help`, in its groups and its order.
 COMMANDS = {
@@ -71,13 +77,21 @@ def _normalise(argv: Sequence[str]) -> list[str]:
     return words
 
 
+def program() -> int:
+    """Run the command that this process was started for, and return its exit status.
+
+    Ctrl-C ends the process with one line from here to its very end, where `main`, which a program
+    may call more than once, only handles it while the command works.
+    """
+    termination.listen_to_interruptions()
+    return main()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
     Every error is one line on standard error; T2IBENCH_TRACEBACK=1 also prints its traceback.
     """
-    from t2ibench.cli import termination
-
     termination.listen()
     from t2ibench.cli import failure
 
@@ -99,7 +113,7 @@ def _parsed(given: Sequence[str]) -> argparse.Namespace | None:
     from t2ibench.cli.parser import build_parser
 
     try:
-        here = str(Path.cwd())
+        here = os.getcwd()  # noqa: PTH109
     except FileNotFoundError:  # deleted; absolute paths still work
         here = ""
     if "" not in sys.path and here and here not in sys.path:

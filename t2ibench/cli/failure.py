@@ -104,8 +104,8 @@ def explained() -> Iterator[Outcome]:
             outcome.status = termination.STATUS
         else:
             print(file=sys.stderr)
-            say(f"interrupted. {SAVED} Run the same command again to continue.")
-            outcome.status = 130
+            say(termination.INTERRUPTED)
+            outcome.status = termination.INTERRUPTED_STATUS
     except BrokenPipeError:
         outcome.status = 0
     except SystemExit as stop:

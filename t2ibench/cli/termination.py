@@ -1,8 +1,8 @@
-"""SIGTERM ends any command with one line and exit status 143, from its first moment on.
+"""SIGTERM and SIGINT (Ctrl-C) end any command with one line and status 143 or 130, from the start.
 
 Nothing but the standard library's smallest modules is imported here: `main` calls this before all
-other imports, which may take seconds. A run takes the signal over while it works: it stores the
-batch in hand and ends as by Ctrl-C (see `pipeline.stop_request`).
+other imports, which may take seconds. A run takes the signals over while it works: it stores the
+batch in hand and ends (see `pipeline.stop_request`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from types import FrameType
 
 STATUS = 128 + signal.SIGTERM if hasattr(signal, "SIGTERM") else 1
 LINE = "ended by SIGTERM. Everything done so far is kept."
+INTERRUPTED_STATUS = 128 + signal.SIGINT
+INTERRUPTED = "interrupted. Everything done so far is kept. Run the same command again to continue."
 _in_command = False
 _heard = False
+_ends_by_interruption = False  # once the command ends
 
 
 def listen() -> None:
@@ -26,10 +29,26 @@ def listen() -> None:
         signal.signal(signal.SIGTERM, _end)
 
 
+def listen_to_interruptions() -> None:
+    """End this process by SIGINT with one line, except while a command works.
+
+    Where SIGINT is ignored, as in a background job of a shell, it stays ignored.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end_by_interruption)
+
+
 def in_command(*, begun: bool) -> None:
     """Say whether a command is running, which cleans up after itself when it is interrupted."""
-    global _in_command  # noqa: PLW0603
+    global _in_command, _ends_by_interruption  # noqa: PLW0603
     _in_command = begun
+    # Python's own handler raises KeyboardInterrupt, and libraries look for that handler.
+    if begun and signal.getsignal(signal.SIGINT) is _end_by_interruption:
+        _ends_by_interruption = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    elif not begun and _ends_by_interruption:
+        _ends_by_interruption = False
+        signal.signal(signal.SIGINT, _end_by_interruption)
 
 
 def heard() -> bool:
@@ -46,3 +65,9 @@ def _end(number: int, _: FrameType | None) -> None:
         raise KeyboardInterrupt
     os.write(2, f"t2ibench: {LINE}\n".encode())
     os._exit(STATUS)
+
+
+def _end_by_interruption(_: int, __: FrameType | None) -> None:
+    # The terminal has shown ^C.
+    os.write(2, f"\nt2ibench: {INTERRUPTED}\n".encode())
+    os._exit(INTERRUPTED_STATUS)

@@ -66,7 +66,9 @@ def folder_hash(folder: Path) -> str:
 def in_background(call: Callable[[], T]) -> Callable[[], T]:
     """Start a call in a thread, and return a function that waits for its result.
 
-    The function raises what the call raises.
+    The function raises what the call raises. Weights are hashed this way while tasks are read, and
+    not while the model loads: a run's folder, and what it still lacks, are found by fingerprint,
+    and a model of which nothing is missing is not loaded at all.
     """
     thread = ThreadPoolExecutor(1)
     result = thread.submit(call).result

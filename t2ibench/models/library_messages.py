@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from t2ibench.errors import T2IBenchError, shown
 
@@ -209,6 +209,12 @@ _ANNOUNCEMENTS: tuple[type[Warning], ...] = (
 )
 _OURS = "t2ibench"
 _WITH_BARS = ("transformers", "diffusers")
+# Functions of libraries, with a cache, that show a text only the first time in a process.
+_ONLY_ONCE = (
+    ("transformers.utils.logging", "warning_once"),
+    ("accelerate.logging", "MultiProcessAdapter.warning_once"),
+    ("torch._logging._internal", "warning_once"),
+)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _COMPUTED = re.compile(
     r"^.*(position_ids|rotary_emb\.inv_freq)\s*\|\s*UNEXPECTED.*$", re.MULTILINE
@@ -253,15 +259,16 @@ def _plain(text: str) -> str:
 
 
 class Journal:
-    """The library messages of this process that a reader of the results should know.
+    """The library messages of one run that a reader of its results should know.
 
-    A run shows and clears them; messages from before its start belong to it, too.
+    A journal gets the messages while it listens. Those of no run, such as of models that a program
+    loads by itself, are shown on standard error, and enter no run's record.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._messages: dict[LibraryMessage, None] = {}
-        self._tell: Callable[[LibraryMessage], None] = _print_to_stderr
+        self._tell: Callable[[LibraryMessage], None] = print_to_stderr
 
     def add(self, message: LibraryMessage, *, tell: bool = True) -> None:
         """Store a message, and show it on its first occurrence."""
@@ -282,22 +289,30 @@ class Journal:
 
     @contextmanager
     def listening(self, tell: Callable[[LibraryMessage], None]) -> Iterator[None]:
-        """Show messages with `tell` inside this context, and clear them at its end."""
+        """Get the messages of this process inside this context, and show them with `tell`."""
         before = self._tell
         self._tell = tell
+        _listening.append(self)
         try:
             yield
         finally:
+            _listening.remove(self)
             self._tell = before
-            with self._lock:
-                self._messages.clear()
 
 
-def _print_to_stderr(message: LibraryMessage) -> None:
+def print_to_stderr(message: LibraryMessage) -> None:
+    """Show a message as a line on standard error."""
     print(f"{_OURS}: {message.line}", file=sys.stderr)
 
 
-JOURNAL = Journal()
+# The journals that listen: that of no run, and those of runs that have begun and not ended. The
+# last of them gets the messages.
+_listening: list[Journal] = [Journal()]
+
+
+def journal() -> Journal:
+    """Return the journal that gets the messages now: that of the run at work, if there is one."""
+    return _listening[-1]
 
 
 @contextmanager
@@ -332,7 +347,7 @@ def collect_messages(
         if treatment == "wrong":
             raise _error(library, text, about)
         if treatment != "harmless":
-            JOURNAL.add(LibraryMessage(library, about, summary(text)))
+            journal().add(LibraryMessage(library, about, summary(text)))
 
 
 def summary(text: str) -> str:
@@ -384,6 +399,7 @@ def _collected_into(collected: list[tuple[str, str]]) -> Iterator[None]:
     # All loggers pass this method, so that those of libraries that are only imported now are
     # included, and no logger prints through a handler of its own.
     logging.Logger.callHandlers = collect  # type: ignore[method-assign]
+    _forget_what_was_shown_once()
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -395,6 +411,20 @@ def _collected_into(collected: list[tuple[str, str]]) -> Iterator[None]:
             for warning in caught
             if not issubclass(warning.category, _ANNOUNCEMENTS)
         ]
+
+
+def _forget_what_was_shown_once() -> None:
+    """Have libraries show again what they show once in a process, as it is about another model.
+
+    Python's own warnings need nothing: `catch_warnings` makes it forget what it has shown.
+    """
+    for module, path in _ONLY_ONCE:
+        function: Any = sys.modules.get(module)
+        for name in path.split("."):
+            function = getattr(function, name, None)
+        forget = getattr(function, "cache_clear", None)
+        if forget is not None:
+            forget()
 
 
 def _library_of(path: str) -> str:

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from t2ibench.identity import ImageKey
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.language import Per, Rewriter
+from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import (
     Charges,
     FixesBatchSize,
@@ -26,29 +24,8 @@ from t2ibench.models.protocols import (
     ReportsWaits,
 )
 from t2ibench.models.resolution import members_of
+from t2ibench.models.rewriter_info import RewriterInfo
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
-
-
-class RewriterInfo(BaseModel):
-    """A rewriter as a run records it.
-
-    Attributes:
-        name: Its name for people.
-        fingerprint: SHA-256 over everything that decides a rewriting.
-        per: 'prompt' where all images of a prompt share a rewriting, else 'image'.
-        settings: Its settings, such as the instruction and the temperature.
-        generator: Fingerprint of the generator alone, as it would be without the rewriter.
-        generator_name: Name of the generator alone.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: str = Field(max_length=300)
-    fingerprint: str
-    per: Per = "prompt"
-    settings: dict[str, Any] = Field(default_factory=dict)
-    generator: str = ""
-    generator_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from t2ibench.models.generators import (
     own_judge,
 )
 from t2ibench.models.judges import DEFAULT_JUDGE, check_judges, recorded_name
+from t2ibench.models.library_messages import Journal, print_to_stderr
 from t2ibench.models.protocols import Charges, FixesBatchSize, Generator
 from t2ibench.models.rewritten_generator import describe, rewritten
 from t2ibench.pipeline.captions import with_captions
@@ -50,10 +51,10 @@ from t2ibench.pipeline.source_run import (
     with_recorded_sources,
 )
 from t2ibench.pipeline.stored_images import StoredImages
-from t2ibench.results.files import stored_results
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, mending, run_folder
 from t2ibench.results.schema import GeneratorInfo
+from t2ibench.results.writing import stored_results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.file_errors import reading
 from t2ibench.store.images import ImageStore, derived_seed
@@ -80,13 +81,22 @@ def prepare(
     Raises:
         T2IBenchError: the run cannot work; the message gives the next step.
     """
+    library_messages = Journal()
+    with library_messages.listening(print_to_stderr):
+        return _prepared(settings, adapters or PythonAdapters(), call, library_messages)
+
+
+def _prepared(
+    settings: RunSettings, adapters: PythonAdapters, call: str, messages: Journal
+) -> tuple[RunContext, Models]:
+    """Plan a run whose libraries' messages are in a journal (see `prepare`)."""
     if not settings.tasks:
         raise T2IBenchError(
             "Which tasks? Give --tasks all, a group, or task names.",
             "`t2ibench ls` lists them.",
         )
     check_used(settings)
-    models = _create_models(settings, adapters or PythonAdapters())
+    models = _create_models(settings, adapters, messages)
     generator = models.generator
     settings = _with_seed_of_model(settings, generator)
     dtype_name(settings.dtype)
@@ -204,7 +214,9 @@ def prepare_round(
     return replace(later, tasks_of_this_command=all_tasks), models
 
 
-def _create_models(settings: RunSettings, adapters: PythonAdapters) -> Models:
+def _create_models(
+    settings: RunSettings, adapters: PythonAdapters, messages: Journal
+) -> Models:
     """Return a run's generator and rewriter, created without loading their weights."""
     generator = create_model(settings, adapters)
     rewriter = create_rewriting(settings, adapters.rewriter, generator)
@@ -215,7 +227,7 @@ def _create_models(settings: RunSettings, adapters: PythonAdapters) -> Models:
             "Nothing to measure: give --model (or --encoder for word vectors).",
             "For a first try: t2ibench --model toy --tasks all",
         )
-    return Models(generator, rewriter, adapters)
+    return Models(generator, rewriter, adapters, messages)
 
 
 def _source_plan(
@@ -239,8 +251,13 @@ def _source_plan(
     stored: StoredImages | None = None
     if settings.sources is not None:
         adapters = replace(models.adapters, generator=None)
+        messages = Journal()
         try:
-            source_models = Models(_source_model(settings, folder), adapters=adapters)
+            with messages.listening(print_to_stderr):
+                generator = _source_model(settings, folder)
+            source_models = Models(
+                generator, adapters=adapters, library_messages=messages
+            )
         except T2IBenchError:
             # The model is gone. Where it has made all source images, it is not needed.
             stored = _stored_sources(settings, folder)

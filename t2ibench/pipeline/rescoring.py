@@ -22,10 +22,10 @@ from t2ibench.pipeline.source_images import (
 )
 from t2ibench.pipeline.stores import Stores, open_stores
 from t2ibench.results.builder import is_complete
-from t2ibench.results.files import stored_results, write_results
 from t2ibench.results.prompt_changes import added_request
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
+from t2ibench.results.writing import stored_results, write_results
 from t2ibench.settings import Settings
 from t2ibench.store.answers import LABELS_BY, AnswerStore, StoredAnswer
 from t2ibench.store.database import Database

@@ -23,8 +23,9 @@ from t2ibench.models.protocols import (
     ReportsSettings,
     ReportsWaits,
 )
+from t2ibench.models.rewriter_info import RewriterInfo
 from t2ibench.models.rewriters import create_rewriter
-from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten
+from t2ibench.models.rewritten_generator import Rewritten
 from t2ibench.models.servers import StopHeard, heed
 from t2ibench.pipeline.people_tables import rewriter_arguments
 from t2ibench.pipeline.plan import Plan

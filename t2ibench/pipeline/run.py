@@ -12,7 +12,7 @@ from functools import partial
 from t2ibench.errors import CostLimitError, T2IBenchError
 from t2ibench.methods.core.describe import listed
 from t2ibench.models.generators import libraries_of
-from t2ibench.models.library_messages import JOURNAL
+from t2ibench.models.library_messages import Journal
 from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.call_record import record_call
@@ -71,7 +71,7 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
     check_downloads(context, models, observing)
     with (
         mending(),
-        JOURNAL.listening(lambda message: reporter.warn(message.line)),
+        models.library_messages.listening(lambda message: reporter.warn(message.line)),
         executor_of(context, models, reporter, observing) as executor,
         context.exclusive(reporter),
     ):
@@ -96,7 +96,7 @@ def execute(context: RunContext, models: Models, reporter: Reporter) -> Outcome:
         if observing:
             _observe(job, executor, reporter)
         executor.close()  # scoring needs the memory, and no model
-        _record_library_warnings(folder)
+        _record_library_warnings(folder, models.library_messages)
         outcome = _outcome_before_scores(job)
         if of_sources is not None:
             outcome.add_sources(of_sources)
@@ -369,11 +369,11 @@ def _check_judge_checks(context: RunContext, reporter: Reporter) -> None:
         reporter.warn(f"--judge-check is of {check.judge}, {why}: it corrects nothing.")
 
 
-def _record_library_warnings(folder: RunFolder) -> None:
+def _record_library_warnings(folder: RunFolder, messages: Journal) -> None:
     """Add library warnings to the record, without duplicates."""
     new = [
         LibraryWarning(library=message.library, about=message.about, text=message.text)
-        for message in JOURNAL.messages()
+        for message in messages.messages()
     ]
     stored = folder.record.library_warnings
     if any(warning not in stored for warning in new):

@@ -10,6 +10,7 @@ from t2ibench.identity import ImageKey
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.generators import can_regenerate
 from t2ibench.models.language import Rewriter
+from t2ibench.models.library_messages import Journal
 from t2ibench.models.protocols import Encoder, Generator, HasNotes, Judge
 from t2ibench.pipeline.feasibility import Feasibility, exclusions
 from t2ibench.pipeline.plan import Plan
@@ -125,11 +126,13 @@ class Models:
         generator: What makes the images, behind its rewriter; None for a run on texts alone.
         rewriter: What rewrites prompts before the generator reads them.
         adapters: The models that were given as Python objects.
+        library_messages: What libraries warned of while these models were created and loaded.
     """
 
     generator: Generator | None
     rewriter: Rewriter | None = None
     adapters: PythonAdapters = field(default_factory=PythonAdapters)
+    library_messages: Journal = field(default_factory=Journal)
 
     @property
     def notes(self) -> Sequence[str]:

@@ -15,7 +15,7 @@ from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.hub import NotDownloadedError
 from t2ibench.models.judges import create_judges
-from t2ibench.models.library_messages import JOURNAL, LibraryMessage
+from t2ibench.models.library_messages import LibraryMessage, journal
 from t2ibench.models.protocols import (
     Encoder,
     FixesBatchSize,
@@ -29,7 +29,8 @@ from t2ibench.models.protocols import (
     TowerReading,
 )
 from t2ibench.models.resolution import checked
-from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten, rewritten
+from t2ibench.models.rewriter_info import RewriterInfo
+from t2ibench.models.rewritten_generator import Rewritten, rewritten
 from t2ibench.models.servers import StopHeard, heed
 from t2ibench.pipeline.embedding import embedded_images, embedded_texts
 from t2ibench.pipeline.generation import GeneratedFile, generated, never
@@ -248,7 +249,8 @@ class WorkerSpec:
         self, tell: Callable[[UserLine], None], stopping: Callable[[], bool]
     ) -> Worker:
         """Return a worker, created in another process together with its generator."""
-        JOURNAL.tell_by(lambda message: tell(UserLine(message.line, True, message)))
+        # This process works for one run.
+        journal().tell_by(lambda message: tell(UserLine(message.line, True, message)))
         with suppress(OSError):
             os.chdir(self.cwd)
         sys.path += [item for item in self.path if item not in sys.path]

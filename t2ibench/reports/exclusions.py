@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from scipy.stats import fisher_exact
+import scipy
 
 from t2ibench.methods.core.evidence import SOURCE, UNKNOWN
 from t2ibench.reports.view import RunView, TaskView
@@ -173,7 +173,7 @@ def _p_value(exclusion: _Exclusion) -> float | None:
     if not n_others_excluded + others_remaining:
         return None
     table = [(n_excluded, remaining), [n_others_excluded, others_remaining]]
-    return float(fisher_exact(table).pvalue)
+    return float(scipy.stats.fisher_exact(table).pvalue)
 
 
 def _group(exclusion: _Exclusion, p: float | None) -> GroupExclusions:

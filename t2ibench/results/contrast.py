@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy.special import ndtr, ndtri, stdtrit
+import scipy
 
 from t2ibench.methods.core.influence import Influence, JointInfluence
 from t2ibench.results.schema import Score
@@ -81,7 +81,9 @@ def detectable_difference(
     variance, df = JointInfluence([first, second]).variance([1.0, -1.0])
     if not (variance > 0 and df > 0):
         return None
-    quantiles = stdtrit(df, (1 + level) / 2) + stdtrit(df, POWER)
+    quantiles = scipy.special.stdtrit(df, (1 + level) / 2) + scipy.special.stdtrit(
+        df, POWER
+    )
     return float(quantiles) * math.sqrt(variance)
 
 
@@ -126,8 +128,8 @@ def with_p_of_interval(contrast: Contrast, level: float) -> Contrast:
     if not margin > 0:
         p = 1.0 if contrast.value == 0 else 0.0
     else:
-        quantile = ndtri((1 + level) / 2) * abs(contrast.value) / margin
-        p = min(1.0, 2 * float(ndtr(-quantile)))
+        quantile = scipy.special.ndtri((1 + level) / 2) * abs(contrast.value) / margin
+        p = min(1.0, 2 * float(scipy.special.ndtr(-quantile)))
     return Contrast(contrast.value, contrast.low, contrast.high, p)
 
 

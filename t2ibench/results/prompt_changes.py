@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from scipy.stats import fisher_exact
+import scipy
 
 from t2ibench.methods.core.answer_counts import (
     ShownAttribute,
@@ -290,7 +290,7 @@ def _p(first: ShownRow, second: ShownRow, group: str) -> float:
             for number, (hits, miss, unanswered) in enumerate(tables)
         ]
     rounded = [[round(number) for number in row] for row in counts]
-    return float(fisher_exact(rounded).pvalue)
+    return float(scipy.stats.fisher_exact(rounded).pvalue)
 
 
 def _who(row: ShownRow) -> str:

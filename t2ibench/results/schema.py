@@ -16,7 +16,7 @@ from t2ibench.decimals import decimal
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.inference import Inference
 from t2ibench.methods.core.pools import CaptionPool
-from t2ibench.models.rewritten_generator import RewriterInfo
+from t2ibench.models.rewriter_info import RewriterInfo
 from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.diversity import Diversity
 from t2ibench.results.fixed_before import Looks, RegisteredPlan

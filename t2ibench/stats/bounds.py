@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scipy.optimize import brentq
-from scipy.special import betainc, betaincc, ndtr, ndtri
+import scipy
 
 from t2ibench.stats.clopper_pearson import clopper_pearson
 from t2ibench.stats.clusters import Proportion
@@ -59,8 +58,8 @@ class BoundedProportion:
             """Return the coverage of ends this many standard errors outside, less the level."""
             return self._covered(distance) - level
 
-        errors_out = brentq(surplus, 0.0, _FARTHEST)
-        level_of_each = float(2 * ndtr(errors_out) - 1)
+        errors_out = scipy.optimize.brentq(surplus, 0.0, _FARTHEST)
+        level_of_each = float(2 * scipy.special.ndtr(errors_out) - 1)
         low, _ = _interval(self.least, level_of_each)
         _, high = _interval(self.most, level_of_each)
         return low, high
@@ -76,15 +75,15 @@ class BoundedProportion:
         if expected < self.least.value:
             nearer = self.least
         p_of_nearer = _p(nearer, expected)
-        errors_out = float(-ndtri(p_of_nearer / 2))
+        errors_out = float(-scipy.special.ndtri(p_of_nearer / 2))
         return 1.0 - self._covered(errors_out)
 
     def _covered(self, errors_out: float) -> float:
         """Return the least coverage of an interval with ends this many standard errors out."""
         widest = max(self.least.error, self.most.error)
         width = self.most.value - self.least.value
-        above_low_end = ndtr(errors_out + width / widest)
-        above_high_end = ndtr(-errors_out)
+        above_low_end = scipy.special.ndtr(errors_out + width / widest)
+        above_high_end = scipy.special.ndtr(-errors_out)
         return float(above_low_end - above_high_end)
 
 
@@ -100,9 +99,9 @@ def _p(share: Proportion, expected: float) -> float:
     hits = share.value * share.size
     misses = share.size - hits
     if expected < share.value:
-        tail = float(betainc(hits, misses + 1, expected))
+        tail = float(scipy.special.betainc(hits, misses + 1, expected))
     else:
-        tail = float(betaincc(hits + 1, misses, expected))
+        tail = float(scipy.special.betaincc(hits + 1, misses, expected))
     return 2 * tail
 
 

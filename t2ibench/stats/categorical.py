@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy.special import xlogy
 
 from t2ibench.arrays import Float64Array, as_floats
 from t2ibench.stats.moments import safe_ratio
@@ -38,7 +37,7 @@ def severity(counts: npt.ArrayLike) -> Float64Array:
     if k < 2:
         return np.full(total.shape, np.nan)
     shares = safe_ratio(values, total[..., None])
-    negative_entropy = xlogy(shares, shares).sum(axis=-1)
+    negative_entropy = scipy.special.xlogy(shares, shares).sum(axis=-1)
     largest_entropy = np.log(k)
     scores = 1.0 + negative_entropy / largest_entropy
     within_range = np.clip(scores, 0.0, 1.0)
@@ -71,7 +70,7 @@ def expected_severity(n: int, k: int) -> float:
     counts = np.arange(n + 1)
     probabilities = scipy.stats.binom.pmf(counts, n, 1.0 / k)
     shares = counts / n
-    terms = xlogy(shares, shares)
+    terms = scipy.special.xlogy(shares, shares)
     of_one_class = (probabilities * terms).sum()
     negative_entropy = k * of_one_class
     largest_entropy = np.log(k)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scipy.special import betaincinv
+import scipy
 
 
 def clopper_pearson(hits: float, total: float, level: float) -> tuple[float, float]:
@@ -27,9 +27,9 @@ def clopper_pearson(hits: float, total: float, level: float) -> tuple[float, flo
     tail = (1 - level) / 2
     low = 0.0
     if hits > 0:
-        low = float(betaincinv(hits, misses + 1, tail))
+        low = float(scipy.special.betaincinv(hits, misses + 1, tail))
     high = 1.0
     if hits < total:
         upper_tail = 1 - tail
-        high = float(betaincinv(hits + 1, misses, upper_tail))
+        high = float(scipy.special.betaincinv(hits + 1, misses, upper_tail))
     return low, high

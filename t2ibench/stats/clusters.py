@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr, stdtrit
+import scipy
 
 from t2ibench.arrays import BoolArray, Float64Array, IntArray, as_floats
 
@@ -364,7 +364,7 @@ class Proportion:
             >>> round(low, 3), round(high, 3)
             (0.404, 0.596)
         """
-        quantile = float(stdtrit(self.df, (1 + level) / 2))
+        quantile = float(scipy.special.stdtrit(self.df, (1 + level) / 2))
         squared = quantile**2
         scale = 1 + squared / self.size
         shift = squared / (2 * self.size)
@@ -393,7 +393,7 @@ class Proportion:
             return float("nan")
         distance = abs(self.value - expected)
         statistic = -distance / np.sqrt(variance)
-        p = 2 * stdtr(self.df, statistic)
+        p = 2 * scipy.special.stdtr(self.df, statistic)
         tiny = np.finfo(float).tiny
         return float(np.clip(p, tiny, 1.0))
 

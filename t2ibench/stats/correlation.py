@@ -10,7 +10,6 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy.special import stdtrit
 
 from t2ibench.arrays import IntArray, as_floats
 from t2ibench.stats.moments import safe_ratio
@@ -142,7 +141,7 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kend
     if n >= 5 and abs(tau) < 1 and spread >= _NO_SPREAD:
         df = n - 1
         error = np.sqrt(df / n * spread)
-        quantile = stdtrit(df, (1 + level) / 2)
+        quantile = scipy.special.stdtrit(df, (1 + level) / 2)
         centre = np.arctanh(tau)
         half = quantile * error / (1 - tau**2)
         low = float(np.tanh(centre - half))

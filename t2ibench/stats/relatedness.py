@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression
-from scipy.special import ndtr
+import scipy
 
 from t2ibench.arrays import Float64Array, as_floats
 from t2ibench.stats.moments import cliffs_delta
@@ -85,7 +84,7 @@ class Relatedness:
         size_sums = sums(np.repeat(sizes, len(z)))
         filled = counts > 0
         correlations = product_sums[filled] / size_sums[filled]
-        steps = isotonic_regression(correlations, weights=counts[filled])
+        steps = scipy.optimize.isotonic_regression(correlations, weights=counts[filled])
         mean_cosines = cosine_sums[filled] / counts[filled]
         bounded = np.minimum(steps.x, 1.0)
         return cls(
@@ -324,7 +323,7 @@ def related_dominance(
         shifts_from_above = np.sort(differences[:, above])
         highest_shift = shifts_from_above[-1 - outside]
     shifts = np.array([lowest_shift, highest_shift])
-    ends = 2.0 * ndtr(shifts / np.sqrt(2.0)) - 1.0
+    ends = 2.0 * scipy.special.ndtr(shifts / np.sqrt(2.0)) - 1.0
     low, high = ends.tolist()
     return Dominance(
         value=delta,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from t2ibench.arrays import Float64Array, IntArray, as_floats
 
@@ -75,7 +75,7 @@ def sums_by(groups: IntArray, values: Float64Array, count: int) -> Float64Array:
     ends = np.cumsum(sizes)
     bounds = np.concatenate([[0], ends])
     ones = np.ones(rows)
-    membership = sparse.csr_matrix((ones, order, bounds), shape=(count, rows))
+    membership = scipy.sparse.csr_matrix((ones, order, bounds), shape=(count, rows))
     sums: Float64Array = membership @ values
     return sums
 

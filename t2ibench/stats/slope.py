@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
+import scipy
 
 from t2ibench.arrays import Float64Array, as_floats
 from t2ibench.stats.student import t_interval, t_test
@@ -84,7 +84,7 @@ def logit_slope(
     x = as_floats(hits)
     n = as_floats(totals)
     shares = np.clip(as_floats(reference), CLIP, 1 - CLIP)
-    design = _design(logit(shares))
+    design = _design(scipy.special.logit(shares))
     beta = np.zeros(2)
     for _ in range(_ITERATIONS):
         p, weights, inverse = _fit(design, n, beta)
@@ -146,7 +146,7 @@ def _fit(
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
     """Return fitted shares, the weights of the stimuli, and the inverse information matrix."""
     logits = np.clip(design @ beta, -30, 30)
-    p = expit(logits)
+    p = scipy.special.expit(logits)
     weights = n * p * (1 - p) + 1e-12
     weighted_design = weights[:, None] * design
     information = design.T @ weighted_design

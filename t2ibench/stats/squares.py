@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtrc, chndtr, fdtrc, fdtri, ndtr, stdtrit
+import scipy
 
 from t2ibench.arrays import Float64Array, as_floats
 from t2ibench.stats.bisection import largest_holding
@@ -123,7 +123,7 @@ def mean_square(
         degrees = _f_degrees(v, f)
     degrees = degrees or (0.0, 0.0)
     if scale <= 0:  # D is nothing but noise
-        p = float(fdtrc(*degrees, squares / total)) if total > 0 else 1.0
+        p = float(scipy.special.fdtrc(*degrees, squares / total)) if total > 0 else 1.0
         return MeanSquare(
             value=np.nan,
             low=0.0,
@@ -215,7 +215,7 @@ def f_square(
             fair_high=0.0,
             df=(0, 0),
         )
-    critical = noise * float(fdtri(h, h2, level))
+    critical = noise * float(scipy.special.fdtri(h, h2, level))
     low, high = square_interval(
         squares,
         critical,
@@ -225,7 +225,7 @@ def f_square(
         level=level,
         growth=growth,
     )
-    p = float(np.clip(fdtrc(h, h2, squares / noise), tiny, 1.0))
+    p = float(np.clip(scipy.special.fdtrc(h, h2, squares / noise), tiny, 1.0))
     return MeanSquare(
         value=value,
         low=low if low > 0 else min(value, 0.0),
@@ -289,8 +289,8 @@ def square_interval(
     least = max(slopes[0], _NOTHING)
     along = max(slopes[1], _NOTHING)
     seen = max(squares, _EVEN * noise)
-    tail = float(ndtr(-stdtrit(df, (1 + level) / 2)))
-    rejected = float(chdtrc(noise / least, critical / least))
+    tail = float(scipy.special.ndtr(-scipy.special.stdtrit(df, (1 + level) / 2)))
+    rejected = float(scipy.special.chdtrc(noise / least, critical / least))
 
     def at(x: float) -> tuple[float, float]:
         """Return the probability of smaller estimates at x, and the weight that the test has."""
@@ -300,9 +300,9 @@ def square_interval(
         s = (u * least + x * along) / (u + x) * larger * room
         if x > _NORMAL * s:  # where scipy's is slow, and in the end not a number
             error = np.sqrt(s * (2 * u + 4 * x))
-            below = ndtr((seen - u - x) / error)
+            below = scipy.special.ndtr((seen - u - x) / error)
         else:
-            below = chndtr(seen / s, u / s, x / s)
+            below = scipy.special.chndtr(seen / s, u / s, x / s)
         weight = np.exp(-x / np.sqrt(2 * u * s))
         return float(below), float(weight)
 

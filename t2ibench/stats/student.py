@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr, stdtrit
+import scipy
 
 from t2ibench.arrays import Float64Array, as_floats
 
@@ -97,7 +97,7 @@ def t_interval(
     """
     if variance == 0:
         return value, value
-    quantile = stdtrit(df, (1 + level) / 2)
+    quantile = scipy.special.stdtrit(df, (1 + level) / 2)
     error = np.sqrt(variance)
     half = float(quantile * error)
     return value - half, value + half
@@ -127,7 +127,7 @@ def t_test(value: float, variance: float, df: float) -> float:
         return 1.0 if value == 0 else float("nan")
     error = np.sqrt(variance)
     t = -abs(value) / error
-    p = 2.0 * stdtr(df, t)
+    p = 2.0 * scipy.special.stdtr(df, t)
     if not np.isfinite(p):
         return float("nan")
     tiny = np.finfo(float).tiny
@@ -270,7 +270,7 @@ def ratio_of_parts(
         """
         t = np.zeros_like(n)
         for _ in range(_ITERATIONS):
-            quantile = stdtrit(degrees(t), (1 + level) / 2)
+            quantile = scipy.special.stdtrit(degrees(t), (1 + level) / 2)
             squared = quantile**2
             # (D² - q² V_D) t² - 2 (N D - q² C) t + (N² - q² V_N) <= 0
             lead = d**2 - squared * bottom_variance
@@ -293,7 +293,7 @@ def ratio_of_parts(
         # The ratio is 0 where N is: the test is that of W(0).
         df = degrees(np.zeros_like(n))
         t_of_top = -np.abs(n) / np.sqrt(variance)
-        tail = stdtr(df, t_of_top)
+        tail = scipy.special.stdtr(df, t_of_top)
         tiny = np.finfo(float).tiny
         tested = np.clip(2.0 * tail, tiny, 1.0)
         low = end(-1)

@@ -155,9 +155,9 @@ def test_warnings_of_libraries_do_not_reach_the_terminal(
 
 
 def test_loading_raises_no_warning_where_warnings_are_errors() -> None:
-    from t2ibench.models.library_messages import JOURNAL, collect_messages
+    from t2ibench.models.library_messages import Journal, collect_messages
 
-    with warnings.catch_warnings(), JOURNAL.listening(lambda _: None):
+    with warnings.catch_warnings(), Journal().listening(lambda _: None):
         warnings.simplefilter("error")
         with collect_messages():
             warnings.warn("old", DeprecationWarning, stacklevel=1)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from t2ibench import evaluate
 from t2ibench.cli import VERBS
 
 CODE = """
@@ -21,6 +24,10 @@ print("MODULES", *sys.modules)
 """
 # What computes, reads task files or loads models.
 COMPUTING = {"numpy", "scipy", "torch", "transformers", "diffusers", "open_clip"}
+# scipy itself imports its parts when one of them is first used.
+SCIPY = {
+    f"scipy.{part}" for part in ("special", "stats", "optimize", "linalg", "sparse")
+}
 READING = {"yaml", "pydantic", "PIL", "datasets", "huggingface_hub"}
 
 
@@ -45,15 +52,25 @@ def test_a_list_of_tasks_imports_neither_what_reads_them_nor_what_scores_them() 
 
 @pytest.mark.slow
 def test_help_of_run_and_lists_of_adapters_import_no_model() -> None:
-    kinds = ("models", "encoders", "judges", "rewriters", "proposers")
+    kinds = ("models", "encoders", "judges", "rewriters", "proposers", "methods")
     modules = imported("run --help", *(f"ls {kind}" for kind in kinds))
     assert not (COMPUTING - {"numpy"} | {"PIL", "datasets"}) & modules
 
 
 @pytest.mark.slow
+def test_lists_of_runs_writers_and_papers_compute_nothing(tmp_path: Path) -> None:
+    few: dict[str, Any] = {"limit": 2, "n_permutations": 100, "n_bootstrap": 100}
+    evaluate("toyland", "t2iat_flowers_insects", output_dir=tmp_path, **few)
+    lists = [f"ls {kind}" for kind in ("writers", "papers", "destinations")]
+    modules = imported(f"ls runs {tmp_path}", *lists)
+    heavy = COMPUTING - {"numpy", "scipy"} | SCIPY | {"PIL", "datasets"}
+    assert not heavy & modules
+
+
+@pytest.mark.slow
 def test_a_task_s_page_loads_no_model() -> None:
-    heavy = COMPUTING - {"numpy", "scipy"} | {"PIL", "datasets"}
-    assert not heavy & imported("ls core_science_arts")
+    heavy = COMPUTING - {"numpy", "scipy"} | SCIPY | {"PIL", "datasets"}
+    assert not heavy & imported("ls core_science_arts", "ls core_science_arts --card")
 
 
 def test_a_run_says_that_it_has_begun_before_it_imports_what_works() -> None:

@@ -16,8 +16,8 @@ import pytest
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.library_messages import (
-    JOURNAL,
     RULES,
+    Journal,
     LibraryMessage,
     collect_messages,
     summary,
@@ -93,15 +93,20 @@ def test_a_table_of_weights_becomes_a_sentence() -> None:
 
 
 @pytest.fixture
-def shown_messages() -> Any:
+def journal() -> Journal:
+    return Journal()
+
+
+@pytest.fixture
+def shown_messages(journal: Journal) -> Any:
     """What is shown, line by line."""
     lines: list[LibraryMessage] = []
-    with JOURNAL.listening(lines.append):
+    with journal.listening(lines.append):
         yield lines
 
 
 def test_unknown_messages_are_shown_once_with_their_library(
-    shown_messages: list[LibraryMessage],
+    shown_messages: list[LibraryMessage], journal: Journal
 ) -> None:
     for _ in range(2):
         with collect_messages("my/model"):
@@ -110,7 +115,7 @@ def test_unknown_messages_are_shown_once_with_their_library(
             warnings.warn("old", DeprecationWarning, stacklevel=1)
             logging.getLogger("transformers").warning("`x` is deprecated")
     assert shown_messages == [LibraryMessage("diffusers", "my/model", "an odd thing")]
-    assert JOURNAL.messages() == shown_messages
+    assert journal.messages() == shown_messages
     assert (
         shown_messages[0].line == "diffusers, while my/model was loaded: an odd thing"
     )

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from t2ibench.models.rewriter_info import RewriterInfo
 from t2ibench.results.paired import paired_task
-from t2ibench.results.schema import GeneratorInfo, RewriterInfo, Row, Score
+from t2ibench.results.schema import GeneratorInfo, Row, Score
 from t2ibench.results.task_across_runs import ComparedRun
 from tests import hand
 

@@ -25,11 +25,11 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.scoring import score_plan
 from t2ibench.pipeline.stores import open_stores
-from t2ibench.results.files import assemble, generator_info, stored_results
 from t2ibench.results.record import GeneratorRecord, RunRecord
 from t2ibench.results.repeated_prompts import repeated_prompts
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import LibraryWarning
+from t2ibench.results.writing import assemble, generator_info, stored_results
 from t2ibench.settings import RunSettings
 from t2ibench.store.answers import AnswerStore, StoredAnswer, question_id
 from t2ibench.store.database import Database

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from t2ibench.arrays import BoolArray, Float64Array, IntArray
 from t2ibench.stats.rounding import sums_by
@@ -195,7 +195,7 @@ class JointInfluence:
         observed: Whether data stand behind each unit, shape (units,).
     """
 
-    rows: sparse.csr_matrix
+    rows: scipy.sparse.csr_matrix
     stratum: IntArray
     observed: BoolArray
 
@@ -216,7 +216,7 @@ class JointInfluence:
         self.stratum, distinct_unit, column = _distinct_units(stratum, unit)
         self.observed = distinct_unit >= 0
         shape = (len(influences), len(distinct_unit))
-        self.rows = sparse.csr_matrix((value, (estimate, column)), shape=shape)
+        self.rows = scipy.sparse.csr_matrix((value, (estimate, column)), shape=shape)
 
     @property
     def covariance(self) -> Float64Array:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.estimate import Estimate
@@ -55,7 +55,7 @@ class OverStimuli:
         """Return the ratio of two sums over stimuli, given the covariance of the two."""
         top = float(sums[0])
         bottom = float(sums[1])
-        quantile = stdtrit(df, (1 + level) / 2)
+        quantile = scipy.special.stdtrit(df, (1 + level) / 2)
         half_width = float(quantile * np.sqrt(covariance[0, 0]) / abs(bottom))
         low, high, p = fieller(top, bottom, covariance, df, level)
         return cls(value, bounded(low, high, p, df), influence, half_width)

@@ -18,7 +18,7 @@ from multiprocessing.pool import ExceptionWithTraceback  # type: ignore[attr-def
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.library_messages import JOURNAL, LibraryMessage
+from t2ibench.models.library_messages import LibraryMessage, journal
 from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.models.rewritten_generator import FoundRewritings, Rewritten
 from t2ibench.pipeline import stop_request
@@ -267,7 +267,7 @@ class WorkerPool:
             state, now = self._states[number], time.monotonic()
             match message:
                 case UserLine(message=LibraryMessage() as warning):
-                    JOURNAL.add(warning)
+                    journal().add(warning)
                 case UserLine(text, is_warning):
                     # each of them says the same
                     if not is_warning or text not in self._said:
