@@ -126,7 +126,7 @@ def local_hub(folders: dict[str, Path]) -> Iterator[LocalHub]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     hub = LocalHub(f"http://127.0.0.1:{server.server_address[1]}", folders)
     server.RequestHandlerClass = type("Handler", (_Handler,), {"hub": hub})
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield hub
