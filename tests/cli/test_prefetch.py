@@ -1,4 +1,4 @@
-"""`t2ibench prefetch`, and what a run without a network says: cold processes and a local hub."""
+"""`t2ibench prefetch`, and what a run without a network says, with a local hub."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 
+from tests.conftest import Cli
 from tests.models import tiny
-from tests.models.hub_server import LocalHub, local_hub
+from tests.models.hub_server import LocalHub, hub_at, local_hub
 
 pytestmark = pytest.mark.slow
 
@@ -57,25 +59,49 @@ def hub(folders: dict[str, Path]) -> Iterator[LocalHub]:
         yield served
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run a command in a process of its own, with an empty cache at first."""
+@pytest.fixture(
+    params=["this process", pytest.param("cold processes", marks=pytest.mark.nightly)]
+)
+def run(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    cli: Cli,
+) -> Run:
+    """Run a command with an empty cache at first: at once here, and at night in its own process."""
+    if request.param == "cold processes":
+        return lambda address, *words, **more: cold(tmp_path, address, *words, **more)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
 
     def call(
         address: str, *words: str, **more: str
     ) -> subprocess.CompletedProcess[str]:
-        left_out = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
-        environment = {
-            key: value for key, value in os.environ.items() if key not in left_out
-        }
-        environment |= {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home")}
-        environment |= {"PYTHONPATH": str(ROOT), "COLUMNS": "200", **more}
-        return subprocess.run(
-            [sys.executable, "-m", "t2ibench", *words],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+        # As the client of the hub reads them from the environment when it is imported.
+        with monkeypatch.context() as patch:
+            hub_at(patch, address)
+            patch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "home" / "hub"))
+            patch.setattr(constants, "HF_HUB_OFFLINE", "HF_HUB_OFFLINE" in more)
+            status, output, errors = cli(*words)
+        return subprocess.CompletedProcess(words, status, output, errors)
 
     return call
+
+
+def cold(
+    folder: Path, address: str, *words: str, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, which reads all settings of the hub by itself."""
+    left_out = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+    environment = {
+        key: value for key, value in os.environ.items() if key not in left_out
+    }
+    environment |= {"HF_ENDPOINT": address, "HF_HOME": str(folder / "home")}
+    environment |= {"PYTHONPATH": str(ROOT), "COLUMNS": "200", **more}
+    return subprocess.run(
+        [sys.executable, "-m", "t2ibench", *words],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
 
 
 def row_of(out: str, repository: str) -> str:

@@ -12,6 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pytest
+from huggingface_hub import constants, hf_api
+
 _REVISION = "/revision/"
 _RESOLVE = "/resolve/"
 _TREE = "/tree/"
@@ -123,7 +126,7 @@ def local_hub(folders: dict[str, Path]) -> Iterator[LocalHub]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     hub = LocalHub(f"http://127.0.0.1:{server.server_address[1]}", folders)
     server.RequestHandlerClass = type("Handler", (_Handler,), {"hub": hub})
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield hub
@@ -131,3 +134,14 @@ def local_hub(folders: dict[str, Path]) -> Iterator[LocalHub]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def hub_at(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """As HF_ENDPOINT says it before the client is imported."""
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(
+        constants.ENDPOINT, address
+    )
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "ENDPOINT", address)
+    # diffusers asks through this one, which was made with the client's import
+    monkeypatch.setattr(hf_api.api, "endpoint", address)

@@ -12,21 +12,13 @@ from huggingface_hub import constants
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.hub import ask_hub, hub_problem
 from tests.models.chat import Said, speaking
+from tests.models.hub_server import hub_at
 from tests.models.parts import refused
 
 pytestmark = pytest.mark.slow
 
 COMMIT = "a" * 40
 INDEX = "model_index.json"
-
-
-def at(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    """As HF_ENDPOINT says it before the client is imported."""
-    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(
-        constants.ENDPOINT, address
-    )
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "ENDPOINT", address)
 
 
 class Hub:
@@ -49,7 +41,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     with speaking(lambda *_: found.said) as (url, asked):
         found = Hub(asked)
-        at(monkeypatch, url.removesuffix("/v1"))
+        hub_at(monkeypatch, url.removesuffix("/v1"))
         yield found
 
 
@@ -116,7 +108,7 @@ def test_a_hub_that_is_away_leaves_what_was_downloaded(
 
 
 def test_no_answer_at_all(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    at(monkeypatch, "http://127.0.0.1:1")
+    hub_at(monkeypatch, "http://127.0.0.1:1")
     with pytest.raises(T2IBenchError, match=r"does not answer.*Check the connection"):
         ask_hub("org/name", INDEX)
 
@@ -126,7 +118,7 @@ def test_a_password_in_the_address_of_a_mirror_is_hidden(
 ) -> None:
     address = "http://someone:zQ7vTopSecret19@127.0.0.1:1"
     monkeypatch.setenv("HF_ENDPOINT", address)
-    at(monkeypatch, address)
+    hub_at(monkeypatch, address)
     why, _ = hub_problem("org/name", INDEX, None)
     assert "http://someone:***@127.0.0.1:1 does not answer" in why
 

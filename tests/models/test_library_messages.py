@@ -167,21 +167,37 @@ def test_a_model_without_some_weights_is_refused(tmp_path: Path) -> None:
     assert "visual_projection.weight" in caught.value.message
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_recorded_messages_are_on_the_terminal_and_on_every_page(
-    workers: str, tmp_path: Path, cli: Cli
-) -> None:
-    """A weight that the network has no place for: told once, recorded, and shown on the pages."""
+def _clip_with_a_weight_too_many(folder: Path) -> str:
+    """The name of an encoder that transformers warns of."""
     from safetensors.numpy import load_file, save_file
 
-    folder = tiny.clip_model(tmp_path / "clip")
-    path = folder / "model.safetensors"
+    path = tiny.clip_model(folder) / "model.safetensors"
     weights = load_file(path) | {"vision_model.extra": np.zeros(3, np.float32)}
     save_file(weights, path, metadata={"format": "pt"})
+    return f"clip:{folder}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "workers"),
+    [
+        ("of transformers", "1"),
+        ("without a library", "2"),
+        pytest.param("of transformers", "2", marks=pytest.mark.nightly),
+    ],
+)
+def test_recorded_messages_are_on_the_terminal_and_on_every_page(
+    kind: str, workers: str, tmp_path: Path, cli: Cli
+) -> None:
+    """A weight that the network has no place for: told once, recorded, and shown on the pages."""
+    encoder = (
+        "tests.models.telling:Encoder"  # a worker that imports torch takes seconds
+    )
+    if kind == "of transformers":
+        encoder = _clip_with_a_weight_too_many(tmp_path / "clip")
     command = (
         *("--model", "toyland", "--tasks", "t2iat_flowers_insects", "--limit", "2"),
-        *("--encoder", f"clip:{folder}", "--output-dir", str(tmp_path / "runs")),
+        *("--encoder", encoder, "--output-dir", str(tmp_path / "runs")),
         *("--workers", workers, "--control-encoder", "none"),
     )
     status, _, errors = cli(*command)

@@ -51,7 +51,7 @@ def test_the_time_left_is_that_of_the_last_seconds(clock: list[float]) -> None:
 
     slow = advanced(clock, 10, *[(120, 1)] * 4)  # that has a pace, too
     assert slow[-1].endswith("4 of 10, 0.0 images/s, 12 minutes left")
-    assert 100 < len(advanced(clock, 108_000, *[(1, 1)] * 108_000)) < 250
+    assert 100 < len(advanced(clock, 108_000, *[(10, 10)] * 10_800)) < 250
 
 
 def test_a_bar_fits_a_narrow_terminal_and_says_what_is_left(clock: list[float]) -> None:

@@ -139,12 +139,18 @@ def test_tiny_runs_start_no_process(tmp_path: Path, cli: Cli) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "model", ["toyland", pytest.param("toy", marks=pytest.mark.nightly)]
+)
 def test_workers_that_nobody_asked_for_change_no_byte(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
+    if model == "toyland":  # taken for a small network: it needs no import of torch
+        monkeypatch.setattr(module, "cpu_weights", lambda *_: 1)
+        monkeypatch.setattr(module, "cpu_weights_of", lambda *_: 1)
     monkeypatch.setattr(module, "cores", lambda: 2)
     monkeypatch.setattr(module, "IMAGES_PER_WORKER", 20)
-    words = ("--model", "toy", "--tasks", "core_occupations_age", "--limit", "3")
+    words = ("--model", model, "--tasks", "core_occupations_age", "--limit", "3")
     files: list[dict[str, bytes]] = []
     for name, more in (("alone", ("--workers", "1")), ("shared", ())):
         (tmp_path / name).mkdir()
@@ -154,7 +160,7 @@ def test_workers_that_nobody_asked_for_change_no_byte(
         assert ("2 workers with 1 thread each, one for each core" in errors) == (
             name == "shared"
         )
-        run = tmp_path / name / "runs" / "toy"
+        run = tmp_path / name / "runs" / model
         images = sorted(run.glob("images/*/*.png"))
         assert len(images) >= 40
         files.append(

@@ -211,10 +211,8 @@ class _Trials:
 
     def _small_call(self, side: int) -> Call:
         """Return all settings, changed for a quick image with sides of `side` pixels."""
-        steps = _STEPS
-        if strength := self._given.get("strength"):
-            # Only this share of the steps is taken.
-            steps = min(math.ceil(_STEPS / strength), _MOST_STEPS)
+        strength = self._given.get("strength")
+        steps = self._steps_of_share(strength) if strength else _STEPS
         quick = dict.fromkeys(_STEP_NAMES, steps) | dict.fromkeys(SIDES, side)
         call = {
             **self._given,
@@ -228,6 +226,19 @@ class _Trials:
             if name in self._parameters and name not in self._given:
                 call[name] = value
         return call
+
+    def _steps_of_share(self, strength: float) -> int:
+        """Return so many steps that `strength`, the share that is taken of them, leaves enough.
+
+        The pipeline's default share must take another number of them: else a small image would be
+        the same with both, and could not decide whether the setting has an effect.
+        """
+        default = self._parameters["strength"].default
+        enough = min(math.ceil(_STEPS / strength), _MOST_STEPS)
+        for steps in range(enough, _MOST_STEPS + 1):
+            if int(steps * strength) != int(steps * default):
+                return steps
+        return enough
 
     def _image(self, call: Call, prompt: str, *, small: bool = False) -> Image | None:
         """Return the image of a call, undecoded if it is `small`; None if the call fails."""
