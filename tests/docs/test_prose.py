@@ -35,10 +35,7 @@ REFUSED = {
 LATER = {
     "docs/calibration.md",
     "docs/calibration-further.md",
-    *(
-        f"docs/methods/{name}.md"
-        for name in ("edits", "mcas", "occupations", "openbias")
-    ),
+    *(f"docs/methods/{name}.md" for name in ("edits", "occupations", "openbias")),
 }
 
 
