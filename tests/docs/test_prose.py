@@ -35,7 +35,7 @@ REFUSED = {
 LATER = {
     "docs/calibration.md",
     "docs/calibration-further.md",
-    *(f"docs/methods/{name}.md" for name in ("edits", "occupations")),
+    *(f"docs/methods/{name}.md" for name in ("occupations",)),
 }
 
 
