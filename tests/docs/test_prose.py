@@ -35,7 +35,6 @@ REFUSED = {
 LATER = {
     "docs/calibration.md",
     "docs/calibration-further.md",
-    *(f"docs/methods/{name}.md" for name in ("occupations",)),
 }
 
 
