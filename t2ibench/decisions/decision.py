@@ -333,7 +333,9 @@ def _plan_remark(registered: RegisteredPlan | None, plan: str | None) -> list[st
             "the plan was fixed is unknown"
         ]
     if plan is None:
-        return ["the run was made by a plan; `--plan` tells in what it departs from it"]
+        return [
+            "the run was made by a plan; `--plan` lists how it departs from the plan"
+        ]
     if registered.images_before:
         return [
             f"the run folder had {registered.images_before} images before it was first run by "
