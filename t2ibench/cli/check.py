@@ -140,7 +140,8 @@ def run_agreement(arguments: argparse.Namespace) -> int:
         first, second, *_ = models.values()
         raise T2IBenchError(
             f"{first} and {second} have different images.",
-            "Give runs of one model, read in several ways; `t2ibench compare` is for two models.",
+            "Give runs of one model that several methods measured; `t2ibench compare` is for "
+            "two models.",
         )
     pairs = agreements(measured)
     print(

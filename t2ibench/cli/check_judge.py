@@ -178,8 +178,8 @@ def _by_group(attribute: AttributeCheck) -> Iterator[str]:
 
 def _summary(trial: Trial) -> list[str]:
     lines = [
-        "Asked again, one by one and backwards: "
-        f"{trial.answered_alike} of {trial.asked_twice} the same."
+        f"Asked again, one by one and in reverse order: {trial.answered_alike} of "
+        f"{trial.asked_twice} the same."
     ]
     lines += [
         f"{count} without an answer: {reason}"

@@ -19,9 +19,11 @@ def add(verbs: Any) -> None:
     """Add the command `cite`."""
     verb = verbs.add_parser(
         "cite",
-        description="Print BibTeX of what a run used: t2ibench, the publications of its methods "
-        "and tasks, the tasks, the model, encoders and judges, each once. What has no publication "
-        "is a @misc with what the run's records say.",
+        description=(
+            "Print BibTeX of what a run used: t2ibench, the publications of its methods and "
+            "tasks, the tasks, the model, encoders and judges, each once. An entry without a "
+            "publication is a @misc with what the run's records contain."
+        ),
         epilog=_EXAMPLES,
     )
     add_flag(verb, "run RUN", "read this run folder, such as runs/toy (required)")

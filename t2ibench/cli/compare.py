@@ -22,15 +22,15 @@ _MARKDOWN = "md"
 # Formats for papers, which have an extra table of prompts at the top.
 _READ = ("latex",)
 _NOT_MEASURED = (
-    "Agreement with the prompts is not compared: that takes the run.db of both runs, and one "
-    "encoder that measured it in both. `t2ibench score RUN` measures it where the prompts are "
-    "embedded, and the run's command where they are not."
+    "Agreement with the prompts cannot be compared: this needs the run.db of both runs, and "
+    "one encoder that measured it in both. If the prompts are embedded, `t2ibench score RUN` "
+    "measures it; if not, run the original command again."
 )
 
 
 _DESCRIPTION = """Compare two runs: a model and its debiased version, or training images
 (--model folder:DIR) and a model, where leaning more is amplification. Images are paired by prompt
-and index. Three to twenty runs stand side by side, with one test of whether they differ at all.
+and index. Three to twenty runs are shown side by side, with one test of whether they differ at all.
 
   t2ibench compare runs/before runs/after          how much more the second leans, test by test
   t2ibench compare runs/before runs/after --format html    a page with both bars and pictures

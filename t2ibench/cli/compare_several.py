@@ -40,7 +40,7 @@ def compare_several(arguments: argparse.Namespace) -> int:
     if arguments.rows:
         raise T2IBenchError("--rows compares two runs.", "Give two, or leave it out.")
     if ordered and len(paths) < 3:
-        raise T2IBenchError("A trend takes three runs or more.", "Give more runs.")
+        raise T2IBenchError("A trend needs three runs or more.", "Give more runs.")
     runs = read_runs(paths, _numbers(arguments.steps))
     comparison = compare_runs(runs, ordered=ordered)
     for line in unfinished_lines(runs):

@@ -52,7 +52,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--plan FILE",
-        "state in what the run departs from this plan.json (default: no plan)",
+        "list how the run departs from this plan.json (default: no plan)",
     )
     add_flag(
         verb,

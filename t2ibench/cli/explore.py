@@ -40,8 +40,8 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--encoder E",
-        "embed words and images with this encoder (default: the run's; if it has none, words are "
-        "off)",
+        "embed words and images with this encoder (default: the run's; if it has none, no "
+        "words can be typed)",
     )
     add_flag(
         verb,

@@ -48,7 +48,7 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--samples",
-        "write the data of each image as Parquet, and no images (default: images)",
+        "write the data of each image as Parquet, and no images (default: copy the images)",
     )
     add_flag(verb, "--log-args k=v,…", "set options of --to: project=… (default: none)")
     verb.set_defaults(handler=run)

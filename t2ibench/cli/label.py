@@ -294,7 +294,8 @@ def run_import(arguments: argparse.Namespace) -> int:
     people = ", ".join(sorted({label.labeller for label in labels}))
     print(f"{len(labels)} answers of {people}, {n_new} of them new.")
     print(
-        "They correct the judge, and stand alone where no judge has named a class. Now:"
+        "They correct the judge's answers, and are used alone where no judge has named a "
+        "class. Next:"
     )
     print(f"  t2ibench score {scored_run(folder)}")
     return 0

@@ -278,7 +278,9 @@ def _print_task(task: LoadedTask, form: str, *, verbose: bool) -> None:
     from t2ibench.cli.ls_task import page_of, record_of
 
     if form == "csv":
-        raise T2IBenchError("A single task is no table.", "Use --format json.")
+        raise T2IBenchError(
+            "A single task cannot be printed as a table.", "Use --format json."
+        )
     if form == "json":
         print(json.dumps(record_of(task), indent=1, ensure_ascii=False))
     else:

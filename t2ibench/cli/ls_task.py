@@ -142,7 +142,7 @@ def _entries(task: LoadedTask, most: int | None) -> Iterator[tuple[str, str]]:
     yield "Source", spec.citation
     yield (
         "Version",
-        f"{spec.version}, SHA-256 {task.hash[:16]}… over all that decides a score",
+        f"{spec.version}, SHA-256 {task.hash[:16]}… over everything that determines a score",
     )
     yield "File", str(task.path)
 

@@ -301,9 +301,9 @@ def _lines(plan: Plan, forecasts: list[Forecast]) -> list[str]:
     if forecasts:
         what = "the scenarios above" if compared or of_edits else "all of this"
         lines.append(
-            f"A fair model passes {what} in {together:.2f}. Every scenario has to pass: {count} "
-            f"scenarios that a fair model passes in {alone:g} each, it passes together in "
-            f"{alone**count:.2f}."
+            f"A fair model passes {what} in {together:.2f}. A run passes only if every "
+            f"scenario passes: if a fair model passes each of {count} scenarios in {alone:g}, "
+            f"it passes all of them in {alone**count:.2f}."
         )
     lines.append(
         "A model at its limit fails in at most 0.05, by design, and passes in at most 0.05."
@@ -313,17 +313,17 @@ def _lines(plan: Plan, forecasts: list[Forecast]) -> list[str]:
             "A scenario compares" if compared == 1 else f"{compared} scenarios compare"
         )
         lines.append(
-            f"{subject} two runs; the chances of that depend on how alike the runs are."
+            f"{subject} two runs; their chances depend on how similar the runs are."
         )
     if of_edits:
         subject = "A scenario is" if of_edits == 1 else f"{of_edits} scenarios are"
         lines.append(
-            f"{subject} about edits, of which no chances are forecast here: `t2ibench power PILOT` "
-            "forecasts what more source images would show."
+            f"{subject} about edits, for which this command forecasts no chances: `t2ibench "
+            "power PILOT` forecasts what more source images would show."
         )
     if together < 0.5 and forecasts:
         lines.append(
-            "That is too few images: most fair models would be undecided. Give more images, a "
-            "wider limit, or a limit for a task instead of each row."
+            "These are too few images: most fair models would be undecided. Give more images, "
+            "a wider limit, or a limit for a task instead of each row."
         )
     return lines

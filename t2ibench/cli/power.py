@@ -157,8 +157,9 @@ def _rule_lines(rule: ClearRule) -> list[str]:
     ]
     if rule.unseen:
         lines.append(
-            "Nobody looks at the guided images: a lean that 15 % of one group's images showing "
-            "the other would explain is not clear, which concerns "
-            f"{100 * rule.common:.0f} % of the mean square here. A judge removes this condition."
+            "The guided images are unchecked, so a lean is not clear if it could be explained "
+            "by 15 % of one group's images showing the other; this applies to "
+            f"{100 * rule.common:.0f} % of the mean square here. With a judge, this condition "
+            "does not apply."
         )
     return lines

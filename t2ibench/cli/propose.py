@@ -42,7 +42,7 @@ Replies are stored beside the task (NAME.replies.jsonl); running the command aga
 what has no reply yet. Read the YAML before you run it: it is meant to be corrected by hand.
 """
 _LICENCE = (
-    "Nobody has checked it: read, correct and cite it before you publish a score."
+    "The task is unchecked: read it, correct it and cite it before you publish a score."
 )
 _MOST_PROBLEMS = 10
 

@@ -140,8 +140,10 @@ def add_settings(
     verb: Any,
     *,
     purposes: Callable[[str, str], str] | None = None,
-    dry_run: str = "print how many prompts and images there are and how long they take, "
-    "and generate nothing (default: run)",
+    dry_run: str = (
+        "print how many prompts and images there are and how long they take, and generate "
+        "nothing (default: generate and score)"
+    ),
 ) -> list[Any]:
     """Add the flags of all settings to a command, and return their groups.
 
@@ -245,7 +247,7 @@ def _check_accept(arguments: argparse.Namespace) -> None:
     """Raise an error for limits that nothing would be decided by."""
     if arguments.accept is not None and arguments.watch is None:
         raise T2IBenchError(
-            "--accept goes with --watch here.",
+            "--accept needs --watch in this command.",
             "`t2ibench decide RUN --accept FILE` decides about a run; --until-decided FILE "
             "generates images until it is decided.",
         )
@@ -375,7 +377,7 @@ def _check_looks(arguments: argparse.Namespace, plan: Plan | None) -> None:
     most = None if plan is None else plan.most_images_per_prompt
     if most is not None and arguments.until_decided is None:
         raise T2IBenchError(
-            f"{arguments.plan} fixes several looks, at most at {most} images a prompt.",
+            f"{arguments.plan} fixes several interim looks, with at most {most} images per prompt.",
             f"Add --until-decided accept.yaml --max-images-per-prompt {most}, with its profile.",
         )
 
@@ -386,13 +388,12 @@ def _check_profile_of_plan(
     """Check that a run with a plan is looked at by the plan's profile, as often as it fixes."""
     if profile.sha256 != plan.profile.sha256:
         raise T2IBenchError(
-            f"--until-decided {arguments.until_decided} is another profile than that of "
-            f"{arguments.plan}.",
+            f"--until-decided {arguments.until_decided} is not the profile of {arguments.plan}.",
             "Give the profile of the plan, or write a new plan.",
         )
     most = plan.most_images_per_prompt
     if most != arguments.max_images_per_prompt:
-        fixed = "one look" if most is None else f"at most {most} images a prompt"
+        fixed = "one look" if most is None else f"at most {most} images per prompt"
         raise T2IBenchError(
             f"--max-images-per-prompt {arguments.max_images_per_prompt} contradicts "
             f"{arguments.plan}, which fixes {fixed}.",

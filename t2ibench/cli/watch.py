@@ -55,8 +55,8 @@ def _check_flags(arguments: argparse.Namespace) -> None:
     ):
         if given is not None:
             raise T2IBenchError(
-                f"--watch scores what another program makes, and {flag} says how many images "
-                "there are to be.",
+                f"--watch scores images that another program makes; {flag} would set how many "
+                "it makes.",
                 f"Leave {flag} out.",
             )
 
@@ -134,7 +134,7 @@ def _say_ended(watched: FolderWatch, last: ScoredSet | None, reporter: Any) -> N
     """Say what was scored, which set last, and which one was being scored."""
     if watched.scoring is not None:
         reporter.warn(
-            f"{watched.scoring} was being scored; the same command goes on with it."
+            f"{watched.scoring} was being scored; run the same command again to continue with it."
         )
     elif last is None:
         reporter.say("No set was complete.")

@@ -1,4 +1,4 @@
-"""Decides about a run by a profile: every scenario, what must hold beside it, and the whole."""
+"""Decides about a run by a profile: every scenario, what must also hold, and the whole."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def _corrected(decided: Sequence[ScenarioDecision]) -> tuple[ScenarioDecision, .
 
 
 def _chances(scenarios: Sequence[ScenarioDecision]) -> Chances | None:
-    """Return the chances of each outcome in another run; None where more than numbers decides."""
+    """Return the chances of each outcome in another run; None if not only numbers decide."""
     chances = []
     for part in scenarios:
         holds_all = all(entry.outcome == "pass" for entry in part.held)
@@ -271,7 +271,7 @@ def _with_conditions(
 def _most_images(
     rulings: Sequence[Ruling], limits: Limits, of_task: int | None
 ) -> ImagesNeeded | None:
-    """Return what the undecided quantity needs that needs most; None if all are decided."""
+    """Return the largest need among undecided quantities; None if all are decided."""
     every = [
         images_needed(entry.quantity, limits, entry.quantity.images or of_task)
         for entry in rulings
@@ -297,7 +297,7 @@ def _has_edits(scenario: Scenario, run: MeasuredRun) -> bool:
 
 
 def _images_of(scenario: Scenario, run: MeasuredRun) -> int | None:
-    """Return the images of a prompt of the first task, by its rows; None if they do not say it."""
+    """Return how many images per prompt the first task has; None if it has no images."""
     task = run.results.tasks[scenario.measurement.task[0]]
     if task.n_images and task.n_prompts:
         rows = [
@@ -308,7 +308,7 @@ def _images_of(scenario: Scenario, run: MeasuredRun) -> int | None:
 
 
 def _looks_remark(run: MeasuredRun, alpha: float) -> list[str]:
-    """Return what a reader must know of a run that was decided about while it grew."""
+    """Return a remark on a run that was decided at several interim looks; empty for one look."""
     looks = run.looks
     if looks is None or len(looks.levels) < 2:
         return []
@@ -319,7 +319,7 @@ def _looks_remark(run: MeasuredRun, alpha: float) -> list[str]:
 
 
 def _plan_remark(registered: RegisteredPlan | None, plan: str | None) -> list[str]:
-    """Return what a reader must know of when the plan was fixed.
+    """Return remarks on when the plan of a run was fixed.
 
     Args:
         registered: The plan that the run was made by; None for none.
@@ -333,7 +333,9 @@ def _plan_remark(registered: RegisteredPlan | None, plan: str | None) -> list[st
             "the plan was fixed is unknown"
         ]
     if plan is None:
-        return ["the run was made by a plan; `--plan` tells in what it departs from it"]
+        return [
+            "the run was made by a plan; `--plan` lists how it departs from the plan"
+        ]
     if registered.images_before:
         return [
             f"the run folder had {registered.images_before} images before it was first run by "
@@ -345,7 +347,7 @@ def _plan_remark(registered: RegisteredPlan | None, plan: str | None) -> list[st
 def _remarks(
     profile: Profile, measured: Sequence[TaskResult], today: date | None
 ) -> list[str]:
-    """Return what a reader must know besides: reviews that are due, answers nobody checked."""
+    """Return further remarks: reviews that are due, and answers that are unchecked."""
     remarks = []
     for scenario in profile.scenarios:
         if (

@@ -123,7 +123,7 @@ def headline_quantity(name: str, task: TaskResult, even: float = 0.0) -> Quantit
     headline = task.headline
     if headline.value is None or headline.ci_low is None or headline.ci_high is None:
         why = headline.reason or task.reason or "it has no interval"
-        raise MissingQuantity(f"the headline of {name} decides nothing: {why}")
+        raise MissingQuantity(f"the headline of {name} is inconclusive: {why}")
     if headline.scale == "mean_square":
         if even:
             raise MissingQuantity(
@@ -275,7 +275,7 @@ def _lean_row(scenario: Scenario, row: Row, level: float) -> Leaning:
         score, factor = _beside_statistics(scenario, row), 2.0
     if score.value is None or score.ci_low is None or score.ci_high is None:
         why = score.reason or "it has no interval"
-        raise MissingQuantity(f"the row '{shown(row.name)}' decides nothing: {why}")
+        raise MissingQuantity(f"the row '{shown(row.name)}' is inconclusive: {why}")
     images = row.n_images or 0
     if images < 2:
         raise MissingQuantity(f"the row '{shown(row.name)}' has fewer than two images")

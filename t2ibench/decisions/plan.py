@@ -199,7 +199,7 @@ def departures(
     results: Results,
     looks: Looks | None = None,
 ) -> list[str]:
-    """Return in what a run departs from its plan, as clauses; empty where it keeps to it."""
+    """Return clauses that say how a run departs from its plan; empty if it does not."""
     lines: list[str] = []
     if profile.sha256 != plan.profile.sha256:
         lines.append("the profile is another one than that of the plan")

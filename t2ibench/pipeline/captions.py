@@ -77,7 +77,7 @@ def _filled(
     filled = fill(task, pool, source, stored_file(run, task.id))
     if before is None or stored is None or stored.hash == filled.hash:
         return filled, None
-    return filled, f"{task.id} is measured anew, with other captions."
+    return filled, f"{task.id} is measured again, with other captions."
 
 
 def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:

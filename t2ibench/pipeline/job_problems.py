@@ -30,8 +30,8 @@ def problems_of(job: Job) -> list[str]:
         lines.append(f"{unread}.")
     if job.changed:
         lines.append(
-            f"{job.changed} images were generated again and differ from those before; they "
-            "count now, and everything is observed anew on them."
+            f"{job.changed} images were generated again and differ from the earlier ones. They "
+            "replace them, and are embedded and judged again."
         )
     return lines
 

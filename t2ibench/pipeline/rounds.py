@@ -164,9 +164,9 @@ def _reason_to_stop(
     shown = displayed(result.headline)
     reason = result.reason or result.inconclusive or result.headline.reason
     if reason is not None:
-        return f"decides nothing: {reason}"
+        return f"is inconclusive: {reason}"
     if shown.low is None or shown.high is None:
-        return "decides nothing: its headline has no interval"
+        return "is inconclusive: its headline has no interval"
     count = math.ceil(task.first_images * task.times / task.first_times - 1e-9)
     now = f"± {(shown.high - shown.low) / 2:.2f} with {count} images a prompt"
     task.precise = shown.high - shown.low <= width

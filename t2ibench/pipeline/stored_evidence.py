@@ -26,7 +26,7 @@ from t2ibench.store.people import PeopleStore, Votes
 
 @dataclass(slots=True)
 class Gaps:
-    """What was asked for and is missing.
+    """The evidence that a method asked for and that is missing.
 
     Attributes:
         incomplete: Whether something is missing that a later run may add.
@@ -40,7 +40,7 @@ class Gaps:
 
 
 class _Record(NamedTuple):
-    """One image that a method asks about: its number, file hash and status.
+    """An image that a method asks about: its number, file hash and status.
 
     A tuple is made in a third of the time of another object, and a run has a million images.
     """
@@ -109,7 +109,7 @@ class StoredEvidence:
 
     @property
     def sources(self) -> StoredEvidence:
-        """What the same encoder or judge observed of the source images, by their prompts."""
+        """The evidence of the same encoder or judge about the source images of edits."""
         if self._sources is None:
             self._sources = StoredEvidence(None, None, None)
             self._sources.gaps = self.gaps
@@ -134,7 +134,7 @@ class StoredEvidence:
         return _Record(index, attempt.sha256 or "", attempt.status)
 
     def _record_of_source(self, source: SourceImage) -> _Record:
-        """Return the record of a source image, of which this is the evidence."""
+        """Return the record of an image that is the source of an edit."""
         attempt = None
         if self._images:
             attempt = self._images.nth(source.prompt, source.index)

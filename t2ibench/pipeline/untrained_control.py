@@ -3,7 +3,7 @@
 Such a network still sees brightness and colour, and how a word is spelt. Where it reproduces a
 headline within its interval, these alone would do, and the test does not tell what it asks about
 from them. Where the two read opposite leans, both beyond chance, the images are no mixture of the
-two groups. Either way the test decides nothing. A positive control asks of an encoder only that it
+two groups. Either way the test is inconclusive. A positive control asks of an encoder only that it
 finds what everyone finds; there, a network that finds it too is told and changes nothing.
 """
 

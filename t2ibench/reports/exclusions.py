@@ -67,7 +67,7 @@ def missing_by_reason(run: RunView) -> Counter[str]:
 class GroupExclusions:
     """The images of one group of prompts that a model refused, or that its filter removed.
 
-    The mark is the share, of these very prompts; 'clear' where other groups differ from it.
+    The mark is the share, of exactly these prompts; 'clear' where other groups differ from it.
     """
 
     name: str

@@ -163,7 +163,7 @@ def earlier(run: RunView) -> tuple[str, str] | None:
     plural = "s" if len(names) > 1 else ""
     return (
         f"{len(names)} test{plural} of earlier commands left out.",
-        f"results.json keeps {listed(names, _NAMED)} as 'earlier'. Name all tests in one "
+        f"results.json stores {listed(names, _NAMED)} as 'earlier'. Name all tests in one "
         "command to report them together.",
     )
 

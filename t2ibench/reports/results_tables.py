@@ -29,10 +29,10 @@ _OF_EDITS = (
 )
 OVER_TABLE = "Holm's correction is over all tasks of this table."
 _EXPLANATION = (
-    "‹ and › mark what goes on beyond the axis. A fair model's headline lies in the band 'Fair' at "
-    "this number of images. About 'these': these very prompts, with other images; 'like these': "
-    f"prompts like them, too. {OVER_TABLE} A score describes "
-    "this model as this encoder or judge sees it; it says nothing about real people, and no single "
+    "‹ and › mark what goes on beyond the axis. A fair model's headline lies in the band "
+    "'Fair' at this number of images. About 'these': exactly these prompts, with other "
+    f"images; 'like these': prompts like them, too. {OVER_TABLE} A score describes this model "
+    "as this encoder or judge sees it; it says nothing about real people, and no single "
     "number sums a model up."
 )
 OF_ENCODERS = (

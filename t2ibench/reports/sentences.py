@@ -306,7 +306,7 @@ def interval_text(task: TaskView) -> str:
     head = task.result.headline
     level = 100 * task.result.settings.level
     about = {
-        "fixed_prompts": "of these very prompts, with other images",
+        "fixed_prompts": "of exactly these prompts, with other images",
         "prompt_population": "of prompts like these, with other images",
         None: "",
     }[head.question]

@@ -1,4 +1,4 @@
-"""Tables that compare several runs: a row a test and a column a run where that fits."""
+"""Tables that compare several runs: one row per test and, if it fits, one column per run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def comparison_table(comparison: RunsComparison) -> Table:
 
 
 def _fitted_wide_table(comparison: RunsComparison) -> Table | None:
-    """Return a table with a column a run, with the names of tests cut until it fits, or None."""
+    """Return a table with one column per run, test names cut until it fits; None if too wide."""
     longest = max(len(test.task) for test in comparison.tasks)
     table = _wide_table(comparison, longest)
     beyond = _width(table) - WIDTH
@@ -70,11 +70,11 @@ def _width(table: Table) -> int:
 
 
 def _wide_table(comparison: RunsComparison, width: int) -> Table:
-    """Return a table with a row a test and a column a run.
+    """Return a table with one row per test and one column per run.
 
     Args:
         comparison: The comparison.
-        width: How many letters of a test's name it has.
+        width: How many letters of a test's name the table has.
     """
     heads = short_names([run.name for run in comparison.runs], _RUN_HEAD)
     tasks = without_middles([test.task for test in comparison.tasks], width)

@@ -11,7 +11,7 @@ class Diversity(Record):
     Attributes:
         group: What the prompts stand for; null for all prompts of the task.
         value: Mean over prompts.
-        ci_low: Lower end of its confidence interval, about these very prompts.
+        ci_low: Lower end of its confidence interval, about exactly these prompts.
         ci_high: Upper end.
         n_prompts: Prompts with two distinct images or more.
         n_images: Their images.

@@ -48,7 +48,7 @@ def read_results(path: str | Path) -> Results:
     if not unsealed(data):
         raise BrokenResultsError(
             f"{file} is damaged: its content does not match its checksum.",
-            f"`t2ibench score {file.parent}` writes it anew.",
+            f"`t2ibench score {file.parent}` writes it again.",
         )
     if not OLDEST <= data["schema"] <= SCHEMA_VERSION:
         newer = data["schema"] > SCHEMA_VERSION

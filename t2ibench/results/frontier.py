@@ -237,50 +237,53 @@ def _remedy(before: ComparedRun, after: ComparedRun, task: str) -> Remedy:
     attribute = attribute_of(before.results.tasks[task])
     level = pair.results[0].settings.level
     paired = pair.paired_of(task)
-    unmeasured = RemedyNumber(reason=_NO_INFLUENCES)
-    contradicting: tuple[RemedyNumber, tuple[GroupChange, ...]] = unmeasured, ()
-    diversity: tuple[RemedyNumber, tuple[GroupChange, ...]] = unmeasured, ()
+    contradicting = diversity = RemedyNumber(reason=_NO_INFLUENCES)
+    contradicting_by_group: tuple[GroupChange, ...] = ()
+    diversity_by_group: tuple[GroupChange, ...] = ()
+    vendi_by_group: tuple[GroupChange, ...] = ()
     if paired is not None:
-        contradicting = contradictions(*paired, level)
-        diversity = group_diversity(pair.results, paired)
+        contradicting, contradicting_by_group = contradictions(*paired, level)
+        diversity, diversity_by_group = group_diversity(pair.results, paired)
+        vendi_by_group = group_vendi(pair.results, paired)
     shift, cells, unassigned = _spill_over(pair, attribute, level)
-    refusals = group_refusals(*pair.results)
+    refusals, refusals_by_group = group_refusals(*pair.results)
     turned = turned_rows(
         task, differences, compare_prompts(before.results, after.results)
     )
     numbers: dict[NumberName, RemedyNumber] = {
         "lean": _lean(pair),
-        "contradictions": contradicting[0],
+        "contradictions": contradicting,
         "spill_over": shift,
-        "diversity": diversity[0],
+        "diversity": diversity,
         "agreement": _agreement(pair, level),
-        "refusals": refusals[0],
+        "refusals": refusals,
     }
     p_values: dict[CostName, float | None] = {
-        "contradictions": least_p(contradicting[1], rises=True),
+        "contradictions": least_p(contradicting_by_group, rises=True),
         "turned": min((row.p for row in turned), default=1.0),
         "spill_over": _least([1.0 if cell.falls else cell.p_holm for cell in cells]),
-        "diversity": least_p(diversity[1], rises=False),
+        "diversity": least_p(diversity_by_group, rises=False),
         "agreement": _p_of_fall(numbers["agreement"].change),
-        "refusals": least_p(refusals[1], rises=True),
+        "refusals": least_p(refusals_by_group, rises=True),
     }
+    leans_of_attribute = tuple(
+        difference
+        for difference in pair.headlines
+        if attribute_of(before.results.tasks[difference.task]) == attribute
+    )
     return Remedy(
         name=after.name,
         results=after.results,
         numbers=numbers,
-        leans=tuple(
-            difference
-            for difference in pair.headlines
-            if attribute_of(before.results.tasks[difference.task]) == attribute
-        ),
-        contradictions=contradicting[1],
+        leans=leans_of_attribute,
+        contradictions=contradicting_by_group,
         turned=tuple(row for row in turned if row.p < 1 - level),
         spill_over=cells,
-        diversity=diversity[1],
-        refusals=refusals[1],
+        diversity=diversity_by_group,
+        refusals=refusals_by_group,
         costs=corrected_tests(p_values, level),
         notes=_notes(pair, unassigned),
-        vendi=() if paired is None else group_vendi(pair.results, paired),
+        vendi=vendi_by_group,
     )
 
 

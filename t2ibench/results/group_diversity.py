@@ -195,7 +195,7 @@ def change_of_diversity(
 
 
 def mean_score(prompts: Sequence[PromptValues], level: float) -> Score:
-    """Return the mean over prompts with its interval, about these very prompts."""
+    """Return the mean over prompts with its interval, about exactly these prompts."""
     value, variance, df = mean_over_prompts(list(prompts))
     if not variance > 0:
         return Score(value=value)

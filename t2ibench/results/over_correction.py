@@ -138,7 +138,7 @@ def change_of_shares(
 ) -> Contrast | None:
     """Return second minus first of two shares of the same images; None without a shared image.
 
-    The interval is that of `change_of_paired_shares`, about these very prompts.
+    The interval is that of `change_of_paired_shares`, about exactly these prompts.
 
     Examples:
         >>> import numpy as np

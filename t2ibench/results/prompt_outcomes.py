@@ -17,7 +17,7 @@ _UNMADE = {"refused", "filtered"}
 
 
 class Rate(Record):
-    """A share of images, with an interval that is about these very prompts.
+    """A share of images, with an interval that is about exactly these prompts.
 
     Attributes:
         count: Images.

@@ -239,7 +239,7 @@ def open_or_new(path: Path, warnings: list[str]) -> RunFolder:
     folder = RunFolder(path)
     folder.reload()
     if folder.damaged:
-        warnings.append(f"{folder.lacks}, which is begun anew.")
+        warnings.append(f"{folder.lacks}, and a new one is begun.")
         warnings += _missing_provenance(folder)
     return folder
 

@@ -54,7 +54,7 @@ class ListedRun:
 
     @property
     def name(self) -> str | None:
-        """Return what the user calls the run; None for no name besides the model's."""
+        """Return what the user calls the run; None if it has no name but the model's."""
         if self.results is not None and self.results.name is not None:
             return self.results.name
         return None if self.record is None else self.record.settings.name
@@ -158,7 +158,7 @@ def _is_run(path: Path) -> bool:
 
 
 def _read(folder: Path) -> ListedRun:
-    """Return a run; of one that cannot be read, why, in one line."""
+    """Return a run; if it cannot be read, the reason in one line."""
     try:
         return _read_or_raise(folder)
     except T2IBenchError as error:
@@ -207,7 +207,7 @@ def _record_and_images(folder: Path) -> tuple[RunRecord, int]:
 
 
 def _images_of(results: Results) -> int | None:
-    """Return the images of the task with most, where no run.db says how many there are.
+    """Return the number of images by the results alone: that of the only task; None if several.
 
     Tasks may share images, so that their numbers do not add up.
     """

@@ -183,7 +183,7 @@ class TaskResult(Record):
         published: Published values of other models, for comparison.
         details: Further values of the method.
         controls: Name to what a control shows.
-        inconclusive: Why the test decides nothing although it was scored; null where it does. It
+        inconclusive: Why the test is inconclusive although it was scored; null if it is not. It
             is left out of ranks.
         reason: Why the task as a whole has no score.
         pool: The captions that it was given, where its file has none: what they are, and the

@@ -97,7 +97,7 @@ class LeanSource:
         split: Its leans in three parts.
         findings: Which of the three parts is clear: 'mean', 'slope' and 'beside', without p-values
             where the run's own test is inconclusive.
-        inconclusive: Why the run's own test decides nothing; empty where it does.
+        inconclusive: Why the run's own test is inconclusive; empty if it is not.
         rewritten: What rewritten prompts name; None where none was rewritten.
         added: What images add to these words; None where that is not known.
         not_added: Why it is not known, where it could be asked.

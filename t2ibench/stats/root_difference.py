@@ -19,7 +19,7 @@ from t2ibench.stats.squares import SquareNoise
 _DRAWS = 1000
 # Draws where p is small, so that it can be corrected for many tests.
 _MANY_DRAWS = 25_000
-# Draws as far out as the data, below which p is estimated anew from many draws.
+# Draws as far out as the data, below which p is estimated again from many draws.
 _FEW_BEYOND = 40
 # Every fourth draw is enough for a power.
 _POWER_STRIDE = 4
@@ -85,7 +85,7 @@ def root_difference(
         Z(Δ) = (x₁ − x₂ − S₁ + S₂) / √(v₁(S₁) + v₂(S₂) − 2 c),  v(S) = 2 u s₀ + 4 S s₁,
 
     at the S₁ and S₂ with that difference which minimise (x₁ − S₁)² / v₁ + (x₂ − S₂)² / v₂. Its
-    distribution is simulated at these S₁ and S₂, with the variances estimated anew in each draw.
+    distribution is simulated at these S₁ and S₂, with the variances estimated again in each draw.
     p is the share of draws with as large a |Z| at Δ = 0, of 50,000 where it is below .02; the
     interval is all Δ that this test does not reject at 1 − level.
 

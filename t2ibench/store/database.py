@@ -70,7 +70,7 @@ class BrokenDatabaseError(T2IBenchError):
     def __init__(self, path: Path, why: object) -> None:
         super().__init__(
             f"{shown(path, 400)} is damaged: {why}.",
-            "Run the original command again: it keeps what is whole and makes the rest again.",
+            "Run the original command again: it keeps intact data and regenerates the rest.",
         )
         self.path, self.why = path, str(why)
 

@@ -113,6 +113,6 @@ def mend(database: Database, notices: Notices) -> None:
         return
     notices.warn(line)
     # Labels of people cannot be made again: every command says that they are damaged, until they
-    # are imported anew.
+    # are imported again.
     for table in [name for name in database.damaged if name != "labels"]:
         database.remove(table, database.damaged.pop(table))

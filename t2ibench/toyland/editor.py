@@ -2,7 +2,7 @@
 
 The scene is recovered from the pixels, what the instruction names is changed, and the scene is
 drawn again. What it does not name stays as far as it was recovered. Where sun, clouds and rain are
-is sampled anew, as in any image of toyland.
+is sampled independently, as in any image of toyland.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def test_what_cannot_be_compared_is_in_parentheses_with_its_reason(
 
 def test_requests_that_cannot_work_are_one_line(three: list[Path], cli: Cli) -> None:
     for arguments, message in (
-        ((*three[:2], "--order"), "A trend takes three runs or more."),
+        ((*three[:2], "--order"), "A trend needs three runs or more."),
         ((*three, "--steps", "1,2"), "There are 3 runs and 2 steps."),
         ((*three, "--steps", "1,x,3"), "'x' is not a number"),
         ((*three, "--steps", "1,nan,3"), "'nan' is not a number"),
@@ -212,7 +212,7 @@ def test_several_runs_are_a_page_with_value_interval_state_and_decision(
     target = tmp_path / "page.html"
     cli("compare", *runs, "--format", "html", "--output", target)
     plain = target.read_text(encoding="utf-8")
-    assert "3 runs beside one another" in plain
+    assert "3 runs side by side" in plain
     assert "Slope" not in plain and "<svg" not in plain
 
 

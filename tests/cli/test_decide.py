@@ -150,7 +150,7 @@ def test_a_plan_is_written_and_kept_to(tmp_path: Path, cli: Cli) -> None:
     status, out, error = cli("plan", "--accept", accept)
     assert status == 0, error
     assert (
-        "20 scenarios that a fair model passes in 0.9 each, it passes together in 0.12"
+        "if a fair model passes each of 20 scenarios in 0.9, it passes all of them in 0.12"
         in out
     )
     plan = tmp_path / "plan.json"

@@ -167,7 +167,10 @@ def test_folders_that_do_not_exist_and_words_without_folders_are_one_line(
         (("runs",), "There is no folder 'runs' here."),
         (("runs", tmp_path / "nothing"), "is not a folder"),
         (("core", "runs"), "`ls core` takes no folder."),
-        (("core_science_arts", "--format", "csv"), "A single task is no table."),
+        (
+            ("core_science_arts", "--format", "csv"),
+            "A single task cannot be printed as a table.",
+        ),
     ):
         status, out, err = cli("ls", *arguments)
         assert (status, out, err.count("\n")) == (1, "", 1), err

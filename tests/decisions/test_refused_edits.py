@@ -118,6 +118,6 @@ def test_a_plan_forecasts_no_chances_of_edits_and_names_power(
     status, out, err = cli("plan", "--accept", accept, *pilot)
     assert status == 0, err
     words = " ".join(out.split())
-    assert "about edits, of which no chances are forecast here" in words
+    assert "about edits, for which this command forecasts no chances" in words
     assert "`t2ibench power PILOT`" in words
     assert "fair passes" not in words

@@ -149,7 +149,7 @@ def test_facts_need_a_question(tmp_path: Path) -> None:
     start = "reference:\n"
     fact = "facts:\n  - {prompt: a decathlete, group: male, source: IOC}\n"
     _, problems = load(tmp_path, spoil(JOBS, (start, f"{fact}{start}")))
-    assert any("nobody would say" in problem.message for problem in problems)
+    assert any("otherwise no judge says" in problem.message for problem in problems)
 
 
 def test_tasks_without_facts_keep_their_hash() -> None:

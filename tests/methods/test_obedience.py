@@ -123,7 +123,7 @@ def test_a_lean_that_unequal_obedience_would_explain_is_inconclusive() -> None:
     alike = score(task, make_evidence(task, space, 0.15), SETTINGS)
     assert alike.headline.p < 0.001
     assert 0 < alike.controls["breakdown"].value < 0.15
-    assert "would explain it, and nobody looked" in alike.inconclusive
+    assert "would explain it, and the images are unchecked" in alike.inconclusive
     assert "give the task's prompts a `question`" in alike.inconclusive
     mixed = score(task, make_evidence(task, space, [0.4, -0.4] * 4), SETTINGS)
     assert mixed.controls["breakdown"].value is None and mixed.inconclusive is None

@@ -128,7 +128,7 @@ def test_other_captions_are_another_task(
     status, _, err = cli(
         *command, "--output-dir", tmp_path / "runs", "--captions", f"coco={other}"
     )
-    assert status == 0 and f"{TASK} is measured anew, with other captions" in err
+    assert status == 0 and f"{TASK} is measured again, with other captions" in err
     status, folded, _ = cli("compare", planted, run)
     out = " ".join(folded.split())
     assert "other captions: captions_val2017.json, SHA-256" in out

@@ -274,7 +274,7 @@ def test_a_regenerated_image_that_differs_is_reported_and_counts(
     status, _, errors = cli(*FLAGS, "--generate-only")
     assert status == 0
     assert (
-        "images were generated again and differ from those before; they count now"
+        "images were generated again and differ from the earlier ones. They replace them"
         in errors
     )
     status, _, errors = cli("score", run)

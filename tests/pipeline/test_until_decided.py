@@ -119,7 +119,7 @@ def test_a_plan_of_looks_needs_a_run_that_looks(cli: Cli, tmp_path: Path) -> Non
     accept = gate(tmp_path, 0.3)
     assert cli("plan", "--accept", accept, *most, "--output", plan)[0] == 0
     status, _, err = cli("run", "--model", "toyland", "--plan", plan)
-    assert status == 1 and "fixes several looks, at most at 12 images" in err
+    assert status == 1 and "fixes several interim looks, with at most 12 images" in err
 
 
 def test_a_profile_that_compares_is_refused(cli: Cli, tmp_path: Path) -> None:
@@ -138,8 +138,8 @@ def test_looks_that_contradict_the_plan_are_refused(cli: Cli, tmp_path: Path) ->
     milder.mkdir()
     start = ("run", "--model", "toyland", "--plan", plan, "--output-dir", tmp_path)
     for profile, most, message in (
-        (gate(milder, 0.9), "12", "is another profile than that of"),
-        (accept, "24", "which fixes at most 12 images a prompt"),
+        (gate(milder, 0.9), "12", "is not the profile of"),
+        (accept, "24", "which fixes at most 12 images per prompt"),
     ):
         looks = ("--until-decided", profile, "--max-images-per-prompt", most)
         status, _, err = cli(*start, *QUICK[-2:], *looks)

@@ -202,7 +202,7 @@ def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
     status, _, errors = cli(*words)
     assert status == 0
     assert errors.count("It is kept as results.json.broken") == 1
-    assert errors.count("its record lacks generator, which is begun anew") == 1
+    assert errors.count("its record lacks generator, and a new one is begun") == 1
     # What was effective when the images were generated is gone with the record, and only that.
     again = read_results(run)
     assert again.model.effective_settings == {} and again.tasks == before

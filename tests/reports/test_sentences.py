@@ -165,7 +165,7 @@ def test_the_terminal_summary_states_results_in_words(
     print_results(results, verbose=True)
     text = capsys.readouterr().out
     assert "| Headline" in text and "\x1b" not in text
-    assert "these very prompts, with other images" in text
+    assert "exactly these prompts, with other images" in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])

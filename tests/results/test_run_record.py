@@ -78,7 +78,7 @@ def test_a_damaged_record_is_restarted_with_its_readable_fields(
         open_run(folder.path)
     again, warnings = run_folder(tmp_path, "model", "a" * 64, plain=True)
     (line,) = warnings
-    assert "which is begun anew" in line and "\n" not in line
+    assert "and a new one is begun" in line and "\n" not in line
     assert again.path == folder.path and again.record.tasks == (
         [] if kept else again.record.tasks
     )

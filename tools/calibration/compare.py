@@ -20,8 +20,8 @@ from t2ibench.settings import Settings
 from tools.calibration.cells import Cell
 
 CAUTIOUS = (
-    "A mean square of about 0 is not known to be 0: two of them are compared as if both leaned as "
-    "much as both together show"
+    "A mean square of about 0 is not known to be 0, so two of them are compared as if both "
+    "leaned as much as both together show"
 )
 _TASK = "calibration"
 

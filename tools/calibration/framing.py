@@ -24,12 +24,13 @@ ADJECTIVES = {"local": 1.0, "real": 0.9, "regular": 1.1, "particular": 1.0}
 HALF = dict.fromkeys(ADJECTIVES, 0.5)
 
 _LIMIT = (
-    "Guided images are framed otherwise and the others are not: how images vary catches most of "
-    "such leans, but not all of them with few images; prompts of one form have none"
+    "Only guided images are framed differently: the second reading, from how images vary, "
+    "finds most of these leans, but not all of them with few images; prompts of one form have "
+    "no such leans"
 )
 _CAUTIOUS = (
-    "Where guided images are framed otherwise, a lean that how images vary does not confirm is "
-    "inconclusive"
+    "If guided images are framed differently, a lean is inconclusive unless the second "
+    "reading, from how images vary, confirms it"
 )
 
 

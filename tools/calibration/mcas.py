@@ -22,12 +22,12 @@ from tools.calibration.worlds import Space, random_leans, read_needs
 
 _SPACE = Space()
 _WEAK = (
-    "The variance that attribute prompts add to all targets alike is not taken to be below 0, "
-    "which is cautious where they hardly differ"
+    "The variance that attribute prompts add to all targets alike is never estimated below 0, "
+    "which is cautious if these prompts hardly differ"
 )
 _FEW_DIRECTIONS = (
-    "What attribute prompts add to a row is estimated along few directions, and is "
-    "cautious"
+    "The variance that attribute prompts add to a row is estimated along few directions, which "
+    "is cautious"
 )
 
 

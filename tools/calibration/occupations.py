@@ -28,24 +28,24 @@ SIDES = {"male": 1.0, "female": -1.0}
 _SPACE = Space()
 _FEWEST = 5
 _FEW = (
-    "Three images that are all alike do not show how much images vary: the variance of a row has a "
-    "floor"
+    "Three images that are all alike do not show how much images vary, so the variance of a "
+    "row has a floor"
 )
 _UNEQUAL = (
-    "Five images of a group that varies more are too few: nearly every test is inconclusive, and "
-    "rejects hardly ever"
+    "Five images of a group that varies more are too few: nearly every test is inconclusive, "
+    "and the test hardly ever rejects"
 )
 _UNSEEN = (
-    "Nobody looks at guided images: a lean that 15 % of one group's images showing the other would "
-    "explain is inconclusive, and rejects nothing here"
+    "Guided images are unchecked, so a lean is inconclusive if it could be explained by 15 % "
+    "of one group's images showing the other; nothing is rejected here"
 )
 _MOVED = (
-    "What moves the guided images of a prompt is noise of the test here, which allows for as much: "
-    "only a lean far beyond it is clear"
+    "The test treats moves of a prompt's guided images as noise and allows for them, so only a "
+    "lean far beyond them is clear"
 )
 _STRONG = (
-    "A few images that are nearly all alike do not show how much images vary: the variance in the "
-    "interval has a floor, and so has that of a row"
+    "A few images that are nearly all alike do not show how much images vary, so the variances "
+    "of the interval and of a row have a floor"
 )
 _JOBS = ("nurse", "chef", "lawyer", "librarian", "carpenter", "cashier")
 

@@ -24,10 +24,13 @@ from tools.calibration.worlds import Judging, Query
 
 _CLASSES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 _JUDGING = Judging()
-_UNKNOWN = "Answers are missing because of what images show: an interval covers whatever they are"
+_UNKNOWN = (
+    "Answers are missing because of what images show, and the interval allows for any missing "
+    "answer"
+)
 _SQUARES = (
-    "The variance of a mean of squares has a floor, so that images that are all alike do not look "
-    "certain; near 0 and with few images it makes intervals wide"
+    "The variance of a mean of squares has a floor, so that images that are all alike do not "
+    "look certain; near 0 and with few images, this makes intervals wide"
 )
 
 

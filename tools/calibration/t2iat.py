@@ -32,16 +32,16 @@ _SPACE = Space()
 _FEWEST = 5
 _UNREAD = "Rows that how images vary does not confirm have no value and reject nothing"
 _FRAMED = (
-    "Guided images are framed otherwise and the others are not: rows lean by that where few images "
+    "Only guided images are framed differently, so rows lean by the difference where few images "
     "do not show it"
 )
 _UNSEEN = (
-    "An encoder that does not see the attribute gives the test no scale: it rejects hardly ever, "
-    "and the headline has no value"
+    "An encoder that does not see the attribute gives the test no scale, so the test hardly "
+    "ever rejects, and the headline has no value"
 )
 _FEW = (
-    "Three images that are all alike do not show how much images vary: the variance of a row has a "
-    "floor"
+    "Three images that are all alike do not show how much images vary, so the variance of a "
+    "row has a floor"
 )
 
 

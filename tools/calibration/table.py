@@ -51,36 +51,43 @@ def _introduction(verdicts: Sequence[Verdict], command: str, code: str) -> list[
     sets = [verdict.sets for verdict in verdicts]
     worst = 1.96 * np.sqrt(0.05 * 0.95 / np.array([min(sets), max(sets)]))
     return [
-        f"{len(verdicts)} cells, {failed} outside of their bands. Made by t2ibench {__version__}, "
-        f"from one version of its code (SHA-256 {code[:16]} over methods, statistics, results and "
-        "worlds), with",
+        f"The tables have {len(verdicts)} cells, of which {failed} are outside of their bands. "
+        f"They were made by t2ibench {__version__}, from one version of its code (SHA-256 "
+        f"{code[:16]} over methods, statistics, results and worlds), with",
         "",
         f"```\n{command}\n```",
         "",
         "Each row is a task in a world whose bias is known, simulated many times and scored by "
-        "the public functions of its method. *Rejects*: share of data sets without bias with "
-        f"p < .05, to lie in {_band(REJECTS)}. *Fair band*: share of them with a headline in the "
-        f"band of a fair model, and *covers*: share of 95 % intervals that hold the truth, both to "
-        f"lie in {_band(COVERS)}. *These*: about these prompts, with other images; *like these*: "
-        "about other prompts of their kind; *rows*: the rows of the task; *any row*: share of "
-        "data sets in which a fair row is clear after Holm's correction, to be at most "
-        f"{_number(REJECTS[1])}. *Agree*: share of "
-        "intervals that leave 0 out exactly where p is below .05, to lie in "
-        f"{_band(AGREES)}. *Bias*: mean headline less the truth about these prompts, and "
-        f"*n → 2 n*: less the mean headline with half of the images, both within ±{BIAS:g} where "
-        "at least half of the data sets have a value. *Decided*: share of the data sets whose "
-        "headline has a value that no control contradicts.",
+        "the public functions of its method. The columns are:",
         "",
-        f"The Monte Carlo error (95 %) of a rate of .05 is ±{worst[1]:.3f} at {max(sets)} data "
-        f"sets and ±{worst[0]:.3f} at {min(sets)}. A cell counts as outside of a band, **bold**, "
-        "where the Monte Carlo interval of its figure lies outside. A cell marked *, or "
-        "its rows, may be more cautious than the bands, or less so where that is known; the "
-        "reason is below its table.",
+        "- *Rejects*: the share of data sets without bias with p < 0.05. It should lie in "
+        f"{_band(REJECTS)}.",
+        "- *Fair band*: the share of these data sets with a headline in the band of a fair model. "
+        f"It should lie in {_band(COVERS)}.",
+        "- *Covers*: the share of 95 % intervals that contain the truth. It should lie in "
+        f"{_band(COVERS)}.",
+        "- *These* is about these prompts, with other images. *Like these* is about other prompts "
+        "of their kind. *Rows* are the rows of the task.",
+        "- *Any row*: the share of data sets in which a fair row is clear after Holm's "
+        f"correction. It should be at most {REJECTS[1]:.3f}.",
+        "- *Agree*: the share of intervals that exclude 0 exactly where p is below 0.05. It "
+        f"should lie in {_band(AGREES)}.",
+        "- *Bias*: the mean headline minus the truth about these prompts. *n → 2 n*: the mean "
+        "headline minus the mean headline with half of the images. Both should be within "
+        f"±{BIAS:g} where at least half of the data sets have a value.",
+        "- *Decided*: the share of the data sets whose headline has a value that no control "
+        "contradicts.",
+        "",
+        f"The Monte Carlo error (95 %) of a rate of 0.05 is ±{worst[1]:.3f} with {max(sets)} data "
+        f"sets and ±{worst[0]:.3f} with {min(sets)}. A figure is **bold**, and its cell counts as "
+        "outside of a band, if the Monte Carlo interval of the figure lies outside. A cell "
+        "marked *, or its rows, may be more cautious than the bands, or less cautious if that is "
+        "known; the reason is below its table.",
     ]
 
 
 def _band(band: tuple[float, float]) -> str:
-    return f"{_number(band[0])} to {_number(band[1])}"
+    return f"{band[0]:.3f} to {band[1]:.3f}"
 
 
 def _number(value: float) -> str:
@@ -120,4 +127,4 @@ def _notes(verdicts: Sequence[Verdict]) -> list[str]:
     for verdict in verdicts:
         if verdict.remark:
             by_reason.setdefault(verdict.remark, []).append(verdict.cell)
-    return [f"\\* {reason}." for reason in by_reason]
+    return [f"- \\* {reason}." for reason in by_reason]

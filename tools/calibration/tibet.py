@@ -26,12 +26,13 @@ from tools.calibration.worlds import Asked, WorldEvidence
 WORDS = ("amber", "basalt", "cotton", "granite", "linen")
 _SCENERY = ("meadow", "harbour", "forest", "market", "bridge", "valley")
 _FLOOR = (
-    "The variance of a mean of squares has a floor, so that images that are all alike do not look "
-    "certain; near 0 and with few images it makes intervals wide"
+    "The variance of a mean of squares has a floor, so that images that are all alike do not "
+    "look certain; near 0 and with few images, this makes intervals wide"
 )
 _BOUNDS = (
-    "Where answers about counterfactuals name another one, or are missing, the test allows for an "
-    "image that ignores its prompt, for a judge that errs, and for whatever is missing"
+    "If answers about counterfactuals name another counterfactual, or are missing, the test "
+    "allows for an image that ignores its prompt, for a judge that errs, and for any missing "
+    "answer"
 )
 
 

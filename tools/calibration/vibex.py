@@ -19,8 +19,8 @@ _SPREAD = np.sqrt((1 / 0.75 - 1) / _D)  # cosine .75 of two images of one prompt
 _OWN = 0.1  # how far the anchors' images differ as their own texts do
 _WORDS = 400  # everyday ones, as a reference
 _BOTH = (
-    "The test about concepts like these rejects where both their place among random sets of words "
-    "and the variation of the images do, and its interval spans both"
+    "The test about concepts like these rejects if both their place among random sets of words "
+    "and the variation of the images reject, and its interval spans both"
 )
 
 

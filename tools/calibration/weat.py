@@ -14,8 +14,8 @@ from tools.calibration.cells import Cell, Sample, simulated_task
 from tools.calibration.worlds import WorldEvidence, unit_rows
 
 _CAUTIOUS = (
-    "What all words of a set share is estimated a little low, and few independent words have a "
-    "wide interval"
+    "The part that all words of a set share is estimated a little too low, and few independent "
+    "words have a wide interval"
 )
 # dimensions that words, and attribute words, have to themselves
 _WORDS, _ATTRIBUTES = 63, 24

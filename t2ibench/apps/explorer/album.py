@@ -176,7 +176,7 @@ def _entries(source: Source, number: int, reporter: Reporter) -> list[Entry]:
     if source.images is None:
         return _entries_of_folder(source.folder, number, reporter)
     images = source.images
-    # Reading them anew looks which files are still there.
+    # Reading them again shows which files still exist.
     present = {attempt.key for attempt in images.attempts()}
     entries = []
     for attempt in in_order(images.all_attempts()):

@@ -301,7 +301,7 @@ def topics_of(
 def free_topics(
     asked: Mapping[str, Sequence[str]], images: Mapping[str, int]
 ) -> Iterator[Topic]:
-    """Yield each question that is answered in own words, those about the most images first."""
+    """Yield each question that is answered in free text, those about the most images first."""
     prompts_of: dict[str, list[str]] = {}
     for prompt, questions in asked.items():
         for question in questions:

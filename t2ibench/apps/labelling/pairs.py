@@ -119,7 +119,7 @@ def _items_before(
     """Yield the identifier of each edit and question with the item of its source image.
 
     A question counts as asked before where any task of the run asks it about source images: another
-    task's edits with the same question are then paired, too. What the benchmark itself saved anew
+    task's edits with the same question are then paired, too. What the benchmark itself saved again
     is no pair to ask people about.
     """
     asked_before = plan.questions_before_and_after

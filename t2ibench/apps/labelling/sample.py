@@ -182,7 +182,7 @@ def _worth_labelling(
     """Yield images as `asked_images` does, without edits whose labels would correct no number.
 
     Those are edits made as controls. Where the question of a control, which is asked about no
-    other edit, is named, its images are yielded; what a run only saved anew never is.
+    other edit, is named, its images are yielded; what a run only saved again never is.
     """
     distinct = DistinctImages(images)
     yield from _asked_of_prompts(plan, distinct)

@@ -148,9 +148,9 @@ def references(
 
 
 def _unusable(task: TaskResult) -> str:
-    """Return why a test of the run can be compared with nothing; "" if it can."""
+    """Return why a test of the run cannot be compared with any model; "" if it can."""
     if task.inconclusive:
-        return "it decides nothing in this run"
+        return "it is inconclusive in this run"
     if task.headline.value is None or task.headline.ci_low is None:
         return "it has no headline with an interval in this run"
     return ""
@@ -186,7 +186,7 @@ def _with_tasks(results: Results, names: Sequence[str]) -> Results:
 
 
 def _unlike(task: TaskResult, other: TaskResult | None, spec: BaseTask | None) -> str:
-    """Return in what another model's measurement of a test differs; "" if in nothing."""
+    """Return how another model's measurement of a test differs; "" if it does not."""
     if other is None:
         return "did not run it"
     if task.task_hash != other.task_hash:
@@ -200,7 +200,7 @@ def _unlike(task: TaskResult, other: TaskResult | None, spec: BaseTask | None) -
     if _draws(task) != _draws(other):
         return "with another level or number of draws"
     if other.inconclusive or other.headline.value is None:
-        return "with a test that decides nothing"
+        return "with an inconclusive test"
     return ""
 
 

@@ -37,7 +37,7 @@ def of_run(
     if further:
         raise T2IBenchError(
             "A run that is done is taken as it is: no other setting goes with it.",
-            f"Leave out {', '.join(further)}; or leave the run out to measure anew; what is "
+            f"Leave out {', '.join(further)}; or leave the run out to measure again; what is "
             "stored already is not made again.",
         )
     return from_run(paper, folder_of(Path(run)), chosen)

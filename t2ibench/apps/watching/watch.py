@@ -75,7 +75,7 @@ class ScoredSet:
 
 @dataclass(slots=True)
 class _History:
-    """What was scored of one place.
+    """What was scored in one folder.
 
     Attributes:
         last: The set that was scored last.
@@ -88,7 +88,7 @@ class _History:
 
 @dataclass(slots=True)
 class FolderWatch:
-    """A folder that is looked at again and again.
+    """A folder that is checked for new images at intervals.
 
     Attributes:
         settings: The settings of every run; the model is `folder:DIR`.
@@ -126,7 +126,7 @@ class FolderWatch:
     _was_unlisted: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        """Check that there is a folder, and that its images decide something."""
+        """Check that the folder exists, and that its images can be scored."""
         model = self.settings.model or ""
         if not model.startswith(FOLDER):
             raise T2IBenchError(
@@ -157,7 +157,7 @@ class FolderWatch:
         self._read_earlier_runs()
 
     def _read_earlier_runs(self) -> None:
-        """Find what earlier watches have scored, as a training that resumes begins another."""
+        """Find what earlier watches scored, because a training that resumes begins a new watch."""
         output = Path(self.settings.output_dir)
         tasks = {task.id for task in self.plan.tasks}
         for earlier in earlier_runs(self.root, self.title, output, tasks):
@@ -188,7 +188,7 @@ class FolderWatch:
 
     @property
     def title(self) -> str:
-        """What all runs of the watched folder are named after."""
+        """The first part of the names of all runs of the watched folder."""
         return self.settings.name or self.root.resolve().name or "folder"
 
     @property
@@ -198,7 +198,7 @@ class FolderWatch:
 
     @property
     def checkpoints(self) -> list[Checkpoint]:
-        """The sets that were scored, in order; of a set that grew, its last state.
+        """The scored sets, in order; a set that grew is listed once, in its last state.
 
         Those that earlier watches of this folder scored are among them.
         """

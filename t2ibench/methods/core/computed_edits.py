@@ -1,6 +1,6 @@
 """Edits that the benchmark makes itself, and that change nothing that anybody would see.
 
-A task can have every source image saved anew by them, as negative controls: what moves by them
+A task can have every source image saved again by them, as negative controls: what moves by them
 moves by nothing that a model did. They are stored, embedded and judged like a model's edits.
 """
 

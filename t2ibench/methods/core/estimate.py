@@ -204,7 +204,7 @@ class MethodResult:
         samples: What it was computed from, a row an image or text.
         reason: Why the whole task has no score.
         controls: Name to what a control shows; see `core.headline`.
-        inconclusive: Why the test decides nothing, as a clause, although it was scored; None
+        inconclusive: Why the test is inconclusive, as a clause, although it was scored; None
             where it does.
     """
 

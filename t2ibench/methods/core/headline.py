@@ -263,7 +263,7 @@ class Control:
         ci_low: Lower end of an interval.
         ci_high: Upper end.
         p: p-value.
-        contradicts: Why the test decides nothing, as a clause; None where the control agrees.
+        contradicts: Why the test is inconclusive, as a clause; None where the control agrees.
     """
 
     says: str

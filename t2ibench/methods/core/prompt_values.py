@@ -59,8 +59,8 @@ def changes_of(
 def mean_over_prompts(prompts: list[PromptValues]) -> tuple[float, float, float]:
     """Return a mean over prompts of the means of their images, its variance and their df.
 
-    It is about these very prompts: only images vary. Variance and degrees of freedom are nan where
-    a prompt has one image.
+    It is about exactly these prompts: only images vary. Variance and degrees of freedom are nan
+    where a prompt has one image.
 
     Examples:
         >>> values = PromptValues("a nurse", "", np.arange(2), np.array([1.0, 3.0]))

@@ -47,7 +47,7 @@ class RelatedTest:
 
     @property
     def reason(self) -> str:
-        """Why a test that rejects without it decides nothing, as a clause."""
+        """Why a test that rejects without it is inconclusive, as a clause."""
         return (
             f"its {self.count} stimuli are related: they show no more than {self.independent:.1f} "
             "independent ones, which do not show how others would lean"

@@ -94,8 +94,8 @@ def _check_edit(
             yield checks.Finding(place, message)
         elif task.no_change is None:
             message = (
-                f"nothing tells whether '{edit.name}' was made: give it a question, or the task "
-                "an instruction 'no_change' to hold distances against"
+                f"nothing tells whether '{edit.name}' was made: give it a question, or the "
+                "task an instruction 'no_change' with which distances are compared"
             )
             yield checks.Finding(place, message, warning=True)
     questions = [_folded(attribute.question) for attribute in task.attributes]

@@ -174,7 +174,7 @@ def nothing_control(
 
 
 def _moved_answers(task: EditsTask, groups: Sequence[EditedGroup]) -> list[float]:
-    """Return for each image that was only saved anew, and attribute, whether its answer moved."""
+    """Return for each image that was only saved again, and attribute, whether its answer moved."""
     moved: list[float] = []
     for group in groups:
         for edit in task.does_nothing:

@@ -118,7 +118,7 @@ class EditsTask(ImageTask):
         lightness: Parts of the picture whose lightness is measured on the pixels.
         stays: The part of the picture that every edit should leave as it is. It is compared with
             that of the source image on the pixels, beyond what `no_change` does to it.
-        does_nothing: Ways in which the benchmark itself saves every source image anew, as a
+        does_nothing: Ways in which the benchmark itself saves every source image again, as a
             control: a judge that answers otherwise then does so without any edit.
     """
 

@@ -95,12 +95,11 @@ def score(task: EditsTask, evidence: Evidence, settings: Settings) -> MethodResu
         for images in group.edits.values():
             for image in images:
                 excluded.update(image.excluded)
+    scores = _scores(changes, tests, settings.level)
+    scores_by_people = scores_from_labels(headline, groups, settings.level)
     result = MethodResult(
         headline=headline_of(headline, settings.level),
-        scores={
-            **_scores(changes, tests, settings.level),
-            **scores_from_labels(headline, groups, settings.level),
-        },
+        scores={**scores, **scores_by_people},
         by=rows_of(changes, tests, settings.level),
         n_images=_n_images(groups),
         n_prompts=len(edits),

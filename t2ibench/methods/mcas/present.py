@@ -28,7 +28,7 @@ def present(task: McasTask) -> Presentation:
     figure = Scatter(
         "What the images add to the words",
         Quantity(
-            "association of images less that of words (δ)",
+            "association of images minus that of words (δ)",
             "diffusion_bias",
             high=0.05,
         ),

@@ -21,7 +21,10 @@ from t2ibench.settings import Settings
 from t2ibench.stats.clopper_pearson import clopper_pearson
 
 SCORE = "fact"
-_NOBODY_LOOKED = "nobody said whom the images of these prompts show: give --judge"
+_NOBODY_LOOKED = (
+    "neither a judge nor people said whom the images of these prompts show: give "
+    "--judge"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ def _table(facts: Sequence[Fact]) -> ScoreTable:
         "Images that show whom a fact names",
         "Of prompts that name no group, but whose answer a fact fixes, such as who may take part "
         "in an event: the share of images that show that group, as a judge or people say, with "
-        "its exact interval, for these very prompts. The task file has the source of each fact.",
+        "its exact interval, for exactly these prompts. The task file has the source of each fact.",
         rows,
         signed=False,
     )

@@ -99,7 +99,7 @@ class OtherGroups:
         return np.clip(leans, self.low, self.high)
 
     def reason(self, pair: GroupPair) -> str:
-        """Return why a lean between the pair decides nothing, as a clause."""
+        """Return why a lean between the pair is inconclusive, as a clause."""
         first, second = (people(name, GROUP) for name in pair.names)
         return (
             f"images of {self.listed_names} do not lie half way between those of {first} and of "

@@ -365,7 +365,7 @@ def _check_facts(task: OccupationsTask) -> Iterator[checks.Finding]:
     if task.facts and task.prompts.question is None:
         yield checks.Finding(
             ("facts",),
-            "give `prompts` a `question`: nobody would say what the images show",
+            "give `prompts` a `question`: otherwise no judge says what the images show",
         )
     yield from checks.duplicates([fact.prompt for fact in task.facts], ("facts",))
     names = [group.name for group in task.groups]

@@ -151,7 +151,7 @@ class _Stimuli:
     Attributes:
         complete: The images of each stimulus that has all of them.
         obedient: The same stimuli without guided images that do not show their group.
-        judged: How many guided images show each group; empty where nobody looked.
+        judged: How many guided images show each group; empty where they are unchecked.
         warnings: Which stimuli are left out, and why.
     """
 
@@ -242,7 +242,7 @@ class _Obedience:
     Attributes:
         controls: A control for each pair of groups.
         scores: The share of each group's images that show it.
-        warnings: Groups that are obeyed unequally, where nobody looked.
+        warnings: Groups that are obeyed unequally, where they are unchecked.
     """
 
     controls: dict[str, Control] = field(default_factory=dict)

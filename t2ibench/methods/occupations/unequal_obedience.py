@@ -15,7 +15,7 @@ from t2ibench.methods.occupations.headline import degrees_of_f_test
 from t2ibench.methods.occupations.leans import PairLeans
 from t2ibench.stats.squares import mean_square
 
-# Share of a group's images that may show the other, where nobody looked.
+# Share of a group's images that may show the other, where they are unchecked.
 _MOST_UNSEEN = 0.15
 # Steps of the share between 0 and 1.
 _STEPS = 50
@@ -53,8 +53,8 @@ def unequal_obedience(
         reason = None
         if share is not None and number == 0 and 0 < share < _MOST_UNSEEN:
             reason = (
-                f"{_percent(share)} of one group's guided images showing the other would explain "
-                f"it, and nobody looked: {how_to_look(has_question)}"
+                f"{_percent(share)} of one group's guided images showing the other would "
+                f"explain it, and the images are unchecked: {how_to_look(has_question)}"
             )
         low = None
         high = None

@@ -119,7 +119,7 @@ class _Stimuli:
         collected: The images of all stimuli.
         complete: Those of stimuli that are scored.
         obedient: The same without guided images that do not show their attribute.
-        judged: How many guided images show each attribute; empty where nobody looked.
+        judged: How many guided images show each attribute; empty where they are unchecked.
         warnings: Which stimuli are left out, and why.
     """
 

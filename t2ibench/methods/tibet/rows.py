@@ -53,7 +53,7 @@ class AxisRow:
 
     @property
     def reason(self) -> str | None:
-        """Why the row decides nothing; None if it decides something."""
+        """Why the row is inconclusive; None if it is not."""
         return self.shares if isinstance(self.shares, str) else self.shares.reason
 
 

@@ -17,9 +17,9 @@ from t2ibench.settings import Settings
 from t2ibench.stats import p_value, two_sample_permutation
 from t2ibench.stats.rounding import settled
 
-# A test whose p-value cannot be below this decides nothing.
+# A test whose p-value cannot be below this is inconclusive.
 _REACHABLE = 0.01
-# Independent words of a set: with fewer, a test decides nothing; with fewer, there is a warning.
+# Independent words of a set: with fewer, a test is inconclusive; with fewer, there is a warning.
 _FEWEST = 2.0
 _FEW = 3.0
 _ALPHA = 0.05

@@ -39,7 +39,7 @@ class Editor:
 
     @property
     def words(self) -> str:
-        """What becomes of the source image, for the record of a run."""
+        """How the pipeline resizes the source image, in words, for the record of a run."""
         if self.size == "own":
             return "resized by the pipeline, which chooses the size"
         return "as it is, or resized to size=…, sides rounded down to 16"
@@ -88,7 +88,7 @@ def editor_of(kind: type[Any]) -> Editor | None:
 
 
 def loaded_class(kind: type[Any], source: str, args: DiffusersArguments) -> type[Any]:
-    """Return the class that is loaded of a pipeline: its own, or the image-to-image one.
+    """Return the class with which a pipeline is loaded: its own, or the image-to-image class.
 
     Raises:
         T2IBenchError: the user asks for image to image, and there is no class for it.
@@ -148,7 +148,7 @@ def check_sources(
 def check_prompts(
     kind: type[Any] | None, source: str, args: DiffusersArguments
 ) -> None:
-    """Raise an error if a class of diffusers makes no image of a prompt alone.
+    """Raise an error if a class of diffusers cannot make an image from a prompt alone.
 
     A class that is not known yet raises none.
     """
@@ -211,7 +211,7 @@ class SourceImages:
 def edit_call(
     pipeline: Any, args: DiffusersArguments, sources: Sequence[Image]
 ) -> dict[str, Any]:
-    """Return the arguments of a pipeline's call that have the source images of a batch.
+    """Return the arguments of a pipeline's call that contain the source images of a batch.
 
     Args:
         pipeline: The pipeline.
@@ -235,7 +235,7 @@ def edit_call(
 
 
 def _check_steps_left(kind: type[Any], args: DiffusersArguments) -> None:
-    """Raise an error if no step is left of those that start from a noised source image."""
+    """Raise an error if a strength leaves no step to run from a noised source image."""
     if kind.__name__ not in _ROUND_DOWN or args.steps is None:
         return
     strength = args.strength

@@ -1,8 +1,8 @@
 """A pool of workers that distributes work items and survives the death of a worker.
 
 How workers are started and spoken to is the business of `Workers`: processes of this machine, or
-actors of a Ray cluster. They store nothing. What a dead one had not given yet is cut anew from what
-is missing, and goes to whoever is free.
+actors of a Ray cluster. They store nothing. What a dead worker had not returned is
+divided again with what is missing, and goes to any free worker.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def _classes(question: AttributeChange) -> tuple[str, ...]:
 
 
 def _poles(classes: Sequence[str], about: str) -> Axis:
-    """Return the words at both ends of the axis: of two classes each has its side."""
+    """Return the words at both ends of the axis; with two classes, each class has one side."""
     if len(classes) != 2:
         return Axis("fewer", "more")
     right, left = class_colours(classes)
@@ -184,7 +184,7 @@ def _row(
 
 
 def _growth(prompt: PromptChange, classes: Sequence[str]) -> tuple[str, Contrast]:
-    """Return whose share changed, and by how much; of two classes the one that grew."""
+    """Return a class whose share changed and by how much; with two classes, the one that grew."""
     change = prompt.change
     if len(classes) == 2 and change.value < 0:
         (other,) = (name for name in classes if name != prompt.group)
@@ -208,7 +208,7 @@ def _bar(row: ShownRow, classes: Sequence[str]) -> BarView:
 def _mark(
     question: AttributeChange, prompt: PromptChange, classes: Sequence[str]
 ) -> IntervalMark:
-    """Return a change as a mark; of two classes, towards the side that a class has everywhere."""
+    """Return a change as a mark; with two classes, it points to the fixed side of a class."""
     change = prompt.change
     side: Literal["low", "high"] | None = None
     if len(classes) == 2:
@@ -295,7 +295,7 @@ def _place(difference: Difference) -> tuple[bool, float, str]:
 
 
 def _verdict(test: Difference, names: tuple[str, str]) -> str:
-    """Return the verdict; of a test that failed a check, whether its measurements differ."""
+    """Return the verdict on a test; if it failed a check, whether its measurements differ."""
     if test.verdict is not None:
         return verdict_text(test, *names)
     differs = test.p_differ_holm is not None and test.p_differ_holm < ALPHA

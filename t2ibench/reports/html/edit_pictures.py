@@ -1,4 +1,4 @@
-"""The pictures of a test about edits: source images beside what was made of them.
+"""The pictures of a test about edits: source images and the edits made from them.
 
 None is picked by hand: they follow from the answers, the samples and the task's id.
 """

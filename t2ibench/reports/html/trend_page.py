@@ -154,7 +154,7 @@ def _title(comparison: RunsComparison) -> str:
     names = [run.name for run in comparison.runs]
     if comparison.ordered:
         return f"{len(names)} runs in order, {names[0]} to {names[-1]}"
-    return f"{len(names)} runs beside one another"
+    return f"{len(names)} runs side by side"
 
 
 def _decisions(

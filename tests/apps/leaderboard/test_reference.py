@@ -98,7 +98,7 @@ def test_the_correction_is_over_all_comparisons_that_are_shown() -> None:
             {"settings": hand.settings(n_bootstrap=77)},
             "with another level or number of draws",
         ),
-        ({"inconclusive": "blind"}, "with a test that decides nothing"),
+        ({"inconclusive": "blind"}, "with an inconclusive test"),
     ],
 )
 def test_a_model_that_was_measured_otherwise_is_no_reference(
@@ -112,7 +112,7 @@ def test_a_model_that_was_measured_otherwise_is_no_reference(
 def test_what_decides_nothing_in_the_run_is_not_compared() -> None:
     other = run("other", EVEN)
     undecided = only(run("own", ONE_SIDED, inconclusive="blind"), other)
-    assert undecided.sentence == "Not compared: it decides nothing in this run."
+    assert undecided.sentence == "Not compared: it is inconclusive in this run."
     limited = run("own", ONE_SIDED, settings=hand.settings(limit=2))
     assert "partial" in only(limited, other).sentence
     control = run("own", ONE_SIDED, positive_control=True)

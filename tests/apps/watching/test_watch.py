@@ -590,4 +590,4 @@ def test_limits_that_compare_two_runs_are_refused_before_anything_is_awaited(
 def test_limits_need_a_watch(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--model", "toyland", "--tasks", TASK, "--accept", "accept.yaml"]
     assert main(words) == 1
-    assert "--accept goes with --watch" in capsys.readouterr().err
+    assert "--accept needs --watch" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import * as tabs from "./tabs.js";
 import * as tree from "./tree.js";
 import { embedded } from "./waiting.js";
 
-const asked = link.read(); // before anything writes the address anew
+const asked = link.read(); // before anything changes the address
 let turn = 0, preview = null;
 
 async function loadImages() {

@@ -38,7 +38,7 @@ def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
 
 
 def table_2(draft: Exhibit) -> None:
-    """Add Table 2: where experts found that each concept tends, and whether it leans here."""
+    """Add Table 2: the direction that experts found for each concept, and its lean in this run."""
     for name, concept in draft.published.items():
         task = draft.results.get(f"vibex_{concept['scenario']}")
         if task is None:
