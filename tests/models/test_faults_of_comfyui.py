@@ -65,7 +65,7 @@ ENDPOINTS = {
     "system_stats": {"line"},
     "object_info": {"line"},
     "view_metadata": {"ok", "line"},
-    "queue": {"ok", "line"},
+    "queue": {"ok", "failed", "line"},
     "prompt": {"ok", "failed", "line"},
     "history": {"failed", "line"},
     "view": {"failed", "line"},
