@@ -46,6 +46,10 @@ _DEEPEST = 100
 _DEEPEST_ENCODING = 4
 # What may stand between the characters of a long secret.
 _BETWEEN = r"[^\w%&\\]{0,3}?"
+# Backslashes before an escaped character, doubled by every text within a text. A long run is read
+# from its start alone, so that a million of them take no time; a backslash of the secret itself
+# may come directly before a few.
+_SLASHES = r"(?:(?<!\\)\\+|\\{1,16})"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{8,}")
 # What may be hexadecimal digits or Base64, with the marks that are common between them.
 _ENCODED = re.compile(
@@ -253,16 +257,16 @@ def _notations(character: str) -> str:
         f"(?i:{in_url})",
         f"(?i:&(?:amp;)*#0*{number};?)",
         f"(?i:&(?:amp;)*#x0*{number:x};?)",
-        "(?i:" + "".join(rf"\\+u(?:0{{4}})?{unit}" for unit in units) + ")",
-        "(?i:" + "".join(rf"\\+u\{{0*{number:x}\}}" for _ in "1") + ")",
+        "(?i:" + "".join(rf"{_SLASHES}u(?:0{{4}})?{unit}" for unit in units) + ")",
+        rf"(?i:{_SLASHES}u\{{0*{number:x}\}})",
     ]
     if number < 256:
-        notations.append(rf"(?i:\\+x{number:02x})")
+        notations.append(rf"(?i:{_SLASHES}x{number:02x})")
     notations += [
         f"&(?:amp;)*{re.escape(name)}" for name in _ENTITIES.get(character, ())
     ]
     if character in '"\\/':
-        notations.append(r"\\+" + re.escape(character))
+        notations.append(_SLASHES + re.escape(character))
     return f"(?:{'|'.join(notations)})"
 
 

@@ -51,11 +51,12 @@ def read_completion(reply: Reply) -> ChatReply:
         BadReplyError: the reply contains an error, or no text.
     """
     completion = _completion(reply)
+    hide = reply.key.hide  # again: the parts of a text may have a part of the key each
     if completion.refusal:
-        raise RefusedError(f"refused: {one_line(completion.refusal)}")
+        raise RefusedError(f"refused: {one_line(hide(completion.refusal))}")
     if completion.finish in _FILTERED:
         raise RefusedError("refused by a filter of the server")
-    content = completion.content or ""
+    content = hide(completion.content or "")
     answer = without_thinking(content)
     thoughts = len(completion.reasoning) or (len(content) if answer is None else 0)
     spent = f" after {thoughts:,} characters of thoughts" if thoughts else ""

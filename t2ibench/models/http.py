@@ -28,6 +28,8 @@ _SENT = {
     "user-agent",
 }
 _OF_THE_BODY = {"content-encoding", "content-length", "transfer-encoding"}
+# The extension of a request that sets how large its reply may be.
+LARGEST = "t2ibench_largest"
 
 
 class BoundedClient(httpx.AsyncClient):
@@ -38,7 +40,8 @@ class BoundedClient(httpx.AsyncClient):
     sent, because only the key can be hidden from replies.
 
     Args:
-        largest: Bytes of the largest reply that is read.
+        largest: Bytes of the largest reply that is read; a request may set another number in its
+            extension `LARGEST`.
         key: The key to send; None for none.
     """
 
@@ -78,9 +81,10 @@ class BoundedClient(httpx.AsyncClient):
         options["stream"] = True
         response = await super().send(sent, **options)
         try:
-            body = await self._body(response)
+            largest = request.extensions.get(LARGEST, self._largest)
+            body = await self._body(response, largest)
         finally:
-            await response.aclose()
+            await _end(response)
         headers = [
             (name, value)
             for name, value in response.headers.multi_items()
@@ -90,9 +94,9 @@ class BoundedClient(httpx.AsyncClient):
             response.status_code, headers=headers, content=body, request=request
         )
 
-    async def _body(self, response: httpx.Response) -> bytes:
+    async def _body(self, response: httpx.Response, largest: int) -> bytes:
         good = response.status_code == 200
-        largest = self._largest if good else _LARGEST_ERROR
+        largest = largest if good else _LARGEST_ERROR
         encoding = response.headers.get("content-encoding", "").strip().lower()
         if encoding not in {"", "identity", "gzip", "x-gzip"}:
             if not good:
@@ -102,7 +106,9 @@ class BoundedClient(httpx.AsyncClient):
             )
         unpacker = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
         data = bytearray()
-        async for chunk in response.aiter_raw():
+        # Not aiter_raw, which gives the connection back before it can be looked at.
+        stream: Any = response.stream
+        async for chunk in stream:
             try:
                 room = largest - len(data) + 1
                 data += unpacker.decompress(chunk, room) if unpacker else chunk
@@ -119,3 +125,19 @@ class BoundedClient(httpx.AsyncClient):
         if good and unpacker and not unpacker.eof:
             raise ConnectionResetError("the packed reply ends early")
         return bytes(data)
+
+
+async def _end(response: httpx.Response) -> None:
+    """Give a reply's connection back; close it if the server sent more than the reply.
+
+    The rest would be taken for the reply to the next request, such as the answer about another
+    image.
+    """
+    connection: Any = response.stream
+    # Libraries have no public name for it.
+    for name in ("_stream", "_httpcore_stream", "_stream", "_connection"):
+        connection = getattr(connection, name, None)
+    state = getattr(connection, "_h11_state", None)
+    if state is not None and state.trailing_data[0]:
+        await connection.aclose()
+    await response.aclose()

@@ -64,11 +64,15 @@ class HttpServer(Server):
         body: Any = None,
         form: Form | None = None,
         headers: Mapping[str, str] | None = None,
+        largest: int | None = None,
     ) -> bytes:
-        """Return the body of a good reply, asked once; raise httpx.HTTPStatusError for another."""
-        if self._client is None:
-            from t2ibench.models.http import BoundedClient
+        """Return the body of a good reply, asked once; raise httpx.HTTPStatusError for another.
 
+        A reply has at most `largest` bytes; None for the largest of all replies of this server.
+        """
+        from t2ibench.models.http import LARGEST, BoundedClient
+
+        if self._client is None:
             client = BoundedClient(self._largest, self.key)
             self._client = client
             weakref.finalize(self, lambda: submit(client.aclose())).atexit = False
@@ -80,6 +84,7 @@ class HttpServer(Server):
             data=None if form is None else form.fields,
             files=None if form is None else form.files,
             headers=headers,
+            extensions={LARGEST: self._largest if largest is None else largest},
         )
         response.raise_for_status()
         content: bytes = response.content
@@ -93,8 +98,11 @@ class HttpServer(Server):
         query: Mapping[str, str] | None = None,
         body: Any = None,
         form: Form | None = None,
+        largest: int | None = None,
     ) -> bytes | Reply:
         """Return the body of a good reply, or the reply that is an error; retry a busy server."""
         return await self.ask(
-            lambda: self.request(method, path, query=query, body=body, form=form)
+            lambda: self.request(
+                method, path, query=query, body=body, form=form, largest=largest
+            )
         )

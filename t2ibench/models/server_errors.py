@@ -272,7 +272,8 @@ def _message_of_list(
     """Return the message in FastAPI's list: [{"type": …, "loc": ["body", "seed"], "msg": …}]."""
     items = [item for item in errors if isinstance(item, Mapping)]
     texts = [str(item.get("msg") or item.get("message") or item) for item in items]
-    fields = tuple(str(item["loc"][-1]) for item in items if item.get("loc"))
+    places = [item["loc"] for item in items if isinstance(item.get("loc"), list)]
+    fields = tuple(str(place[-1]) for place in places if place)
     text = "; ".join(texts) or str(errors)
     return ServerMessage(_codes_of(body, *items), fields, text, status=status)
 

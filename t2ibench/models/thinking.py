@@ -21,7 +21,8 @@ _MARKS = (
 # Marks around an answer: GLM-4.5V, and what R1-like models are trained to write.
 _ANSWER_MARKS = (("<|begin_of_box|>", "<|end_of_box|>"), ("<answer>", "</answer>"))
 # Harmony, the format of gpt-oss: <|channel|>analysis<|message|>…<|end|><|start|>assistant…
-_CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]*<\|message\|>")
+# The name ends at the end of a word, so that there is one way to read a channel.
+_CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)\b[^<]*<\|message\|>")
 _HARMONY_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
 # The same format in a text without the special tokens.
 _PLAIN_HARMONY = re.compile(r"\A\s*(?:analysis|commentary)(?=[A-Z\s])")
@@ -55,11 +56,13 @@ def without_thinking(text: str) -> str | None:
 
 def _final_channel(text: str) -> str | None:
     """Return the text of Harmony's channel 'final'; None if there is none."""
-    final: str | None = None
+    last: int | None = None
     for channel in _CHANNEL.finditer(text):
         if channel.group(1) == "final":
-            final = _HARMONY_END.split(text[channel.end() :], maxsplit=1)[0].strip()
-    return final
+            last = channel.end()
+    if last is None:
+        return None
+    return _HARMONY_END.split(text[last:], maxsplit=1)[0].strip()
 
 
 def _unmarked(text: str) -> str:

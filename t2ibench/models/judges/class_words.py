@@ -39,6 +39,9 @@ _ABOUT_AGE_WORDS = (
 _ABOUT_AGE = frozenset(_ABOUT_AGE_WORDS.split())
 _AROUND = "\"'“”‘’«».,;:!?()[]*`"
 _ARTICLE = re.compile(r"(?:a|an|the)\s+")
+# Characters of the longest text that may be a class. To compose a run of combining marks takes time
+# that grows with its square.
+_LONGEST = 1000
 
 
 def class_named(
@@ -68,6 +71,8 @@ def class_named(
     """
     if text in classes:
         return text
+    if len(text) > _LONGEST:
+        return None
     for form in (_plain(text), _bare(text)):
         exact = [name for name in classes if form and _plain(name) == form]
         if len(exact) == 1:

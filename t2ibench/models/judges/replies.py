@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from t2ibench.methods.core.evidence import UNKNOWN
@@ -104,16 +106,28 @@ def _named(text: str, classes: Iterable[str]) -> set[str]:
     # The longest first, so that 'female' is not also read as 'male'.
     for name in sorted(classes, key=lambda name: (-len(name), name)):
         pattern = rf"(?<![^\W_]){re.escape(name)}(?![^\W_])"
-        matches = re.finditer(pattern, remainder)
-        if any(not _is_denied(remainder[: match.start()]) for match in matches):
+        if _is_affirmed(pattern, remainder):
             named.add(name)
         remainder = re.sub(pattern, " ", remainder)
     return named
 
 
-def _is_denied(before: str) -> bool:
-    """Return whether the clause that leads to a class negates it."""
-    return _NEGATION.search(_CLAUSE_END.split(before)[-1]) is not None
+def _is_affirmed(pattern: str, text: str) -> bool:
+    """Return whether a text has a class at least once without a negation before it in its clause.
+
+    Every clause is searched for a negation once, because a reply may have a million of them.
+    """
+    clauses = [0, *(end.end() for end in _CLAUSE_END.finditer(text)), len(text)]
+    # Where the first negation ends, by clause.
+    negated: dict[int, float] = {}
+    for match in re.finditer(pattern, text):
+        number = bisect_right(clauses, match.start(), hi=len(clauses) - 1) - 1
+        if number not in negated:
+            negation = _NEGATION.search(text, clauses[number], clauses[number + 1])
+            negated[number] = inf if negation is None else negation.end()
+        if match.start() < negated[number]:
+            return True
+    return False
 
 
 def _unwrapped(reply: str) -> str:

@@ -25,6 +25,9 @@ ADDRESS = "http://127.0.0.1:8188"
 _SOURCES = "t2ibench"
 _SECONDS = 60  # of one request, none of which waits for an image
 _WORDS = 300  # characters of a server's message that are shown
+# Bytes of a reply that is no image. A queue has the graphs of all jobs; Python's objects take some
+# fifty times as many bytes as JSON.
+_LARGEST_JSON = 16_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +57,25 @@ class ComfyServer(HttpServer):
         quick = args.model_copy(update={"timeout": _SECONDS})
         super().__init__(args.base_url or ADDRESS, key, quick)
 
-    async def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
-        """Return what the server replies to a GET request; raise an error if it is an error."""
-        answer = await self.send("GET", path, query=query)
-        if isinstance(answer, Reply):
-            raise self._unusable(answer, path)
-        return answer
-
-    async def get_json(self, path: str, query: Mapping[str, str] | None = None) -> Any:
-        """Return the JSON that the server replies to a GET request."""
-        body = await self.get(path, query)
+    async def get_json(self, path: str) -> Any:
+        """Return the JSON that the server replies to a GET request; raise an error for an error."""
+        body = await self.send("GET", path, largest=_LARGEST_JSON)
+        if isinstance(body, Reply):
+            raise self._unusable(body, path)
         try:
-            return self.key.hide_all(json.loads(body))
+            return self._parsed(body)
         except (ValueError, RecursionError):
-            beginning = one_line(body[:200].decode("utf-8", errors="replace"), 60)
+            text = self.key.hide(body[:200].decode("utf-8", errors="replace"))
+            beginning = one_line(text, 60)
             raise UnusableServerError(
                 f"The server {self.where} is no ComfyUI: {path} is not JSON (it begins with: "
                 f"{beginning}).",
                 "Check base_url=… in --model-args, which has no path as a rule.",
             ) from None
+
+    def _parsed(self, body: bytes) -> Any:
+        """Return the JSON in a reply, without the key wherever the server says it."""
+        return self.key.hide_all(json.loads(body))
 
     async def queue(self) -> Queue:
         """Return the jobs that run and wait."""
@@ -109,13 +112,15 @@ class ComfyServer(HttpServer):
             attempts += 1
             if attempts > 1 and await self._has(job):
                 return b"{}"
-            return await self.request("POST", "/prompt", body=body)
+            return await self.request(
+                "POST", "/prompt", body=body, largest=_LARGEST_JSON
+            )
 
         answer = await self.ask(send)
         if isinstance(answer, Reply):
             raise self._rejected(answer)
         try:
-            errors = json.loads(answer).get("node_errors")
+            errors = self._parsed(answer).get("node_errors")
         except (ValueError, AttributeError, RecursionError):
             raise BadReplyError("the reply to /prompt is not JSON") from None
         # Of a graph with several results the server runs those that are right.
@@ -137,14 +142,16 @@ class ComfyServer(HttpServer):
             fields={"type": "input", "subfolder": _SOURCES},
             files={"image": (f"{sha256}.{suffix}", source.data, source.media_type)},
         )
-        answer = await self.send("POST", "/upload/image", form=form)
+        answer = await self.send(
+            "POST", "/upload/image", form=form, largest=_LARGEST_JSON
+        )
         if isinstance(answer, Reply):
             answer.check_access(self.where)
             raise BadReplyError(
                 f"ComfyUI took no source image: it replied {answer.words()} to /upload/image"
             )
         try:
-            stored = json.loads(answer)
+            stored = self._parsed(answer)
             name = str(stored["name"])
             folder = str(stored.get("subfolder") or "")
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
@@ -154,7 +161,7 @@ class ComfyServer(HttpServer):
     async def _has(self, job: str) -> bool:
         """Return whether an earlier attempt at posting a job arrived; it asks once."""
         for path in ("/queue", f"/history/{quote(job, safe='')}"):
-            answer = await self.request("GET", path)
+            answer = await self.request("GET", path, largest=_LARGEST_JSON)
             if job in answer.decode("utf-8", errors="replace"):
                 return True
         return False
@@ -174,9 +181,10 @@ class ComfyServer(HttpServer):
     async def metadata(self, folder: str, file: str) -> Mapping[str, Any]:
         """Return the header of a model's file; empty if the server does not show it."""
         path = f"/view_metadata/{folder}"
-        answer = await self.send("GET", path, query={"filename": file})
+        query = {"filename": file}
+        answer = await self.send("GET", path, query=query, largest=_LARGEST_JSON)
         try:
-            header = {} if isinstance(answer, Reply) else json.loads(answer)
+            header = {} if isinstance(answer, Reply) else self._parsed(answer)
         except (ValueError, RecursionError):
             header = {}
         return header if isinstance(header, Mapping) else {}

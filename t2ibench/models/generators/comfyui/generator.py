@@ -7,7 +7,7 @@ import contextlib
 import secrets
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,8 @@ _POSTS = 4  # times that an image is posted whose job is lost, stopped by others
 _GOODBYE = 10.0  # seconds for cancelling jobs when a run ends
 _NAMESPACE = uuid.UUID("6d9c0a0c-54a8-4f2b-9d0e-3b1f5a1c7e20")
 _WORDS = 300  # characters of a node's error that are shown
+_NODE = ("node_id", "node_type")
+_NAME = 80  # characters of each of them that are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +175,8 @@ class ComfyGenerator(RemoteGenerator):
         finally:
             forgetting, self._forgetting = self._forgetting, []
             self._finished.clear()
-            for future in [*forgetting, submit(self._jobs.close())]:
-                with contextlib.suppress(Exception):
-                    future.result(_GOODBYE)
+            # All of them together: a server that has died answers none.
+            wait([*forgetting, submit(self._jobs.close())], timeout=_GOODBYE)
 
     async def ask(self, request: ImageRequest) -> Received:
         """Return the image of a request, from a job that is posted, or that was posted before."""
@@ -351,8 +352,9 @@ def _problem_of(entry: Mapping[str, Any]) -> JobOutcome | None:
             return JobOutcome(reason="somebody else stopped the job in ComfyUI")
         if kind == "execution_error" and isinstance(data, Mapping):
             words = str(data.get("exception_message") or data.get("exception_type"))
-            where = f"node {data.get('node_id')} ({data.get('node_type')})"
-            reason = f"ComfyUI: {where}: {one_line(words, _WORDS).rstrip('.')}"
+            node, kind = (one_line(str(data.get(name)), _NAME) for name in _NODE)
+            error = one_line(words, _WORDS).rstrip(".")
+            reason = f"ComfyUI: node {node} ({kind}): {error}"
             return JobOutcome(GeneratedImage("failed", reason=reason))
     return JobOutcome(
         GeneratedImage(

@@ -21,7 +21,12 @@ _LOOK = 1.0  # seconds between two looks at a job that the websocket does not te
 _LOOK_BESIDE_SOCKET = 3.0  # the same where it does
 _MISSED = 5  # looks at which a job is nowhere, after which the server has lost it
 _BEHIND = 5.0  # seconds of waiting behind other jobs after which the user is told
-_LARGEST_FRAME = 64_000_000  # bytes; previews of images come between the messages
+_LARGEST_FRAME = 4_000_000  # bytes; previews of images come between the messages
+_FRAMES = 4  # of them that are held before they are read
+_LARGEST_MESSAGE = (
+    100_000  # characters of a message that is read; the end of a job takes a hundred
+)
+_FAREWELL = 1.0  # seconds for the server to end the connection
 _ENDS = {"execution_success", "execution_error", "execution_interrupted"}
 
 
@@ -162,11 +167,14 @@ class Jobs:
                 address,
                 additional_headers=self._server.key.headers(),
                 open_timeout=_CONNECT,
+                close_timeout=_FAREWELL,
                 max_size=_LARGEST_FRAME,
+                max_queue=_FRAMES,
+                create_connection=_without_redirects(websockets.ClientConnection),
             ) as socket:
                 self._is_connected = True
                 async for message in socket:
-                    if isinstance(message, str):
+                    if isinstance(message, str) and len(message) < _LARGEST_MESSAGE:
                         self._wake(message)
         except asyncio.CancelledError:
             raise
@@ -191,10 +199,27 @@ class Jobs:
 
     async def close(self) -> None:
         """Cancel what this process posted and did not get, and end the websocket."""
-        listener, self._listener = self._listener, None
-        if listener is not None:
-            listener.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await listener
         left, self.posted = self.posted, set()
-        await self._server.cancel(left)
+        listener, self._listener = self._listener, None
+        try:
+            await self._server.cancel(left)
+        finally:
+            if listener is not None:
+                listener.cancel()
+                with contextlib.suppress(asyncio.CancelledError, Exception):
+                    await listener
+
+
+def _without_redirects(connection: type[Any]) -> type[Any]:
+    """Return the library's class of connections, changed so that none is redirected.
+
+    The library would follow a redirect to any host, and send the key there.
+    """
+
+    async def handshake(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            await connection.handshake(self, *args, **kwargs)
+        except Exception as error:
+            raise ConnectionError("no websocket at this address") from error
+
+    return type("Connection", (connection,), {"handshake": handshake})

@@ -12,7 +12,7 @@ from t2ibench.models.generators.comfyui.client import ComfyServer
 from t2ibench.models.generators.comfyui.places import source_candidates
 from t2ibench.models.generators.comfyui.template import Template
 from t2ibench.models.generators.comfyui.workflow import Place, Workflow, link_of
-from t2ibench.models.server_errors import ServerAwayError
+from t2ibench.models.server_errors import ServerAwayError, one_line
 
 _WEIGHTS = (".safetensors", ".sft", ".ckpt", ".pt", ".pth", ".bin", ".gguf")
 # ComfyUI's folder of the files that an input names, as far as their headers can be asked for.
@@ -44,6 +44,8 @@ _NUMERIC = (
     "channels-last",
 )
 _NAMES = 8  # names of files that a message lists
+_WORDS = 200  # characters of a version, a device, an option or a hash that are kept
+_OPTIONS = 200  # words of the server's command that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ async def read_facts(server: ComfyServer, template: Template) -> ServerFacts:
     classes = {workflow.class_of(node) for node in workflow.graph} | {"SaveImage"}
     for kind in sorted(classes):
         info = await server.get_json(f"/object_info/{quote(kind, safe='')}")
-        nodes[kind] = info.get(kind) if isinstance(info, Mapping) else None
+        nodes[kind] = _mapping(_mapping(info).get(kind))
     await _check_classes(server, workflow, nodes)
     _check_values(server, workflow, nodes)
     places = list(_files(workflow))
@@ -106,8 +108,8 @@ async def read_facts(server: ComfyServer, template: Template) -> ServerFacts:
     devices = stats.get("devices")
     arguments = system.get("argv")
     return ServerFacts(
-        comfyui=str(system.get("comfyui_version") or "unknown"),
-        torch=str(system.get("pytorch_version") or "unknown"),
+        comfyui=_text(system.get("comfyui_version")),
+        torch=_text(system.get("pytorch_version")),
         device=_device(devices),
         options=_options(arguments),
         models=dict(sorted(models.items())),
@@ -136,7 +138,7 @@ async def _check_classes(
     if missing:
         names = ", ".join(map(workflow.name_of, missing[:_NAMES]))
         everything = await server.get_json("/object_info")
-        near = did_you_mean(workflow.class_of(missing[0]), everything)
+        near = did_you_mean(workflow.class_of(missing[0]), _mapping(everything))
         raise ServerAwayError(
             f"ComfyUI at {server.where} does not have {names}.{near}",
             "Install the custom nodes that the workflow uses, and start ComfyUI again.",
@@ -179,14 +181,19 @@ def _check_values(
             )
 
 
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """Return a value of JSON if it is a mapping; an empty one otherwise."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def _input(
     nodes: Mapping[str, Any], workflow: Workflow, place: Place
 ) -> tuple[Any, Mapping[str, Any]]:
     """Return the type and the options of an input, as /object_info has them."""
-    info = nodes.get(workflow.class_of(place.node)) or {}
-    inputs = info.get("input") or {}
+    info = _mapping(nodes.get(workflow.class_of(place.node)))
+    inputs = _mapping(info.get("input"))
     for kind in ("required", "optional"):
-        declared = (inputs.get(kind) or {}).get(place.name)
+        declared = _mapping(inputs.get(kind)).get(place.name)
         if isinstance(declared, list) and declared:
             options = declared[1] if len(declared) > 1 else {}
             return declared[0], options if isinstance(options, Mapping) else {}
@@ -217,7 +224,12 @@ async def _hash_of(server: ComfyServer, place: Place, workflow: Workflow) -> str
         return None
     header = await server.metadata(folder, file)
     hashes = (header.get(name) for name in _HASHES)
-    return next((str(value) for value in hashes if isinstance(value, str)), None)
+    return next((_text(value) for value in hashes if isinstance(value, str)), None)
+
+
+def _text(value: Any, otherwise: str = "unknown") -> str:
+    """Return what a server says in a few words as one line, which is stored with the run."""
+    return (one_line(value, _WORDS) if isinstance(value, str) else "") or otherwise
 
 
 def _device(devices: Any) -> str:
@@ -225,8 +237,8 @@ def _device(devices: Any) -> str:
     if not isinstance(first, Mapping):
         return "unknown"
     # 'cuda:0 NVIDIA H100 : cudaMallocAsync': where and how memory is taken changes no image.
-    name = str(first.get("name") or "").partition(" : ")[0]
-    kind = str(first.get("type") or "unknown")
+    name = _text(first.get("name"), "").partition(" : ")[0]
+    kind = _text(first.get("type"))
     without_number = name.partition(" ")[2] if name.startswith(kind) else name
     return f"{kind} {without_number}".strip()
 
@@ -238,7 +250,8 @@ def _options(arguments: Any) -> tuple[str, ...]:
         >>> _options(["main.py", "--fast", "fp16_accumulation", "--output-directory=/mnt/fast"])
         ('--fast fp16_accumulation',)
     """
-    texts = [text for text in arguments or () if isinstance(text, str)]
+    given = arguments if isinstance(arguments, list) else []
+    texts = [_text(text) for text in given[:_OPTIONS] if isinstance(text, str)]
     options: list[list[str]] = []
     for text in texts:
         if text.startswith("--"):
