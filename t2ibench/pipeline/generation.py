@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Generator as Yields
@@ -13,6 +12,7 @@ from typing import get_args
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.machine import cores
 from t2ibench.models.protocols import (
     ALL_BLACK,
     GeneratedImage,
@@ -33,7 +33,7 @@ from t2ibench.store.pixels import (
     read_image,
 )
 
-_THREADS = min(4, os.cpu_count() or 1)
+_THREADS = min(4, cores())
 # Batches that wait to be written: a kill loses at most these, and memory holds them.
 _BATCHES = 2
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from scipy.stats import fisher_exact
-
 from t2ibench.methods.core.contradictions import shown_group
 from t2ibench.results.contrast import Contrast, difference_interval
 from t2ibench.results.frontier_numbers import (
@@ -17,6 +15,7 @@ from t2ibench.results.frontier_numbers import (
 from t2ibench.results.prompt_outcomes import PromptOutcomes
 from t2ibench.results.schema import Score, TaskResult
 from t2ibench.stats.clopper_pearson import clopper_pearson
+from t2ibench.stats.fisher import fisher_exact
 
 
 def group_refusals(
@@ -77,7 +76,7 @@ def _change(before: tuple[int, int], after: tuple[int, int], level: float) -> Co
     first = _share(*before, level)
     second = _share(*after, level)
     table = [[count, total - count] for count, total in (before, after)]
-    p = float(fisher_exact(table).pvalue)
+    p = fisher_exact(table)
     value = (second.value or 0.0) - (first.value or 0.0)
     return Contrast(value, *difference_interval(second, first), p)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import scipy
-
 from t2ibench.methods.core.answer_counts import (
     ShownAttribute,
     ShownRow,
@@ -19,6 +17,7 @@ from t2ibench.results.display import shown_rows
 from t2ibench.results.schema import GeneratorInfo, Results, Score, TaskResult
 from t2ibench.stats import clustered_proportion, holm
 from t2ibench.stats.bounds import BoundedProportion
+from t2ibench.stats.fisher import fisher_exact
 from t2ibench.store.answers import who_judged
 
 _ALPHA = 0.05
@@ -290,7 +289,7 @@ def _p(first: ShownRow, second: ShownRow, group: str) -> float:
             for number, (hits, miss, unanswered) in enumerate(tables)
         ]
     rounded = [[round(number) for number in row] for row in counts]
-    return float(scipy.stats.fisher_exact(rounded).pvalue)
+    return fisher_exact(rounded)
 
 
 def _who(row: ShownRow) -> str:

@@ -14,6 +14,7 @@ import scipy
 from t2ibench.arrays import IntArray, as_floats
 from t2ibench.stats.moments import safe_ratio
 from t2ibench.stats.permutation import BLOCK_CELLS, PermutationResult, p_value
+from t2ibench.stats.ranks import mean_ranks
 
 
 def correlation_permutation(
@@ -47,8 +48,8 @@ def correlation_permutation(
         >>> round(result.observed, 6), len(result.null), round(result.p, 4)
         (1.0, 6, 0.3333)
     """
-    ranks_x = scipy.stats.rankdata(x)
-    ranks_y = scipy.stats.rankdata(y)
+    ranks_x = mean_ranks(x)
+    ranks_y = mean_ranks(y)
     a = ranks_x - ranks_x.mean()
     b = ranks_y - ranks_y.mean()
     scale = math.sqrt(float(a @ a) * float(b @ b))

@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from t2ibench.arrays import Float64Array, as_floats
+from t2ibench.stats.ranks import mean_ranks
 
 Values: TypeAlias = Float64Array | float  # shape (draws,), or one number
 
@@ -141,7 +141,7 @@ def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     n = len(values_x)
     m = len(values_y)
     all_values = np.concatenate([values_x, values_y])
-    ranks = scipy.stats.rankdata(all_values)
+    ranks = mean_ranks(all_values)
     # The Mann-Whitney statistic; ties count half.
     rank_sum = ranks[:n].sum()
     wins = rank_sum - n * (n + 1) / 2

@@ -13,7 +13,6 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from t2ibench.arrays import BoolArray, Float64Array, IntArray, as_floats
 from t2ibench.stats.clusters import label_indices
@@ -462,8 +461,10 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     adjusted: list[float | None] = [None] * len(p_values)
     if not tested:
         return adjusted
-    tested_values = [p_values[index] for index in tested]
-    controlled = scipy.stats.false_discovery_control(tested_values, method="bh")
-    for index, value in zip(tested, controlled, strict=True):
-        adjusted[index] = float(value)
+    values = np.array([p_values[index] for index in tested], dtype=np.float64)
+    descending = np.argsort(-values)
+    ranks = np.arange(len(values), 0, -1)
+    controlled = np.minimum.accumulate(values[descending] * (len(values) / ranks))
+    for place, value in zip(descending, controlled, strict=True):
+        adjusted[tested[place]] = min(float(value), 1.0)
     return adjusted

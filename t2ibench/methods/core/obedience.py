@@ -12,6 +12,7 @@ from t2ibench.methods.core.estimate import Estimate, share_estimate
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.prompt_images import PromptImages
+from t2ibench.stats.fisher import fisher_exact
 
 _ALPHA = 0.05
 _LEAST_SHOWN = 0.5  # of a group's images
@@ -139,10 +140,8 @@ def _too_few(seen: Mapping[str, Seen]) -> str | None:
 
 def equal_obedience(first: Seen, second: Seen) -> float:
     """Return Fisher's exact p-value that prompts of both groups are obeyed equally often."""
-    from scipy.stats import fisher_exact
-
     table = [[group.shown, group.asked - group.shown] for group in (first, second)]
-    return float(fisher_exact(table).pvalue)
+    return fisher_exact(table)
 
 
 def obedience_warnings(

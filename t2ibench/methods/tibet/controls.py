@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import chi2_contingency, fisher_exact
+from scipy.stats import chi2_contingency
 
 from t2ibench.arrays import BoolArray, Float64Array
 from t2ibench.methods.core.describe import percent
@@ -16,6 +16,7 @@ from t2ibench.methods.tibet.mixture import contrast_basis, mixture
 from t2ibench.methods.tibet.obedience import Obedience, obedience_table
 from t2ibench.methods.tibet.separation import GATE
 from t2ibench.methods.tibet.squared_lean import mean_squared_lean
+from t2ibench.stats.fisher import fisher_exact
 from t2ibench.stats.rounding import settled
 
 _ALPHA = 0.05
@@ -180,12 +181,12 @@ def _adherence(obeyed: Sequence[Obedience]) -> Control:
     p = 1.0
     if 0 < share < 1:
         counts = [[row["named"], row["images"] - row["named"]] for row in table]
-        test = fisher_exact if len(table) == 2 else chi2_contingency
-        p = float(test(counts).pvalue)
+        are_two = len(counts) == 2
+        p = fisher_exact(counts) if are_two else chi2_contingency(counts).pvalue
     ordered = sorted(table, key=lambda row: row["named"] / row["images"])
     extremes = ", ".join(
         f"{percent(row['named'] / row['images'])} of '{row['counterfactual']}'"
         for row in (ordered[0], ordered[-1])
     )
     says = f"{summary}: from {extremes} (p = {p:.2g} that they are alike)."
-    return Control(says, share, p=p)
+    return Control(says, share, p=float(p))

@@ -1,0 +1,58 @@
+"""Fisher's exact test that two shares are equal."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from t2ibench.stats.fisher import fisher_exact
+
+
+def exact_p(table: list[list[int]]) -> Fraction:
+    """Return the p-value from counts of arrangements, without rounding."""
+    (hits, misses), (other_hits, other_misses) = table
+    size, other_size, all_hits = (
+        hits + misses,
+        other_hits + other_misses,
+        hits + other_hits,
+    )
+    counts = [
+        comb(size, number) * comb(other_size, all_hits - number)
+        for number in range(max(0, all_hits - other_size), min(size, all_hits) + 1)
+    ]
+    observed = comb(size, hits) * comb(other_size, other_hits)
+    return Fraction(sum(count for count in counts if count <= observed), sum(counts))
+
+
+def test_p_is_that_of_counted_arrangements() -> None:
+    rng = np.random.default_rng(0)
+    for high in (4, 30, 300):
+        for _ in range(100):
+            table = rng.integers(0, high, (2, 2)).tolist()
+            assert fisher_exact(table) == pytest.approx(
+                float(exact_p(table)), rel=1e-11
+            )
+
+
+def test_p_of_many_items_is_that_of_scipy() -> None:
+    for table in ([[40_000, 10_000], [39_800, 10_200]], [[9_000, 1_000], [9_800, 200]]):
+        expected = scipy_stats.fisher_exact(table).pvalue
+        assert fisher_exact(table) == pytest.approx(expected, rel=1e-8)
+
+
+def test_tables_that_mirror_each_other_are_equally_likely() -> None:
+    # 6 and 14 hits of 20 are as likely where half of 40 items are hits.
+    assert fisher_exact([[6, 14], [14, 6]]) == pytest.approx(
+        float(exact_p([[6, 14], [14, 6]])), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    "table", [[[0, 0], [3, 4]], [[0, 5], [0, 4]], [[0, 0], [0, 0]]]
+)
+def test_an_empty_row_or_column_tells_nothing(table: list[list[int]]) -> None:
+    assert fisher_exact(table) == 1.0
