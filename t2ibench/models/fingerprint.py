@@ -13,6 +13,7 @@ from t2ibench.models.downloads import snapshot_of
 from t2ibench.models.hash_cache import cached_hash
 from t2ibench.models.locations import exists, is_path, no_folder
 from t2ibench.store.files import open_ordinary
+from t2ibench.store.user_paths import expanded
 
 T = TypeVar("T")
 
@@ -95,7 +96,7 @@ def fingerprint(parts: Mapping[str, Any] | None = None, /, **more: Any) -> str:
 def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
     """Return a model's folder or hub id, and a function that identifies its weights."""
     if is_path(source):
-        folder = Path(source).expanduser() if exists(source) else Path()
+        folder = expanded(source) if exists(source) else Path()
         if not exists(source) or not folder.is_dir():
             raise no_folder(source, f"Check the path after {scheme}")
         return str(folder), lambda: folder_hash(folder)

@@ -396,6 +396,7 @@ class ImageStore:
 
     def add_image(self, key: ImageKey, seed: int, data: bytes, suffix: str) -> Attempt:
         """Write an image's file, and return the attempt with which to call `record`."""
+        self.database.check_still_there()
         name = file_key(self.fingerprint, key)
         file = f"{name[:2]}/{name}{suffix}"
         # Not durable: after a loss of power the hash in its row shows that the file is damaged.

@@ -19,6 +19,7 @@ from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.generators.image_folder import ImageFolder, normal
 from t2ibench.models.locations import is_file
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.store.user_paths import expanded
 
 _THREADS = 4  # that read files, whose hashes they compute at the same time
 
@@ -168,9 +169,7 @@ def _request(prompts: Sequence[str]) -> str:
 
 
 ADAPTER = Adapter(
-    create=lambda request: FolderGenerator(
-        Path(request.source).expanduser(), request.args
-    ),
+    create=lambda request: FolderGenerator(expanded(request.source), request.args),
     form="folder:DIR",
     description="images that exist: a manifest, or a sub-folder for each prompt",
     Args=FolderArguments,
