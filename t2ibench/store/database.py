@@ -268,7 +268,7 @@ class Database:
         if self._connection is not None and (identity is None or is_run):
             # A new file would lack the run's record and all that is stored. Another file in the
             # place of a run that nobody works on may be the repaired one.
-            raise self._lost()
+            raise self._removed_error()
         self.close()  # the file was removed, or another one took its place
         if identity is None:
             if not create:
@@ -297,9 +297,9 @@ class Database:
         with self.lock:
             is_open = self._connection is not None
             if is_open and file_identity(self.path) != self._identity:
-                raise self._lost()
+                raise self._removed_error()
 
-    def _lost(self) -> T2IBenchError:
+    def _removed_error(self) -> T2IBenchError:
         """Return the error for a database that was removed or replaced while it was in use."""
         return T2IBenchError(
             f"{shown(self.path, 400)} was removed or replaced while it was in use.",
