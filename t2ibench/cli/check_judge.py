@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from t2ibench.cli.usage import tell_some
 from t2ibench.errors import T2IBenchError, shown
+from t2ibench.store.user_paths import expanded
 
 if TYPE_CHECKING:
     from t2ibench.apps.labelling.trial import Known, Trial
@@ -70,13 +71,13 @@ def _labelled_questions(
 
     questions: list[Known] = []
     notes: list[str] = []
-    folders = [Path(name).expanduser() for name in arguments.images]
+    folders = [expanded(name) for name in arguments.images]
     for folder in folders:
         if not folder.is_dir():
             raise T2IBenchError(f"No such folder: '{shown(folder, 400)}'.")
         labels = folder / (arguments.labels or _LABELS)
         if not labels.is_file() and len(folders) == 1 and arguments.labels:
-            labels = Path(arguments.labels).expanduser()
+            labels = expanded(arguments.labels)
         answered, lines = trial.people_questions(
             folder, labels, columns=columns_of(arguments.columns), sheet=arguments.sheet
         )

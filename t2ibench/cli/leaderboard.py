@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag, day, not_negative, positive
 from t2ibench.errors import T2IBenchError, first_line, shown
+from t2ibench.store.user_paths import expanded
 
 if TYPE_CHECKING:
     from t2ibench.apps.leaderboard.regenerate import Verdict
@@ -297,7 +298,7 @@ def _verdict_notes(verdict: Verdict) -> list[str]:
 def _verifier(arguments: argparse.Namespace, roots: Iterable[Path]) -> Verifier:
     from t2ibench.apps.leaderboard.verdicts import Verifier
 
-    home = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
+    home = expanded(arguments.verdicts) if arguments.verdicts else None
     return Verifier(roots, arguments.draw, home, arguments.minutes)
 
 

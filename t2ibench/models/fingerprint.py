@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from t2ibench.models.downloads import snapshot_of
 from t2ibench.models.hash_cache import cached_hash
 from t2ibench.models.locations import exists, is_path, no_folder
+from t2ibench.store.files import open_ordinary
+from t2ibench.store.user_paths import expanded
 
 T = TypeVar("T")
 
@@ -27,7 +29,7 @@ def file_hash(path: Path) -> str:
 
     Of files above 64 MB it covers the size and 64 evenly spaced blocks of 1 MB, the first and the
     last among them: enough to tell two sets of weights apart, in a fraction of the time. Hashes of
-    large files are kept between commands (see `hash_cache`).
+    large files are kept between commands (see `hash_cache`). A pipe or a device raises OSError.
     """
     return cached_hash(path, _computed_hash)
 
@@ -35,7 +37,7 @@ def file_hash(path: Path) -> str:
 def _computed_hash(path: Path) -> str:
     size = path.stat().st_size
     digest = hashlib.sha256(str(size).encode())
-    with path.open("rb") as file:
+    with open_ordinary(path) as file:
         if size <= _WHOLE:
             for block in iter(lambda: file.read(_BLOCK), b""):
                 digest.update(block)
@@ -89,13 +91,14 @@ def fingerprint(parts: Mapping[str, Any] | None = None, /, **more: Any) -> str:
         ensure_ascii=False,
         separators=(",", ":"),
     )
-    return hashlib.sha256(text.encode()).hexdigest()
+    # The name of a folder that is not UTF-8 has halves of surrogate pairs in it.
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
     """Return a model's folder or hub id, and a function that identifies its weights."""
     if is_path(source):
-        folder = Path(source).expanduser() if exists(source) else Path()
+        folder = expanded(source) if exists(source) else Path()
         if not exists(source) or not folder.is_dir():
             raise no_folder(source, f"Check the path after {scheme}")
         return str(folder), lambda: folder_hash(folder)

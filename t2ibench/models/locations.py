@@ -11,6 +11,7 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.models.library_messages import collect_messages
 from t2ibench.models.weight_files import find_file_defect
+from t2ibench.store.user_paths import expanded
 
 _HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 _WIDTH = 300  # characters of a path that a message shows
@@ -54,7 +55,7 @@ def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
     """Return the error for a folder that does not exist, with the most similar existing name."""
     message = f"No such folder: '{shown(text, _WIDTH)}'."
     try:
-        path = Path(text).expanduser()
+        path = expanded(text)
         if path.is_file():
             return T2IBenchError(
                 f"'{shown(text, _WIDTH)}' is a file; a folder is needed.", hint
@@ -90,7 +91,7 @@ def cannot_load(
 ) -> T2IBenchError:
     """Return the error for a model that cannot be loaded: a damaged file, or the library's text."""
     model = what or repr(source)
-    defect = find_file_defect(Path(source).expanduser()) if exists(source) else None
+    defect = find_file_defect(expanded(source)) if exists(source) else None
     if defect is not None:
         return T2IBenchError(f"{model} cannot be loaded: {defect.reason}.", defect.hint)
     return T2IBenchError(

@@ -19,6 +19,7 @@ from t2ibench.results.record import (
     ObserverRecords,
 )
 from t2ibench.settings import Measurement
+from t2ibench.store.user_paths import resolved
 
 
 def record_call(
@@ -46,7 +47,7 @@ def record_call(
     observer_records = None
     if observers is not None:
         observer_records = _observer_records(context, observers)
-    include_path = [str(Path(path).resolve()) for path in context.settings.include_path]
+    include_path = [str(resolved(Path(path))) for path in context.settings.include_path]
     call = CallRecord(
         settings=context.settings,
         measurement=Measurement.of(plan.settings),

@@ -40,6 +40,7 @@ from t2ibench.store.images import PERCEPTUAL_HASH, RANK
 from t2ibench.store.labels import LabelStore
 from t2ibench.store.locks import locked
 from t2ibench.store.schema import columns, key_columns
+from t2ibench.store.user_paths import resolved
 from t2ibench.tasks.run_tasks import FOLDER as TASKS
 
 # Rows with keys of their content, which are the same in a part and in the run.
@@ -176,13 +177,13 @@ def _opened(
     paths: Sequence[Path], output: Path | None
 ) -> tuple[list[RunFolder], RunFolder]:
     """Return the runs to merge, with parts in order, and the target folder."""
-    distinct = {path.resolve(): path for path in map(folder_of, paths)}
+    distinct = {resolved(path): path for path in map(folder_of, paths)}
     folders = _opened_parts(distinct.values())
     folders.sort(key=lambda folder: folder.record.part or (0, 0))
     parts = [folder for folder in folders if folder.record.part is not None]
     named = (parts or folders)[0].path
     path = (output or named.parent.parent) / named.name
-    sources = [folder for folder in folders if folder.path.resolve() != path.resolve()]
+    sources = [folder for folder in folders if resolved(folder.path) != resolved(path)]
     is_among_them = len(sources) < len(folders)
     target = _target(path)
     if not sources or (is_among_them and target.record.part is not None):

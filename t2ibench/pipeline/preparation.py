@@ -58,6 +58,7 @@ from t2ibench.results.writing import stored_results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.file_errors import reading
 from t2ibench.store.images import ImageStore, derived_seed
+from t2ibench.store.user_paths import expanded
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, raise_refused
 
@@ -136,9 +137,7 @@ def _prepared(
         limit_cost(settings.max_cost, generator, folder)
     images = ImageStore(folder.database, generator.fingerprint) if generator else None
     open_rewritings(generator, folder.database)
-    judge_checks = [
-        _read_check(Path(name).expanduser()) for name in settings.judge_check
-    ]
+    judge_checks = [_read_check(expanded(name)) for name in settings.judge_check]
     context = RunContext(
         settings=settings,
         folder=folder,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 
 from t2ibench.methods.core.contradictions import FACT, asked_for
 from t2ibench.methods.core.evidence import UNKNOWN, Evidence, Needs
@@ -18,6 +17,7 @@ from t2ibench.models.locations import is_path
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
 from t2ibench.stats.clopper_pearson import clopper_pearson
+from t2ibench.store.user_paths import expanded, resolved
 
 
 def judges_itself(generator: str, judge: str) -> bool:
@@ -42,7 +42,7 @@ def judges_itself(generator: str, judge: str) -> bool:
 
 def _place(source: str) -> str:
     """Return a folder's whole path, and any other name as it is."""
-    return str(Path(source).expanduser().resolve()) if is_path(source) else source
+    return str(resolved(expanded(source))) if is_path(source) else source
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.store.people_tables.headings import heading_key, role_of
 from t2ibench.store.people_tables.reader import Table, read_table
+from t2ibench.store.user_paths import expanded
 
 # The usual name of a file of human labels in a folder of images.
 SHEET = "people.csv"
@@ -60,9 +61,9 @@ class Column:
 def sheet_of(captions: str | None, answers: str | None) -> Path | None:
     """Return the path of the human labels, as given or in the folder of images; None if none."""
     if answers is not None:
-        return Path(answers).expanduser()
+        return expanded(answers)
     scheme, _, folder = (captions or "").partition(":")
-    path = Path(folder).expanduser() / SHEET
+    path = expanded(folder) / SHEET
     return path if scheme == "folder" and path.is_file() else None
 
 

@@ -23,6 +23,7 @@ from t2ibench.store.file_errors import read_data, reading
 from t2ibench.store.people_tables.encoding import decode_text
 from t2ibench.store.people_tables.headings import heading_key, known_column
 from t2ibench.store.people_tables.reader import Table, read_table
+from t2ibench.store.user_paths import expanded
 
 # Bytes of the largest file of captions that is read; COCO's of 2017 has 92 MB.
 _LARGEST = 1024 * 2**20
@@ -80,7 +81,7 @@ def read_captions(
         layout: How to read a table or folder.
     """
     layout = layout or TableLayout()
-    path = Path(source).expanduser()
+    path = expanded(source)
     captions: Iterable[str]
     folder = images_in(source, layout)
     if folder is not None:
@@ -111,7 +112,7 @@ def images_in(source: str, layout: TableLayout | None = None) -> Counter[str] | 
         return None
     layout = layout or TableLayout()
     images = ImageFolder(
-        Path(folder).expanduser(),
+        expanded(folder),
         columns=layout.columns,
         sheet=layout.sheet,
         pattern=layout.pattern,

@@ -17,6 +17,7 @@ from t2ibench.models.proposers import create_proposer
 from t2ibench.proposals.captions import TableLayout, is_id, read_captions
 from t2ibench.proposals.proposal import proposal_of, propose
 from t2ibench.store.file_errors import reading
+from t2ibench.store.user_paths import expanded
 from t2ibench.tasks.loader import LoadedTask, check_task, task_hash
 from t2ibench.tasks.source import Document
 
@@ -36,7 +37,7 @@ class Source:
     @property
     def path(self) -> Path:
         """The place as a path, whether or not it exists."""
-        return Path(self.place).expanduser()
+        return expanded(self.place)
 
     @property
     def name(self) -> str:

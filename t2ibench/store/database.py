@@ -268,10 +268,7 @@ class Database:
         if self._connection is not None and (identity is None or is_run):
             # A new file would lack the run's record and all that is stored. Another file in the
             # place of a run that nobody works on may be the repaired one.
-            raise T2IBenchError(
-                f"{shown(self.path, 400)} was removed or replaced while it was in use.",
-                "Put it back, or repeat the command of the run, which regenerates what is missing.",
-            )
+            raise self._removed_error()
         self.close()  # the file was removed, or another one took its place
         if identity is None:
             if not create:
@@ -291,6 +288,23 @@ class Database:
             raise
         self._connection, self._identity = connection, file_identity(self.path)
         return connection
+
+    def check_still_there(self) -> None:
+        """Raise an error if the file of an open database was removed or replaced.
+
+        Whoever writes a file beside it would otherwise make a new folder in its place.
+        """
+        with self.lock:
+            is_open = self._connection is not None
+            if is_open and file_identity(self.path) != self._identity:
+                raise self._removed_error()
+
+    def _removed_error(self) -> T2IBenchError:
+        """Return the error for a database that was removed or replaced while it was in use."""
+        return T2IBenchError(
+            f"{shown(self.path, 400)} was removed or replaced while it was in use.",
+            "Put it back, or repeat the command of the run, which regenerates what is missing.",
+        )
 
     def _check_files(self) -> None:
         """Raise an error where SQLite would open what is no file: the database or its journals.

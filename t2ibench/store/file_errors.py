@@ -38,6 +38,9 @@ def why(error: OSError, path: Path) -> tuple[str, str | None]:
         return "the disk is full", "Free some space."
     if error.errno == errno.EISDIR:
         return "it is a folder, where a file is expected", "Move the folder away."
+    if error.errno in {errno.EEXIST, errno.ENOTEMPTY}:
+        # such as another command's, which has written it meanwhile
+        return "it exists already", "Choose another place, or remove it."
     words = error.strerror or first_line(error)
     return (
         f"{words[:1].lower()}{words[1:]}",

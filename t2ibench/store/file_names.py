@@ -25,6 +25,7 @@ _BESIDE_WORDS = (
     ".htm .pdf .log .ini .toml .py .ipynb .sh .zip .db .npy .npz .parquet .safetensors"
 )
 _BESIDE = frozenset(_BESIDE_WORDS.split())
+_MOST_ENDINGS = 5  # endings of files that are left out, in a line
 _HIDDEN = frozenset(
     {"thumbs.db", "desktop.ini", "__macosx", "@eadir", "$recycle.bin", "icon\r"}
 )
@@ -53,14 +54,15 @@ def visible_entries(folder: Path) -> list[Path]:
 
 def visible_files(folder: Path) -> Iterator[Path]:
     """Yield the visible files of a folder and its subfolders in natural order."""
-    folders = []
-    for path in visible_entries(folder):
-        if path.is_dir() and not path.is_symlink():
-            folders.append(path)
-        elif not path.is_dir():
-            yield path
-    for path in folders:
-        yield from visible_files(path)
+    waiting = [folder]
+    while waiting:
+        folders = []
+        for path in visible_entries(waiting.pop()):
+            if path.is_dir() and not path.is_symlink():
+                folders.append(path)
+            elif not path.is_dir():
+                yield path
+        waiting += reversed(folders)
 
 
 def is_image_file(path: Path) -> bool:
@@ -87,10 +89,14 @@ def left_out_line(paths: Iterable[Path]) -> str | None:
     if not endings:
         return None
     counted = []
-    for suffix, count in sorted(endings.items(), key=lambda item: (-item[1], item[0])):
+    ordered = sorted(endings.items(), key=lambda item: (-item[1], item[0]))
+    for suffix, count in ordered[:_MOST_ENDINGS]:
         plural = "s" if count != 1 else ""
         ending = f"the unknown ending {shown(suffix)}" if suffix else "no ending"
         counted.append(f"{count} file{plural} with {ending}")
+    others = sum(count for _, count in ordered[_MOST_ENDINGS:])
+    if others:
+        counted.append(f"{others} more")
     verb = "is" if sum(endings.values()) == 1 else "are"
     return f"{' and '.join(counted)} {verb} left out."
 

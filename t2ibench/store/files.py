@@ -120,16 +120,25 @@ def _with_reader(pipe: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def read_ordinary(path: Path) -> bytes:
-    """Return the bytes of an ordinary file; raise OSError for a pipe or a device.
+def open_ordinary(path: Path) -> BinaryIO:
+    """Open an ordinary file to read its bytes; raise OSError for a pipe or a device.
 
     Both could be read without end, and a pipe without a writer not even begun.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     descriptor = os.open(path, flags)
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+    kind = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(kind):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(kind):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+
+
+def read_ordinary(path: Path) -> bytes:
+    """Return the bytes of an ordinary file; raise OSError for a pipe or a device."""
+    with open_ordinary(path) as file:
         return file.read()
 
 

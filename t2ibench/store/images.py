@@ -18,7 +18,7 @@ from t2ibench.arrays import Float32Array
 from t2ibench.identity import ImageKey, content_id
 from t2ibench.store.database import Database, uncollected
 from t2ibench.store.evidence import EvidenceStore
-from t2ibench.store.file_names import is_hidden, is_image_file
+from t2ibench.store.file_names import is_image_file, visible_files
 from t2ibench.store.files import read_ordinary, write_bytes
 from t2ibench.store.pixels import UnreadableImageError, read_image
 from t2ibench.store.schema import of_text, to_text
@@ -204,12 +204,11 @@ class StoredImage(ImageFile):
 
 
 def image_files(folder: Path) -> list[Path]:
-    """Return the image files of a folder of any layout."""
+    """Return the image files of a folder of any layout; no pipe, device or broken link is one."""
     return sorted(
         path
-        for path in folder.rglob("*")
-        if is_image_file(path)
-        and not any(map(is_hidden, path.relative_to(folder).parts))
+        for path in visible_files(folder)
+        if is_image_file(path) and os.path.isfile(path)  # noqa: PTH113  pathlib's raises
     )
 
 
@@ -397,6 +396,7 @@ class ImageStore:
 
     def add_image(self, key: ImageKey, seed: int, data: bytes, suffix: str) -> Attempt:
         """Write an image's file, and return the attempt with which to call `record`."""
+        self.database.check_still_there()
         name = file_key(self.fingerprint, key)
         file = f"{name[:2]}/{name}{suffix}"
         # Not durable: after a loss of power the hash in its row shows that the file is damaged.

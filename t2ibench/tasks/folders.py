@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
+
+from t2ibench.store.user_paths import resolved
 
 
 def bundled_tasks() -> Path:
@@ -18,8 +19,8 @@ def shipped_tasks(roots: Iterable[Path]) -> Path:
     """Return the folder of t2ibench's tasks: of a checkout around a root, or the bundled one."""
     bundled = bundled_tasks()
     for root in roots:
-        resolved = Path(os.path.realpath(root))
-        for folder in (resolved, *resolved.parents):
+        place = resolved(root)
+        for folder in (place, *place.parents):
             source = folder.parent / "t2ibench" / "tasks" / "loader.py"
             if folder.name == "tasks" and source.is_file():
                 return bundled if folder == bundled.resolve() else folder

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.store.files import natural_key
+from t2ibench.store.user_paths import resolved
 from t2ibench.tasks.choice import TaskIndex
 from t2ibench.tasks.folders import shipped_tasks, task_files
 from t2ibench.tasks.loader import LoadedTask, library_for, load_folder
@@ -34,7 +35,7 @@ def build_index(
     """Return an index of the bundled tasks and those of further folders, and all problems."""
     first_root = shipped_tasks(include_paths)
     roots = list(
-        {root.resolve(): root for root in (first_root, *include_paths)}.values()
+        {resolved(root): root for root in (first_root, *include_paths)}.values()
     )
     library = library_for(roots)
     problems = list(library.problems)
@@ -54,7 +55,7 @@ def build_index(
             continue
         for task in loaded:
             first = tasks.get(task.id)
-            if first and first.path.resolve() == task.path.resolve():
+            if first and resolved(first.path) == resolved(task.path):
                 continue  # a folder inside another
             if first:
                 message = f"the id '{task.id}' is used by {first.path}"

@@ -21,6 +21,7 @@ from t2ibench.errors import (
 )
 from t2ibench.methods import METHODS, method_of
 from t2ibench.methods.core.schema import BaseTask, Identifier, Strict, Text
+from t2ibench.store.user_paths import resolved
 from t2ibench.tasks.choice import RESERVED
 from t2ibench.tasks.explain import explain
 from t2ibench.tasks.folders import (
@@ -261,7 +262,7 @@ def _bundled_library() -> Library:
 def library_for(roots: Sequence[Path]) -> Library:
     """Return the word lists that tasks below the roots may use: theirs and the bundled ones."""
     shipped = shipped_tasks(roots)
-    extra = [root for root in roots if root.resolve() != shipped.resolve()]
+    extra = [root for root in roots if resolved(root) != resolved(shipped)]
     if not extra and shipped == bundled_tasks():
         return _bundled_library()
     return read_library([shipped, *extra])

@@ -27,6 +27,8 @@ WRITING = {
     errno.EISDIR: "is a folder",
     errno.ENOENT: "no such file",
     errno.EMFILE: "too many open files",
+    # another command has written the folder meanwhile
+    errno.ENOTEMPTY: "it exists already",
 }
 
 

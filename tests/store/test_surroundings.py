@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.models.generators.comfyui.workflow import read_workflow
 from t2ibench.results.files import read_results
 from t2ibench.results.run import mending
@@ -22,6 +23,7 @@ from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.file_errors import read_text
 from t2ibench.store.files import write_text
+from t2ibench.store.images import ImageStore
 from t2ibench.store.jsonl import read_rows
 from t2ibench.store.labels import COPY, Label, LabelStore
 from t2ibench.store.people_tables.reader import read_table
@@ -204,16 +206,18 @@ def test_what_loses_its_database_ends_and_begins_no_other(
         if during == "a run":
             database.begin_run()
         database.add_texts(["a doctor"])
+        images = ImageStore(database, "f" * 64)
         gone = run / "run.db" if how == "the file" else run
         gone.rename(tmp_path / "gone")
         for use in (
             lambda: database.add_texts(["a nurse"]),
             lambda: database.read("SELECT * FROM texts"),
+            lambda: images.add_image(ImageKey.of("a nurse", 0), 0, b"image", ".png"),
         ):
             with pytest.raises(T2IBenchError, match="was removed or replaced while"):
                 use()
         database.end_run()
-    assert not (run / "run.db").exists()
+    assert not (run / "run.db").exists() and not (run / "images").exists()
 
 
 def test_embeddings_of_a_file_that_is_gone_are_not_mixed_with_new_ones(

@@ -14,6 +14,7 @@ from t2ibench.apps.leaderboard.regenerate import REFUSED, Verdict
 from t2ibench.apps.leaderboard.verify import MINUTES, verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.files import read_ordinary, write_text
+from t2ibench.store.user_paths import resolved
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
 
@@ -49,7 +50,7 @@ class Verifier:
         minutes: float = MINUTES,
     ) -> None:
         self._draw, self._home, self._minutes = draw, home, minutes
-        for top in (root.resolve() for root in roots):
+        for top in (resolved(root) for root in roots):
             checkout = next(
                 (
                     folder
@@ -58,7 +59,7 @@ class Verifier:
                 ),
                 top,
             )
-            if home is not None and home.resolve().is_relative_to(checkout):
+            if home is not None and resolved(home).is_relative_to(checkout):
                 raise T2IBenchError(
                     f"'{home}' lies in {checkout}, as the submissions do: a pull request could "
                     "write it.",

@@ -12,6 +12,7 @@ from t2ibench.results.files import read_results
 from t2ibench.results.run import is_run, open_run
 from t2ibench.store.evidence import slug
 from t2ibench.store.files import natural_key
+from t2ibench.store.user_paths import expanded, resolved
 
 _FOLDER = "folder:"
 # What stands at the end of a name where other images were scored under the same one.
@@ -79,7 +80,7 @@ def _earlier_run(
         return None
     if not any(task in tasks for task in results.tasks):
         return None
-    place = Path(model.removeprefix(_FOLDER)).expanduser().resolve()
+    place = resolved(expanded(model.removeprefix(_FOLDER)))
     if root not in {place, place.parent}:
         return None
     checkpoint = "" if place == root else place.name

@@ -44,6 +44,7 @@ from t2ibench.results.run import RunFolder
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings
 from t2ibench.store.evidence import slug
+from t2ibench.store.user_paths import expanded
 
 INTERVAL = 10.0  # seconds between two looks
 _SHORTEST = 0.05  # seconds; a shorter one would keep a processor busy
@@ -132,7 +133,7 @@ class FolderWatch:
             raise T2IBenchError(
                 "--watch looks at a folder of images.", "Give --model folder:DIR."
             )
-        self.root = Path(model.removeprefix(FOLDER)).expanduser()
+        self.root = expanded(model.removeprefix(FOLDER))
         if not self.root.is_dir():
             raise T2IBenchError(
                 f"No such folder: '{self.root}'.",

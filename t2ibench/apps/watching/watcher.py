@@ -22,6 +22,7 @@ from t2ibench.results.schema import Results
 from t2ibench.settings import read_settings
 from t2ibench.store.file_names import is_hidden
 from t2ibench.store.files import write_atomically, write_text
+from t2ibench.store.user_paths import expanded
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -80,7 +81,7 @@ class Watcher:
         progress: bool = False,
         **settings: Unpack[RunKeywords],
     ) -> None:
-        place = Path(folder).expanduser()
+        place = expanded(folder)
         place.mkdir(parents=True, exist_ok=True)
         given, adapters = given_by(f"folder:{place}", encoder, judge, None, settings)
         limits = None if accept is None else Limits.read(Path(accept))

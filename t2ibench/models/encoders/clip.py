@@ -20,6 +20,7 @@ from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub, load_part
 from t2ibench.models.locations import loading
 from t2ibench.models.weight_files import weight_file_bytes
+from t2ibench.store.user_paths import expanded
 
 if TYPE_CHECKING:
     import torch
@@ -195,7 +196,7 @@ def _create_bundled(request: Request[Arguments]) -> ClipEncoder:
 
 def _cpu_weights(request: Request[Arguments]) -> int | None:
     """Return the bytes of a local model's weights on a CPU; None for any other."""
-    folder = Path(request.source).expanduser()
+    folder = expanded(request.source)
     if request.device != "cpu" or not folder.is_dir():
         return None
     return weight_file_bytes(folder)

@@ -26,6 +26,7 @@ from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.hub import ask_hub, is_downloaded
 from t2ibench.models.library_messages import collect_messages
 from t2ibench.models.weight_files import find_file_defect
+from t2ibench.store.user_paths import expanded
 
 if TYPE_CHECKING:
     import torch
@@ -150,10 +151,10 @@ def _file_of(named: str) -> tuple[Path | None, str]:
     """Return the weight file and the tag that a text names; (None, '') for a tag alone."""
     if not named:
         return None, ""
-    whole = Path(named).expanduser()
+    whole = expanded(named)
     before, _, behind = named.rpartition("#")
     if before and not whole.is_file():
-        weights, tag = Path(before).expanduser(), behind
+        weights, tag = expanded(before), behind
     else:
         weights, tag = whole, ""
     if not weights.is_file() and weights.suffix != _SUFFIX:

@@ -18,6 +18,7 @@ from t2ibench.models.encoders.towers import TextsOnly, unit_rows
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.locations import is_file
 from t2ibench.store.file_errors import reading
+from t2ibench.store.user_paths import expanded
 
 _DIGITS = 12  # of a number in the header
 
@@ -120,9 +121,7 @@ def _is_header(cells: Sequence[bytes]) -> bool:
 
 
 ADAPTER = Adapter(
-    create=lambda request: VectorEncoder(
-        request.spec, Path(request.source).expanduser()
-    ),
+    create=lambda request: VectorEncoder(request.spec, expanded(request.source)),
     form="vectors:FILE",
     description="word vectors in word2vec's text format, also gzipped; for tasks on texts",
     embeds_images=False,

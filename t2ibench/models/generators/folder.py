@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import takewhile
@@ -19,6 +19,9 @@ from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.generators.image_folder import ImageFolder, normal
 from t2ibench.models.locations import is_file
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.store.user_paths import expanded
+
+_THREADS = 4  # that read files, whose hashes they compute at the same time
 
 
 class FolderArguments(Arguments):
@@ -118,8 +121,7 @@ class FolderGenerator(ImageFolder):
             self.settings = {**self.settings, "most": arguments.most}
         if request:
             self.settings = {**self.settings, "request": request}
-        with ThreadPoolExecutor(4) as pool:
-            hashes = dict(zip(paths, pool.map(_hash, paths), strict=True))
+        hashes = _hashes(paths)
         content = {
             key: [hashes[path] for path in files] for key, files in self._files.items()
         }
@@ -167,14 +169,26 @@ def _request(prompts: Sequence[str]) -> str:
 
 
 ADAPTER = Adapter(
-    create=lambda request: FolderGenerator(
-        Path(request.source).expanduser(), request.args
-    ),
+    create=lambda request: FolderGenerator(expanded(request.source), request.args),
     form="folder:DIR",
     description="images that exist: a manifest, or a sub-folder for each prompt",
     Args=FolderArguments,
     regenerates=False,
 )
+
+
+def _hashes(paths: Iterable[Path]) -> dict[Path, str]:
+    """Return the hash of each file, which is read once however many rows name it."""
+    distinct = list(dict.fromkeys(paths))
+    # A task a thread: one a file would take more memory than the hashes of a million files.
+    shares = [distinct[start::_THREADS] for start in range(_THREADS)]
+    hashes: dict[Path, str] = {}
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for share in pool.map(
+            lambda share: {path: _hash(path) for path in share}, shares
+        ):
+            hashes |= share
+    return hashes
 
 
 def _hash(path: Path) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.generators.name_pattern import NamePattern
 from t2ibench.models.locations import is_file
+from t2ibench.store.file_errors import why_unreadable
 from t2ibench.store.file_names import (
     FileFinder,
     composed,
@@ -76,6 +79,7 @@ class ImageFolder:
         self._table = table
         self._sheet = sheet
         self._pattern = NamePattern(pattern) if pattern else None
+        self._are_inside: dict[Path, bool] = {}  # folders, each looked up once
         self.notes: list[str] = []
         # How many listed images each model made, where the table has a column of models.
         self.models: Counter[str] = Counter()
@@ -88,7 +92,8 @@ class ImageFolder:
     @property
     def has_table(self) -> bool:
         """Whether a table of the folder lists its images with their prompts."""
-        return self._manifest() is not None
+        with _listing(self._root):
+            return self._manifest() is not None
 
     def existing(self) -> list[tuple[Path, str]]:
         """Return every existing image with its prompt, in the order of the folder."""
@@ -98,7 +103,9 @@ class ImageFolder:
         """Return listed images, even missing ones, with prompts; raise an error if none exists."""
         self.notes.clear()
         self.models.clear()
-        listed = self._read()
+        self._are_inside.clear()
+        with _listing(self._root):
+            listed = self._read()
         if any(is_file(path) for path, _ in listed):
             if len(self.models) > 1:
                 self.notes.append(_mixed_line(self.models))
@@ -302,7 +309,7 @@ class ImageFolder:
 
     def _inside(self, path: Path, where: str) -> Path:
         try:
-            inside = path.resolve().is_relative_to(self._root)
+            inside = self._is_inside(path)
         except (
             RuntimeError,
             OSError,
@@ -315,6 +322,29 @@ class ImageFolder:
                 "Only images inside the folder are used.",
             )
         return path
+
+    def _is_inside(self, path: Path) -> bool:
+        """Return whether a path is inside the folder once all links are followed."""
+        if path.name == ".." or path == self._root or path.is_symlink():
+            return path.resolve().is_relative_to(self._root)
+        # A table may have a million rows, whose images are in few folders.
+        parent = path.parent
+        if parent not in self._are_inside:
+            self._are_inside[parent] = parent.resolve().is_relative_to(self._root)
+        return self._are_inside[parent]
+
+
+@contextmanager
+def _listing(folder: Path) -> Iterator[None]:
+    """Turn an error on listing a folder inside this context into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        path = Path(os.fsdecode(error.filename)) if error.filename else folder
+        reason, advice = why_unreadable(error, path)
+        raise T2IBenchError(
+            f"'{shown(path, 400)}' cannot be read: {reason}.", advice
+        ) from error
 
 
 def _mixed_line(models: Mapping[str, int]) -> str:

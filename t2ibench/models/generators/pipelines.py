@@ -7,7 +7,6 @@ import inspect
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean
@@ -26,6 +25,7 @@ from t2ibench.models.hub import ask_hub
 from t2ibench.models.library_messages import collect_messages
 from t2ibench.models.locations import exists, loading
 from t2ibench.models.weight_files import weight_file_bytes
+from t2ibench.store.user_paths import expanded
 
 # Arguments of `from_pretrained`, besides the parts and settings of a pipeline.
 _LOAD_OPTIONS = {
@@ -325,7 +325,7 @@ def cpu_weights_of_folder(request: Request[DiffusersArguments]) -> int | None:
     A LoRA or a hook may bring more.
     """
     args = request.args
-    folder = Path(request.source).expanduser()
+    folder = expanded(request.source)
     has_more = args.lora is not None or args.hook is not None
     if request.device != "cpu" or has_more or not folder.is_dir():
         return None

@@ -42,6 +42,7 @@ from t2ibench.store.images import StoredImage
 from t2ibench.store.labels import labeller_name
 from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.reader import read_table
+from t2ibench.store.user_paths import expanded
 
 _OPTION = re.compile(r",(?=(?:by|sheet)=)")
 _LABELLERS = 6  # that a message lists
@@ -316,7 +317,7 @@ def _create(request: Request[AnswersArguments]) -> AnswersJudge:
     arguments = request.args
     if given.get("sheet"):
         arguments = arguments.model_copy(update={"sheet": given["sheet"]})
-    return AnswersJudge(Path(path).expanduser(), by, arguments)
+    return AnswersJudge(expanded(path), by, arguments)
 
 
 ADAPTER = Adapter(

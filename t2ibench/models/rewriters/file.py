@@ -20,6 +20,7 @@ from t2ibench.store.database import NAME as RUN
 from t2ibench.store.database import Database
 from t2ibench.store.people_tables.reader import Table, read_table
 from t2ibench.store.rewrites import RewriteStore
+from t2ibench.store.user_paths import expanded
 
 _EXAMPLE = '{"prompt": "a photo of a nurse", "rewritten": "a photo of a male nurse"}'
 # A whole number with a decimal part, as pandas and spreadsheets may write it.
@@ -241,7 +242,7 @@ def _rows_of_run(path: Path) -> Iterator[dict[str, Any]]:
 
 ADAPTER = Adapter(
     create=lambda request: FileRewriter(
-        Path(request.source).expanduser(),
+        expanded(request.source),
         request.args.missing,
         request.args.columns,
         request.args.sheet,

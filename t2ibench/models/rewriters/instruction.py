@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -15,6 +14,7 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.language import Message, Per, RewriteRequest, Rewriting
 from t2ibench.models.thinking import without_thinking
 from t2ibench.store.file_errors import read_text
+from t2ibench.store.user_paths import expanded
 
 # Like deployed systems it asks for detail; it does not mention people, so that whatever a language
 # model adds about them comes from the model.
@@ -39,7 +39,7 @@ def _template(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if value.startswith("@"):
-        path = Path(value[1:]).expanduser()
+        path = expanded(value[1:])
         value = read_text(
             path, 4 * _LARGEST, "template=@FILE takes a text with {prompt} in it."
         )

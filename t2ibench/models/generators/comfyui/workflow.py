@@ -6,11 +6,11 @@ import copy
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.files import read_ordinary
+from t2ibench.store.user_paths import expanded
 
 Graph = dict[str, dict[str, Any]]
 _LARGEST = 50_000_000  # bytes of a file that is read
@@ -141,7 +141,7 @@ class Workflow:
 
 def read_workflow(source: str) -> Workflow:
     """Return the workflow in a file; raise T2IBenchError if it is none in the API format."""
-    path = Path(source).expanduser()
+    path = expanded(source)
     file = path.name or source
     try:
         if path.stat().st_size > _LARGEST:

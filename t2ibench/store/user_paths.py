@@ -1,0 +1,28 @@
+"""Paths that users write: any text becomes a path, which need not be one of an existing file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def expanded(text: str | Path) -> Path:
+    """Return a path whose '~' is the user's home; as it was given where nobody knows the home.
+
+    Examples:
+        >>> expanded("~no-such-user/images").name
+        'images'
+    """
+    try:
+        return Path(os.path.expanduser(text))  # noqa: PTH111  pathlib's raises
+    except ValueError:  # a NUL in the name of a user
+        return Path(text)
+
+
+def resolved(path: Path) -> Path:
+    """Return a path without links; as it was given where they lead in a circle."""
+    try:
+        return path.resolve()
+    # RuntimeError: of Python before 3.13, for a circle; ValueError: a NUL
+    except (OSError, RuntimeError, ValueError):
+        return path
