@@ -150,8 +150,8 @@ def read_library(roots: Iterable[Path]) -> Library:
                         library.problems.append(document.problem((kind, name), message))
                     owners[name] = path
             for name, words in stimuli.lists.items():
-                found = _list_problems(name, words, document)
-                library.problems += _first_of(found, document)
+                of_list = _list_problems(name, words, document)
+                library.problems += _first_of(of_list, document)
                 # The first list of a name counts, so a clash changes no other folder's tasks.
                 library.lists.setdefault(name, words)
             for name, table in stimuli.references.items():
@@ -220,14 +220,14 @@ def check_task(task: BaseTask, document: Document) -> list[Problem]:
         message = f"'{task.id}' names a choice of tasks, so it cannot be the id of one"
         problems.append(document.problem(("id",), message))
     try:
-        found = (
+        of_method = (
             document.problem(
                 finding.at, finding.message, finding.warning, finding.stops_run
             )
             for finding in method_of(task).check(task)
             if finding.kind not in task.expected_warnings
         )
-        return problems + _first_of(found, document)
+        return problems + _first_of(of_method, document)
     # A defect of one method must not hide the problems of other files.
     except Exception as error:
         message = f"the method's own check failed with {type(error).__name__}: {first_line(error)}"
