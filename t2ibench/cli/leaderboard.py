@@ -6,7 +6,6 @@ import argparse
 import functools
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -161,15 +160,16 @@ def submit(arguments: argparse.Namespace) -> int:
     from t2ibench.apps.leaderboard.verify import verify
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.store.file_errors import disk_errors
+    from t2ibench.store.working_folders import working_folder
 
     reporter = ConsoleReporter()
     card, to = _card(arguments), Path(arguments.to)
     near = next(path for path in (to, *to.absolute().parents) if path.is_dir())
     # A refused run must leave no files behind.
-    with tempfile.TemporaryDirectory(prefix=".adding-", dir=near) as place:
+    with working_folder(".adding-", near) as place:
         packed = pack(
             Path(arguments.run),
-            Path(place),
+            place,
             reporter,
             arguments.name,
             card,

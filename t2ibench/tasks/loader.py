@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,6 +44,10 @@ _NOT_SCORED = {
     "published",
     "expected_warnings",
 }
+
+
+# Problems of one file that are listed; searching similar names for thousands takes minutes.
+_MOST_PROBLEMS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,7 @@ def read_library(roots: Iterable[Path]) -> Library:
     for root in roots:
         for path in word_list_files(root):
             document = read_yaml(path)
-            library.problems += document.problems
+            library.problems += _first_of(document.problems, document)
             if document.problems:
                 continue
             stimuli = _validate(StimuliFile, document, {}, library.problems)
@@ -146,12 +151,22 @@ def read_library(roots: Iterable[Path]) -> Library:
                         library.problems.append(document.problem((kind, name), message))
                     owners[name] = path
             for name, words in stimuli.lists.items():
-                library.problems += _list_problems(name, words, document)
+                of_list = _list_problems(name, words, document)
+                library.problems += _first_of(of_list, document)
                 # The first list of a name counts, so a clash changes no other folder's tasks.
                 library.lists.setdefault(name, words)
             for name, table in stimuli.references.items():
                 library.references.setdefault(name, dict(table.shares))
     return library
+
+
+def _first_of(problems: Iterable[Problem], document: Document) -> list[Problem]:
+    """Return the problems of a document; of very many the first, and one that says so."""
+    first = list(islice(problems, _MOST_PROBLEMS + 1))
+    if len(first) > _MOST_PROBLEMS:
+        message = f"has more problems than these {_MOST_PROBLEMS}; correct these first"
+        first[-1] = document.problem((), message)
+    return first
 
 
 def _list_problems(
@@ -183,14 +198,20 @@ def _validate(
     try:
         return model.model_validate(document.data, context=context)
     except ValidationError as error:
-        for item in error.errors(include_url=False):
-            if (
-                item["type"] == "too_short"
-                and len(item["input"]) >= item["ctx"]["min_length"]
-            ):
-                continue  # its entries are invalid, and each has an error of its own
-            problems.append(document.problem(item["loc"], explain(item, model)))
+        problems += _first_of(_invalid_values(error, model, document), document)
     return None
+
+
+def _invalid_values(
+    error: ValidationError, model: type[Any], document: Document
+) -> Iterator[Problem]:
+    for item in error.errors(include_url=False):
+        if (
+            item["type"] == "too_short"
+            and len(item["input"]) >= item["ctx"]["min_length"]
+        ):
+            continue  # its entries are invalid, and each has an error of its own
+        yield document.problem(item["loc"], explain(item, model))
 
 
 def check_task(task: BaseTask, document: Document) -> list[Problem]:
@@ -200,13 +221,14 @@ def check_task(task: BaseTask, document: Document) -> list[Problem]:
         message = f"'{task.id}' names a choice of tasks, so it cannot be the id of one"
         problems.append(document.problem(("id",), message))
     try:
-        return problems + [
+        of_method = (
             document.problem(
                 finding.at, finding.message, finding.warning, finding.stops_run
             )
             for finding in method_of(task).check(task)
             if finding.kind not in task.expected_warnings
-        ]
+        )
+        return problems + _first_of(of_method, document)
     # A defect of one method must not hide the problems of other files.
     except Exception as error:
         message = f"the method's own check failed with {type(error).__name__}: {first_line(error)}"
@@ -222,7 +244,7 @@ def load_file(
         The task, None if the file has errors, and every problem, warnings included.
     """
     document = read_yaml(path)
-    problems = list(document.problems)
+    problems = _first_of(document.problems, document)
     if problems or not isinstance(document.data, dict):
         if not problems:
             problems.append(

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from t2ibench.errors import first_line, one_line, shown
+from t2ibench.errors import one_line, shown
 from t2ibench.store.file_errors import could_be_endless, why_unreadable
 
 Location = tuple[str | int, ...]
@@ -18,10 +18,18 @@ _MAX_BYTES = 8 * 1024 * 1024
 _MAX_DEPTH = 40
 _MAX_NODES = 250_000  # the largest bundled task has 9,000
 _STANDARD = "tag:yaml.org,2002:"
-_PLAIN_TAGS = {
-    _STANDARD + kind
-    for kind in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp")
+# What messages call the single values that may stand in a file.
+_KINDS = {
+    f"{_STANDARD}str": "text",
+    f"{_STANDARD}int": "whole number of up to 4,300 digits",
+    f"{_STANDARD}float": "number",
+    f"{_STANDARD}bool": "yes or no",
+    f"{_STANDARD}null": "empty value",
+    f"{_STANDARD}timestamp": "date",
 }
+_PLAIN_TAGS = {*_KINDS, f"{_STANDARD}map", f"{_STANDARD}seq"}
+# What stands for a value that could not be read, since None is one.
+_NO_VALUE = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +190,27 @@ def _construct(
             _construct(loader, item, (*at, number), document, seen)
             for number, item in enumerate(node.value)
         ]
-    try:
-        return loader.construct_object(node)
-    except ValueError as error:  # a date that does not exist, a number that is none
-        _report(document, line, f"{first_line(error)}; put the value in quotes")
+    value = _scalar(loader, node)
+    if value is _NO_VALUE:
+        kind = _KINDS[node.tag]
+        message = f"'{shown(node.value)}' is no {kind}; put the value in quotes"
+        _report(document, line, message)
         return None
+    return value
+
+
+def _scalar(loader: Any, node: yaml.ScalarNode) -> Any:
+    """Return the value of a text, number, date or the like; _NO_VALUE if it has none.
+
+    A date may not exist, and a tag such as '!!int' may stand before anything.
+    """
+    try:
+        value = loader.construct_object(node)
+        # A number with so many digits that Python does not write them cannot be shown either.
+        str(value)
+    except (ValueError, ArithmeticError, LookupError, AttributeError):
+        return _NO_VALUE
+    return value
 
 
 def _report(document: Document, line: int, message: str) -> None:

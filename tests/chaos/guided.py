@@ -1,7 +1,7 @@
 """Try each reader with bytes that reach new branches of t2ibench, as atheris finds them.
 
     pip install atheris
-    python -m tests.chaos.guided --seconds 60
+    python -m tests.chaos.guided --minutes 20
     python -m tests.chaos.guided --reader plans --seconds 300
 
 What reached a new branch is kept in a corpus, and what failed beside it (`crash-…`): both are tried
@@ -32,7 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.chaos.guided", description=__doc__
     )
-    parser.add_argument("--seconds", type=int, default=60, help="for each reader (60)")
+    time = parser.add_mutually_exclusive_group()
+    time.add_argument("--seconds", type=int, default=60, help="for each reader (60)")
+    time.add_argument("--minutes", type=float, help="for all readers together")
     parser.add_argument("--reader", help="the name of one reader alone (all)")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
@@ -43,7 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _fuzz(arguments.reader, arguments.seconds)
         return 0
     names = [arguments.reader] if arguments.reader else _names()
-    failed = [name for name in names if not _passes(name, arguments.seconds)]
+    seconds = arguments.seconds
+    if arguments.minutes is not None:
+        seconds = max(1, round(60 * arguments.minutes / len(names)))
+    failed = [name for name in names if not _passes(name, seconds)]
     for name in failed:
         print(f"{name}: FAILED; what it failed with is in {_corpus(name)}")
     return 1 if failed else 0

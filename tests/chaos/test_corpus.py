@@ -13,7 +13,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
-from tests.chaos.tries import CORPUS, Hang, Tries, in_time
+from tests.chaos.tries import CORPUS, Hang, Tries, in_time, queued
 
 
 @pytest.mark.parametrize("error", [ValueError, Hang])
@@ -85,3 +85,23 @@ def test_waiting_without_an_end_is_a_hang() -> None:
         in_time(wait=0.2, look=0.05),
     ):
         time.sleep(60.0)
+
+
+@pytest.mark.parametrize(
+    ("statistics", "seconds"),
+    [
+        (b"100 2500000000 3\n", 2.5),
+        (None, 0.0),
+        (b"", 0.0),
+        (b"100\n", 0.0),
+        (b"running waiting\n", 0.0),
+        (b"\xff \xfe\n", 0.0),
+    ],
+)
+def test_statistics_of_the_processor_may_be_missing(
+    statistics: bytes | None, seconds: float, tmp_path: Path
+) -> None:
+    file = tmp_path / "schedstat"
+    if statistics is not None:
+        file.write_bytes(statistics)
+    assert queued(file) == seconds

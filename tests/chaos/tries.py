@@ -26,6 +26,8 @@ WORK = 60.0
 WAIT = 300.0
 # Seconds of the clock between two looks at an attempt.
 LOOK = 5.0
+# Where Linux says for how long a thread ran, and for how long it waited for a processor.
+_STATISTICS = Path("/proc/self/schedstat")
 
 
 @dataclass
@@ -109,7 +111,7 @@ class _Spent:
 
     @classmethod
     def now(cls) -> _Spent:
-        return cls(time.monotonic(), time.process_time(), _queued())
+        return cls(time.monotonic(), time.process_time(), queued())
 
     def hang(self, *, work: float, wait: float) -> Hang | None:
         """Return why what began here hangs, or None."""
@@ -123,13 +125,17 @@ class _Spent:
         return None
 
 
-def _queued() -> float:
-    """Return for how many seconds the main thread waited for a processor, 0 if unknown."""
+def queued(statistics: Path = _STATISTICS) -> float:
+    """Return for how many seconds the main thread waited for a processor.
+
+    Args:
+        statistics: What Linux says of it. 0 where there is no such file, or it has another form.
+    """
     try:
-        nanoseconds = Path("/proc/self/schedstat").read_text().split()[1]
-    except (OSError, IndexError):
+        nanoseconds = int(statistics.read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError, ValueError):
         return 0.0
-    return int(nanoseconds) / 1e9
+    return nanoseconds / 1e9
 
 
 @contextmanager

@@ -240,3 +240,25 @@ def test_the_command_prints_and_writes(tmp_path: Path, cli: Cli) -> None:
         assert content.lstrip().startswith(start)
     status, _, error = cli("where", str(folder), "--task", "job")
     assert status != 0 and "Did you mean" in error
+
+
+def test_a_task_without_leans_of_texts_cannot_be_asked_for() -> None:
+    with pytest.raises(T2IBenchError, match="core_occupations_gender"):
+        where([run("toy", LIKE_WORDS, {})], "jobs")
+
+
+def test_why_nothing_is_said_of_what_images_add() -> None:
+    made = run("behind", LIKE_WORDS)
+    paired = made.paired["jobs"]
+    one = {key: part for key, part in paired.rows.items() if key[0] == "nurse"}
+    single = {
+        key: replace(part, influence=Influence.of_mean(key[0], [0], [part.value]))
+        for key, part in paired.rows.items()
+    }
+    for rows, reason in ((one, "too alike"), (single, "too few images")):
+        changed = replace(made, paired={"jobs": replace(paired, rows=rows)})
+        result = where(
+            [run("toy", FAIR), changed], samples=[[], rewritten([12] * 8, [12] * 8)]
+        )
+        source = result.sources[1]
+        assert source.added is None and reason in source.not_added

@@ -11,6 +11,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.influence import Influence
 from t2ibench.reports.where_sentences import where_sentences
 from t2ibench.reports.where_table import where_records
+from t2ibench.results.schema import Headline
 from t2ibench.results.where import where
 from tests import hand
 from tests.results.where_runs import (
@@ -72,6 +73,24 @@ def test_a_run_measured_in_another_way_has_changes_that_are_not_decided() -> Non
     ]
     assert [record.p for record in changes] == [None] * 3
     assert [record.clear for record in changes] == [None] * 3
+
+
+def test_what_is_noted_of_a_run_is_noted_of_no_other() -> None:
+    limited = with_task(run("limited", FAIR), settings=hand.settings(limit=8))
+    result = where([run("toy", LIKE_WORDS), run("alike", FAIR), limited])
+    noted = ["--limit" in str(source.remarks) for source in result.sources]
+    assert noted == [False, False, True]
+    assert result.sources[1].is_clear("change_of_slope")
+    assert not result.sources[2].is_clear("change_of_slope")
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"), [("one image", "one image"), (None, "it has no value")]
+)
+def test_a_run_without_a_headline_is_refused(reason: str | None, said: str) -> None:
+    without = with_task(run("other", FAIR), headline=Headline(reason=reason))
+    with pytest.raises(T2IBenchError, match=f"other, jobs: {said}"):
+        where([run("toy", LIKE_WORDS), without])
 
 
 def test_a_limit_of_both_runs_is_said_beside_clear_changes() -> None:

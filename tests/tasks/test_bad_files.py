@@ -51,6 +51,12 @@ ONE_PROBLEM = [
      "duplicate key 'version' (first on line 2)"),
     (TEA, 8, "tags: [benign]", "tags: [benign", "malformed YAML: "),
     (TEA, 4, "title: Tea and coffee", "title: 2024-13-45", "put the value in quotes"),
+    (TEA, 4, "Tea and coffee", '!!int "-"', "'-' is no whole number"),
+    (TEA, 4, "Tea and coffee", '!!float ""', "'' is no number; put the value in quotes"),
+    (TEA, 4, "Tea and coffee", "!!bool maybe", "'maybe' is no yes or no"),
+    (TEA, 4, "Tea and coffee", "!!timestamp now", "'now' is no date"),
+    (TEA, 2, "version: 1", "version: " + "9" * 5000, "(5000 characters)' is no whole number"),
+    (TEA, 2, "version: 1", "version: 0b" + "1" * 20000, "(20002 characters)' is no whole number"),
     (TEA, 7, "tags: [benign]", "no: [benign]", "the key 'no' is not text"),
     (TEA, 7, "tags: [benign]", "<<: {a: 1}", "the key '<<' is not text"),
     (TEA, 4, "Tea and coffee", "!!python/name:os.system",
@@ -92,6 +98,9 @@ ONE_PROBLEM = [
     (TEA, 4, "Tea and coffee", '"two\\nlines"', "expected one line"),
     (WORDED, 15, "{A stimulus} at", "Somebody at",
      "the template lacks the placeholder '{stimulus}'"),
+    (WORDED, 15, "{A stimulus} at", "{A stimulus} {group} at", "unknown placeholder '{group}'."),
+    (WORDED, 15, "{A stimulus} at", "{a a stimulus} at", "unknown placeholder '{a stimulus}'."),
+    (WORDED, 15, "{A stimulus} at", "{A stimulus} at" + "{a|b}" * 300, "more than 100 prompts"),
     (WORDED, 16, "{A attribute}", "{A atribute}",
      "unknown placeholder '{atribute}'. Did you mean 'attribute'?"),
     (WORDED, 15, "{A stimulus} at work", "A photo of {a stimulus}",
@@ -115,6 +124,31 @@ def test_an_alias_bomb_is_refused_without_being_built(tmp_path: Path) -> None:
     assert {message for _, message in found} == {
         "anchors and aliases (& and *) are not allowed"
     }
+
+
+def test_of_very_many_problems_the_first_are_listed(tmp_path: Path) -> None:
+    unknown = "".join(
+        f"  - {{name: s{number}, stimuli: [x{number}, y{number}]}}\n"
+        for number in range(1000)
+    )
+    for text in (
+        spoil(JOBS, ("groups:", f"sets:\n{unknown}groups:")),
+        TEA + "".join(f"key{number}: 1\n" for number in range(1000)),
+        TEA + "? [a]\n" * 50 + "5: a\n6: a\n" * 500,
+    ):
+        found = errors(tmp_path, text)
+        assert len(found) == 101
+        assert "has more problems than these 100" in found[-1][1]
+
+
+def test_a_word_of_many_sets_is_named_with_the_first_of_them(tmp_path: Path) -> None:
+    sets = "".join(
+        f"  - {{name: s{number}, stimuli: [engineer, nurse]}}\n" for number in range(4)
+    )
+    found = errors(tmp_path, spoil(JOBS, ("groups:", f"sets:\n{sets}groups:")))
+    assert [message for _, message in found] == [
+        f"s0 and s{number} share words: 'engineer', 'nurse'" for number in (1, 2, 3)
+    ]
 
 
 # A file as a whole; libyaml itself recurses: without the check of depth it would end the process.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from t2ibench.apps.leaderboard.views import Model, models
 from t2ibench.reports.html.templating import style
 from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import write_bytes, write_text
+from t2ibench.store.working_folders import working_folder
 
 _STATIC = Path(__file__).parent / "static"
 # Models of which every two are compared beforehand, image by image; time grows with the square.
@@ -50,8 +50,7 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
     data["paired"] = len(shown) <= PAIRED_MODELS
     with disk_errors(output):
         output.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".building-", dir=output) as folder:
-            built = Path(folder)
+        with working_folder(".building-", output) as built:
             _write_data(data, measured, shown, built)
             write_text(built / "leaderboard.csv", downloads.results_csv(board.entries))
             _write_pictures(board.entries, built)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from t2ibench.errors import did_you_mean, nearest
+from t2ibench.errors import did_you_mean, nearest, shown
 from t2ibench.methods.core.guided import GuidedPrompts, Wording
 from t2ibench.methods.core.language_detection import (
     ENGLISH,
@@ -53,6 +53,26 @@ def overlap(
         yield Finding(
             at, f"{names[0]} and {names[1]} share words: {', '.join(map(repr, both))}"
         )
+
+
+def overlaps(
+    sets: Iterable[tuple[str, Sequence[str], Location]],
+) -> Iterator[Finding]:
+    """Yield a problem for each set whose words an earlier set has, too, ignoring case.
+
+    A word that many sets have is named with the first of them alone: there may be thousands.
+
+    Args:
+        sets: Name and words of each set, and where it is in the file.
+    """
+    first_with: dict[str, tuple[str, Sequence[str]]] = {}
+    for name, words, at in sets:
+        spellings = dict.fromkeys(word.lower() for word in words)
+        earlier = [first_with[word] for word in spellings if word in first_with]
+        for other, other_words in dict(earlier).items():
+            yield from overlap(other_words, words, (other, name), at)
+        for word in spellings:
+            first_with.setdefault(word, (name, words))
 
 
 def sizes(
@@ -98,7 +118,8 @@ def template(text: str, wanted: Sequence[str], at: Location) -> Iterator[Finding
             choices = ", ".join(f"'{{{placeholder}}}'" for placeholder in wanted)
             yield Finding(
                 at,
-                f"unknown placeholder '{{{name}}}'.{did_you_mean(name, wanted)} Known: {choices}.",
+                f"unknown placeholder '{{{shown(name)}}}'.{did_you_mean(name, wanted)} "
+                f"Known: {choices}.",
             )
     for name in wanted:
         if name not in present and name not in meant:
@@ -217,6 +238,7 @@ def _guided(
 ) -> Iterator[Finding]:
     """Yield each problem of templates in which alternatives like '{child|kid}' are resolved."""
     named = stimuli if guided_stimuli is None else guided_stimuli
+    seen: dict[str, set[str]] = {"neutral": set(), "guided": set()}
     for number, wording in enumerate(prompts.wordings):
         language = prompts.language_of(wording)
         at: Location = (
@@ -224,18 +246,19 @@ def _guided(
         )
         if prompts.templates:
             at = ("prompts", "templates", number)
-        for earlier in prompts.wordings[:number]:
-            for key in ("neutral", "guided"):
-                text = getattr(wording, key)
-                if text == getattr(earlier, key):
-                    yield Finding(
-                        (*at, key), f"the wording '{text}' is given more than once"
-                    )
+        for key, earlier in seen.items():
+            text = getattr(wording, key)
+            if text in earlier:
+                yield Finding(
+                    (*at, key),
+                    f"the wording '{shown(text)}' is given more than once",
+                )
+            earlier.add(text)
         yield from _wording(wording, language, (stimuli, named), attributes, at)
         same_language = wording.language in (None, prompts.wordings[0].language)
-        words = (*stimuli, *named, *attributes)
+        words = dict.fromkeys((*stimuli, *named, *attributes))
         given = wording.words or {}
-        untranslated = [word for word in dict.fromkeys(words) if word not in given]
+        untranslated = [word for word in words if word not in given]
         if untranslated and not same_language:
             message = f"the language '{wording.language}' has no words for {_some(untranslated)}"
             yield Finding((*at, "words"), f"{message}; give them under 'words'")

@@ -10,12 +10,18 @@ from pydantic import AfterValidator, model_validator
 
 from t2ibench.errors import shown
 from t2ibench.methods.core.language_detection import LANGUAGE_NAMES
-from t2ibench.methods.core.prompts import alternatives, fill
+from t2ibench.methods.core.prompts import (
+    alternatives,
+    fill,
+    number_of_alternatives,
+)
 from t2ibench.methods.core.schema import ImageTask, Line, Strict, Text
 from t2ibench.settings import Settings
 
 _TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _LONGEST_TAG = 35
+# Prompts that one template may make with its alternatives; the shipped ones make four.
+_MOST_ALTERNATIVES = 100
 
 
 def _language_tag(value: str) -> str:
@@ -33,6 +39,19 @@ def _language_tag(value: str) -> str:
 
 
 Language = Annotated[str, AfterValidator(_language_tag)]
+
+
+def _few_alternatives(template: str) -> str:
+    """Return a template unchanged; raise an error if it stands for very many prompts."""
+    if number_of_alternatives(template) > _MOST_ALTERNATIVES:
+        raise ValueError(
+            f"with its alternatives this template makes more than {_MOST_ALTERNATIVES} "
+            f"prompts for each word: '{shown(template)}'"
+        )
+    return template
+
+
+Template = Annotated[Text, AfterValidator(_few_alternatives)]
 
 
 class Wording(Strict):
@@ -54,7 +73,7 @@ class Wording(Strict):
         {"language", "words", "templates", "images", "question", "asked_as"}
     )
 
-    neutral: Text
+    neutral: Template
     guided: Text
     language: Language | None = None
     words: dict[str, Line] | None = None

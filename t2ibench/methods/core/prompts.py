@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 
-_ARTICLE = re.compile(r"[aA]\s+")
+# Before the name in a placeholder: once, and at its beginning alone.
+_ARTICLE = re.compile(r"\A[aA]\s+")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _VOWEL = re.compile(r"[aeiouàáâäæèéêëìíîïòóôöœùúûü]", re.IGNORECASE)
 # Spelt with a vowel, said with a consonant, and the other way round.
@@ -67,6 +69,18 @@ def alternatives(template: str) -> list[str]:
         for choice in match.group(1).split("|")
         for whole in alternatives(f"{before}{choice.strip()}{after}")
     ]
+
+
+def number_of_alternatives(template: str) -> int:
+    """Return how many templates `alternatives` gives, without making them.
+
+    Examples:
+        >>> number_of_alternatives("a {child|kid} {reading|running|asleep} in {stimulus}")
+        6
+    """
+    return math.prod(
+        choices.count("|") + 1 for choices in _PLACEHOLDER.findall(template)
+    )
 
 
 def fill(template: str, **words: str) -> str:

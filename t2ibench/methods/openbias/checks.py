@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from t2ibench.arguments import read_args
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core import checks
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.prompts import fill, placeholders
@@ -126,7 +126,9 @@ def _check_references(bias: Bias, place: checks.Location) -> Iterator[checks.Fin
     for group, at in zip(groups, places, strict=True):
         if group not in bias.classes:
             hint = did_you_mean(group, bias.classes)
-            yield checks.Finding((*at, "group"), f"unknown class '{group}'.{hint}")
+            yield checks.Finding(
+                (*at, "group"), f"unknown class '{shown(group)}'.{hint}"
+            )
     yield from checks.duplicates(groups, (*place, "references"))
 
 
