@@ -22,6 +22,7 @@ _ROOMS = {
 _ELSEWHERE = (
     "filelock",
     "jinja2",
+    "jsonlines",
     "rich.progress",
     "safetensors.numpy",
     "scipy.stats",

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import jsonlines
+
 from t2ibench.store.file_errors import could_be_endless, disk_errors, reading
 from t2ibench.store.files import sync, sync_folder, write_bytes
-
-# Editors of Windows begin a file with it.
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 def dump_rows(rows: Iterable[Mapping[str, Any]]) -> bytes:
@@ -53,19 +52,16 @@ def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
             sync_folder(path.parent)
 
 
+def _loads(line: str | bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (RecursionError, OverflowError):
+        raise ValueError("nested too deeply") from None
+
+
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of a JSON Lines file, except a line that a killed process truncated."""
     with reading(path), path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            row = _row(line.removeprefix(_BYTE_ORDER_MARK))
-            if row is not None:
-                yield row
-
-
-def _row(line: str) -> dict[str, Any] | None:
-    """Return the object on a line; None if the line holds something else, or no JSON."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError, OverflowError):
-        return None
-    return row if isinstance(row, dict) else None
+        yield from jsonlines.Reader(file, loads=_loads).iter(
+            type=dict, skip_invalid=True, skip_empty=True
+        )
