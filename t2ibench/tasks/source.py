@@ -190,6 +190,7 @@ def _construct(
             _construct(loader, item, (*at, number), document, seen)
             for number, item in enumerate(node.value)
         ]
+    assert isinstance(node, yaml.ScalarNode), "YAML has three kinds of nodes"
     value = _scalar(loader, node)
     if value is _NO_VALUE:
         kind = _KINDS[node.tag]
