@@ -39,6 +39,9 @@ class BoundedClient(httpx.AsyncClient):
     key is sent with every request. Other headers by which a library identifies its user are not
     sent, because only the key can be hidden from replies.
 
+    Each request has a connection of its own. On one that is kept, whatever a server sends beyond a
+    reply would be read as the reply to the next request, such as the answer about another image.
+
     Args:
         largest: Bytes of the largest reply that is read; a request may set another number in its
             extension `LARGEST`.
@@ -49,7 +52,7 @@ class BoundedClient(httpx.AsyncClient):
         try:
             super().__init__(
                 timeout=httpx.Timeout(None, connect=CONNECT),
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=32),
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
                 headers={"Accept-Encoding": "gzip", "User-Agent": USER_AGENT},
             )
         # The environment may have invalid settings of proxies or certificates.
@@ -84,7 +87,7 @@ class BoundedClient(httpx.AsyncClient):
             largest = request.extensions.get(LARGEST, self._largest)
             body = await self._body(response, largest)
         finally:
-            await _end(response)
+            await response.aclose()
         headers = [
             (name, value)
             for name, value in response.headers.multi_items()
@@ -106,9 +109,7 @@ class BoundedClient(httpx.AsyncClient):
             )
         unpacker = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
         data = bytearray()
-        # Not aiter_raw, which gives the connection back before it can be looked at.
-        stream: Any = response.stream
-        async for chunk in stream:
+        async for chunk in response.aiter_raw():
             try:
                 room = largest - len(data) + 1
                 data += unpacker.decompress(chunk, room) if unpacker else chunk
@@ -125,19 +126,3 @@ class BoundedClient(httpx.AsyncClient):
         if good and unpacker and not unpacker.eof:
             raise ConnectionResetError("the packed reply ends early")
         return bytes(data)
-
-
-async def _end(response: httpx.Response) -> None:
-    """Give a reply's connection back; close it if the server sent more than the reply.
-
-    The rest would be taken for the reply to the next request, such as the answer about another
-    image.
-    """
-    connection: Any = response.stream
-    # Libraries have no public name for it.
-    for name in ("_stream", "_httpcore_stream", "_stream", "_connection"):
-        connection = getattr(connection, name, None)
-    state = getattr(connection, "_h11_state", None)
-    if state is not None and state.trailing_data[0]:
-        await connection.aclose()
-    await response.aclose()

@@ -182,6 +182,7 @@ class Wire:
     """One connection, for servers that break HTTP on purpose.
 
     Attributes:
+        connection: The connection itself, which may have had other requests before.
         headers: Of the request, by lower-case name.
         body: Of the request.
     """
@@ -189,18 +190,18 @@ class Wire:
     def __init__(
         self, connection: socket.socket, headers: dict[str, str], body: Any
     ) -> None:
-        self._connection = connection
+        self.connection = connection
         self.headers = headers
         self.body = body
 
     def send(self, data: bytes) -> None:
         """Send bytes as they are."""
-        self._connection.sendall(data)
+        self.connection.sendall(data)
 
     def trickle(self, data: bytes, ended: threading.Event) -> None:
         """Send a byte every 0.05 s, for as long as there is anyone."""
         for byte in itertools.cycle(data) if data else ():
-            self._connection.sendall(bytes([byte]))
+            self.connection.sendall(bytes([byte]))
             if ended.wait(0.05):
                 return
 

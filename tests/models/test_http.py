@@ -397,11 +397,3 @@ def test_a_cancelled_request_is_ended_at_once() -> None:
         assert here.wait(10)
         started.cancel()
         assert gone.wait(10)
-
-
-def test_connections_are_used_again() -> None:
-    server = Raw(response(completion("yes")), keep=True)
-    with wiring(server) as url:
-        client = chat_server(url)
-        assert [client.chat(MESSAGES) for _ in range(20)] == ["yes"] * 20
-    assert len({id(wire._connection) for wire in server.heard}) == 1
