@@ -66,7 +66,8 @@ def read_completion(reply: Reply) -> ChatReply:
         raise IncompleteReplyError(f"the reply ends before its thoughts do{spent}")
     if not answer:
         raise IncompleteReplyError(f"the server's reply has no text{spent}")
-    return ChatReply(answer, content)
+    # Once more: thoughts between two parts of the key may have been removed.
+    return ChatReply(hide(answer), content)
 
 
 def _completion(reply: Reply) -> _Completion:

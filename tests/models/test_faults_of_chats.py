@@ -195,19 +195,25 @@ def test_a_fault_of_one_reply_is_a_line_and_costs_no_other(
     assert asked.requests == wanted
 
 
-def test_a_reply_that_is_sent_twice_answers_no_other_question() -> None:
-    """The second one is not read as the answer to the question that comes next."""
+def test_what_a_server_sends_beyond_a_reply_answers_no_other_question() -> None:
+    """It may come with the reply, or later, when the next question is already on its way."""
     questions = iter(range(20))
+    connections: list[Any] = []
 
     def handle(wire: Wire) -> bool:
+        if wire.connection in connections:
+            wire.send(response(completion("of another image, late")))
+            return True
+        connections.append(wire.connection)
         right = response(completion(f"answer {next(questions)}"))
-        wire.send(right + response(completion("of another image")))
+        together = len(connections) % 2 == 0
+        wire.send(right + response(completion("of another image")) * together)
         return True
 
     with wiring(handle) as url:
         server = chat_server(url)
-        found = [server.chat([{"role": "user", "content": "?"}]) for _ in range(5)]
-    assert found == [f"answer {number}" for number in range(5)]
+        found = [server.chat([{"role": "user", "content": "?"}]) for _ in range(6)]
+    assert found == [f"answer {number}" for number in range(6)]
 
 
 HOSTILE = {
@@ -236,6 +242,18 @@ def test_a_hundred_thousand_backslashes_are_searched_for_a_secret_at_once() -> N
     for count in (1, 3, 7, 100):
         assert KEY not in hide(slashes + escaped.format(*["\\" * count] * len(KEY)))
         assert "***" in hide(escaped.format(*["\\" * count] * len(KEY)))
+
+
+@pytest.mark.parametrize("ask", [judged, rewritten])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("thoughts", ["<think>x</think>", "<thinking>x</thinking>"])
+def test_a_key_around_thoughts_is_hidden(
+    thoughts: str, form: str, ask: Callable[[ChatServer], list[Any]]
+) -> None:
+    parted = f"{KEY[:9]}{thoughts}{KEY[9:]}"
+    with speaking(Asked(FORMS[form], says(parted, "***"))) as (url, _):
+        found = dict(zip(ABOUT, ask(chat_server(url)), strict=True))
+    assert found[FAULTY] == ("***", None)
 
 
 def test_a_key_in_several_parts_of_an_answer_is_hidden() -> None:
