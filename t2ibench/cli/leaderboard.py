@@ -166,7 +166,7 @@ def submit(arguments: argparse.Namespace) -> int:
     card, to = _card(arguments), Path(arguments.to)
     near = next(path for path in (to, *to.absolute().parents) if path.is_dir())
     # A refused run must leave no files behind.
-    with working_folder(".adding-", near) as place:
+    with working_folder(near) as place:
         packed = pack(
             Path(arguments.run),
             place,

@@ -184,7 +184,7 @@ def test_a_full_disk_is_one_line_and_with_room_the_command_goes_on(
     after = contents(tmp_path)
     assert before.keys() <= after.keys()
     assert not [path for path in after if path.endswith(".tmp")]
-    assert not [path for path in after if ".building-" in path or ".adding-" in path]
+    assert not [path for path in after if ".t2ibench-" in path]
     assert not [path for path in after if ".earlier" in path]
     if status:
         assert cli(*words)[0] == 0

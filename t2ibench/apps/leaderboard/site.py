@@ -50,7 +50,7 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
     data["paired"] = len(shown) <= PAIRED_MODELS
     with disk_errors(output):
         output.mkdir(parents=True, exist_ok=True)
-        with working_folder(".building-", output) as built:
+        with working_folder(output) as built:
             _write_data(data, measured, shown, built)
             write_text(built / "leaderboard.csv", downloads.results_csv(board.entries))
             _write_pictures(board.entries, built)

@@ -119,7 +119,7 @@ def test_a_run_that_would_be_refused_leaves_nothing_behind(
         and "scored with 99 permutations" in err
         and "nothing was written" in err
     )
-    assert not to.parent.exists() and not list(tmp_path.glob(".adding-*"))
+    assert not to.parent.exists() and not list(tmp_path.glob(".t2ibench-*"))
 
 
 def test_add_refuses_a_lookalike_and_normalises_a_name(
