@@ -28,7 +28,7 @@ _WEIGHTS = {".bin", ".ckpt", ".pt", ".pth"}
 
 def exists(text: str) -> bool:
     """Return whether a text is the path of an existing file or folder."""
-    return os.path.exists(os.path.expanduser(text))  # noqa: PTH110, PTH111  pathlib's raise
+    return os.path.exists(expanded(text))  # noqa: PTH110  pathlib's raises
 
 
 def is_file(path: Path) -> bool:
