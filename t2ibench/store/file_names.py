@@ -52,12 +52,27 @@ def visible_entries(folder: Path) -> list[Path]:
     return sorted(entries, key=lambda path: natural_key(composed(path.name)))
 
 
-def visible_files(folder: Path) -> Iterator[Path]:
-    """Yield the visible files of a folder and its subfolders in natural order."""
+def visible_files(
+    folder: Path, *, leave_out_unreadable: bool = False
+) -> Iterator[Path]:
+    """Yield the visible files of a folder and its subfolders in natural order.
+
+    Args:
+        folder: The folder.
+        leave_out_unreadable: Whether a subfolder that cannot be read is left out; else it raises
+            an OSError.
+    """
     waiting = [folder]
     while waiting:
-        folders = []
-        for path in visible_entries(waiting.pop()):
+        folders: list[Path] = []
+        place = waiting.pop()
+        try:
+            entries = visible_entries(place)
+        except OSError:
+            if place == folder or not leave_out_unreadable:
+                raise
+            entries = []
+        for path in entries:
             if path.is_dir() and not path.is_symlink():
                 folders.append(path)
             elif not path.is_dir():

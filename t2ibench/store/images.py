@@ -204,10 +204,13 @@ class StoredImage(ImageFile):
 
 
 def image_files(folder: Path) -> list[Path]:
-    """Return the image files of a folder of any layout; no pipe, device or broken link is one."""
+    """Return the image files of a folder of any layout; no pipe, device or broken link is one.
+
+    A subfolder that cannot be read is left out.
+    """
     return sorted(
         path
-        for path in visible_files(folder)
+        for path in visible_files(folder, leave_out_unreadable=True)
         if is_image_file(path) and os.path.isfile(path)  # noqa: PTH113  pathlib's raises
     )
 
