@@ -19,7 +19,7 @@ from t2ibench.models.generators.comfyui import jobs
 from t2ibench.models.generators.comfyui.arguments import ComfyArguments
 from t2ibench.models.generators.comfyui.client import ComfyServer
 from t2ibench.models.servers import submit
-from tests.models.chat import Said, without_waiting
+from tests.models.chat import Said, json_reply, without_waiting
 from tests.models.comfyui_replies import HASH, SYSTEM, about, entry, replying
 from tests.models.test_comfyui import SDXL
 from tests.models.test_served import KEY, PROMPTS, requests
@@ -65,7 +65,7 @@ ENDPOINTS = {
     "system_stats": {"line"},
     "object_info": {"line"},
     "view_metadata": {"ok", "line"},
-    "queue": {"ok", "failed", "line"},
+    "queue": {"ok", "line"},
     "prompt": {"ok", "failed", "line"},
     "history": {"failed", "line"},
     "view": {"failed", "line"},
@@ -84,7 +84,7 @@ FAULTS: dict[str, Said] = {
     "a number of 5000 digits": (200, {}, b'{"system": %s}' % (b"9" * 5000)),
     "another charset": (200, {}, '{"a": 1}'.encode("utf-16")),
     "a body that is cut off": (200, {"content-length": "100"}, b'{"a'),
-    "a body larger than JSON may be": (200, {}, b" " * 16_000_001),
+    "a body larger than JSON may be": (200, {}, b" " * 50_000_001),
 }
 
 
@@ -95,6 +95,33 @@ def test_a_fault_of_an_endpoint_is_a_failed_image_or_a_line(
 ) -> None:
     status, text = asked(**{endpoint: lambda *_: FAULTS[name]})
     assert status in ENDPOINTS[endpoint]
+    check(text)
+
+
+def test_hundreds_of_large_jobs_of_others_are_waited_for() -> None:
+    """A queue has the whole graph of each, with what the page of ComfyUI stores beside it."""
+    theirs = [[n, f"theirs {n}", {"1": "x" * 60_000}, {}, []] for n in range(300)]
+    said = json_reply({"queue_running": [], "queue_pending": theirs})
+    assert asked(queue=lambda *_: said)[0] == "ok"
+
+
+def test_a_queue_that_is_too_large_ends_the_run_and_fails_no_image() -> None:
+    said = FAULTS["a body larger than JSON may be"]
+    status, text = asked(queue=lambda *_: said)
+    assert status == "line"
+    assert "The queue of ComfyUI" in text and "larger than" in text
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_missing_node_is_named_though_the_list_of_all_is_not_read(name: str) -> None:
+    def missing(posted: dict[str, Any], right: Said) -> Said:
+        path = posted["path"].rstrip("/")
+        if path.endswith("KSampler"):
+            return json_reply({})
+        return FAULTS[name] if path.endswith("object_info") else right
+
+    status, text = asked(object_info=missing)
+    assert status == "line" and "does not have" in text and "KSampler" in text
     check(text)
 
 

@@ -25,9 +25,10 @@ ADDRESS = "http://127.0.0.1:8188"
 _SOURCES = "t2ibench"
 _SECONDS = 60  # of one request, none of which waits for an image
 _WORDS = 300  # characters of a server's message that are shown
-# Bytes of a reply that is no image. A queue has the graphs of all jobs; Python's objects take some
-# fifty times as many bytes as JSON.
+# Bytes of a reply that is no image; Python's objects take some fifty times as many bytes as JSON. A
+# queue has the graphs of all jobs, also of other people's hundreds on a shared server.
 _LARGEST_JSON = 16_000_000
+_LARGEST_QUEUE = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,9 @@ class ComfyServer(HttpServer):
         quick = args.model_copy(update={"timeout": _SECONDS})
         super().__init__(args.base_url or ADDRESS, key, quick)
 
-    async def get_json(self, path: str) -> Any:
+    async def get_json(self, path: str, *, largest: int = _LARGEST_JSON) -> Any:
         """Return the JSON that the server replies to a GET request; raise an error for an error."""
-        body = await self.send("GET", path, largest=_LARGEST_JSON)
+        body = await self.send("GET", path, largest=largest)
         if isinstance(body, Reply):
             raise self._unusable(body, path)
         try:
@@ -78,8 +79,19 @@ class ComfyServer(HttpServer):
         return self.key.hide_all(json.loads(body))
 
     async def queue(self) -> Queue:
-        """Return the jobs that run and wait."""
-        data = await self.get_json("/queue")
+        """Return the jobs that run and wait.
+
+        Raises:
+            UnusableServerError: it cannot be read, such as one that is too large; this is no fault
+                of the image that is waited for.
+        """
+        try:
+            data = await self.get_json("/queue", largest=_LARGEST_QUEUE)
+        except BadReplyError as error:
+            raise UnusableServerError(
+                f"The queue of ComfyUI at {self.where} cannot be read: {error}.",
+                "If many jobs wait there, wait until it is shorter; the same command goes on.",
+            ) from None
         entries = [
             _jobs_in(data.get(name) if isinstance(data, Mapping) else None)
             for name in ("queue_running", "queue_pending")
@@ -160,8 +172,12 @@ class ComfyServer(HttpServer):
 
     async def _has(self, job: str) -> bool:
         """Return whether an earlier attempt at posting a job arrived; it asks once."""
-        for path in ("/queue", f"/history/{quote(job, safe='')}"):
-            answer = await self.request("GET", path, largest=_LARGEST_JSON)
+        places = {
+            "/queue": _LARGEST_QUEUE,
+            f"/history/{quote(job, safe='')}": _LARGEST_JSON,
+        }
+        for path, largest in places.items():
+            answer = await self.request("GET", path, largest=largest)
             if job in answer.decode("utf-8", errors="replace"):
                 return True
         return False

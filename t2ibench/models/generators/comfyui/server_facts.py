@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -137,7 +138,10 @@ async def _check_classes(
     ]
     if missing:
         names = ", ".join(map(workflow.name_of, missing[:_NAMES]))
-        everything = await server.get_json("/object_info")
+        everything: Any = {}
+        # Only to say what was meant: what is missing is known without it.
+        with contextlib.suppress(T2IBenchError):
+            everything = await server.get_json("/object_info")
         near = did_you_mean(workflow.class_of(missing[0]), _mapping(everything))
         raise ServerAwayError(
             f"ComfyUI at {server.where} does not have {names}.{near}",
