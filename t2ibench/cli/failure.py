@@ -97,6 +97,8 @@ def explained() -> Iterator[Outcome]:
                 warnings.simplefilter("ignore")
             termination.in_command(begun=True)
             yield outcome
+        if outcome.status == 0:
+            termination.command_is_done()
     except KeyboardInterrupt:
         termination.in_command(begun=False)
         if termination.heard():

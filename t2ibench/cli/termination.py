@@ -16,7 +16,9 @@ STATUS = 128 + signal.SIGTERM if hasattr(signal, "SIGTERM") else 1
 LINE = "ended by SIGTERM. Everything done so far is kept."
 INTERRUPTED_STATUS = 128 + signal.SIGINT
 INTERRUPTED = "interrupted. Everything done so far is kept. Run the same command again to continue."
+INTERRUPTED_AFTERWARDS = "interrupted after the command had done all its work."
 _in_command = False
+_is_done = False  # the command of this process, with all its work
 _heard = False
 _ends_by_interruption = False  # once the command ends
 
@@ -40,8 +42,10 @@ def listen_to_interruptions() -> None:
 
 def in_command(*, begun: bool) -> None:
     """Say whether a command is running, which cleans up after itself when it is interrupted."""
-    global _in_command, _ends_by_interruption  # noqa: PLW0603
+    global _in_command, _is_done, _ends_by_interruption  # noqa: PLW0603
     _in_command = begun
+    if begun:
+        _is_done = False
     # Python's own handler raises KeyboardInterrupt, and libraries look for that handler.
     if begun and signal.getsignal(signal.SIGINT) is _end_by_interruption:
         _ends_by_interruption = True
@@ -49,6 +53,12 @@ def in_command(*, begun: bool) -> None:
     elif not begun and _ends_by_interruption:
         _ends_by_interruption = False
         signal.signal(signal.SIGINT, _end_by_interruption)
+
+
+def command_is_done() -> None:
+    """Say that the command has done all its work, so that it need not be run again."""
+    global _is_done  # noqa: PLW0603
+    _is_done = True
 
 
 def heard() -> bool:
@@ -69,5 +79,6 @@ def _end(number: int, _: FrameType | None) -> None:
 
 def _end_by_interruption(_: int, __: FrameType | None) -> None:
     # The terminal has shown ^C.
-    os.write(2, f"\nt2ibench: {INTERRUPTED}\n".encode())
+    line = INTERRUPTED_AFTERWARDS if _is_done else INTERRUPTED
+    os.write(2, f"\nt2ibench: {line}\n".encode())
     os._exit(INTERRUPTED_STATUS)

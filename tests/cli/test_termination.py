@@ -133,3 +133,26 @@ def test_while_a_command_works(tmp_path: Path) -> None:
     )
     status, errors = ended([str(script)], tmp_path)
     assert (status, errors) == (143, f"cleaned up\n{LINE}")
+
+
+@pytest.mark.parametrize("error", ["None", "T2IBenchError('no')"])
+def test_ctrl_c_after_a_command_says_to_run_again_what_is_not_done(error: str) -> None:
+    script = f"""
+import os, signal
+from t2ibench.cli import failure, termination
+from t2ibench.errors import T2IBenchError
+signal.signal(signal.SIGINT, signal.default_int_handler)
+termination.listen_to_interruptions()
+with failure.explained() as outcome:
+    outcome.status = 0
+    error = {error}
+    if error is not None:
+        raise error
+os.kill(os.getpid(), signal.SIGINT)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 130
+    assert ("Run the same command again" in ended.stderr) == (error != "None")
+    assert "interrupted" in ended.stderr
