@@ -155,7 +155,8 @@ class TowerEncoder:
         self._batch = _CPU_BATCH if on_cpu else _GPU_BATCH
         self.batch_size = self._batch if on_cpu else _GPU_BATCH * _GPU_BATCHES
         # Beside a GPU, torch only puts batches together, and its threads would keep the cores from
-        # those that decode images.
+        # those that decode images. Torch knows one number of threads for the whole process: while
+        # this encodes, other work of the process on the CPU has one thread, too.
         self._has_one_thread = not on_cpu
         self._batches_at_once = 1
 
