@@ -16,6 +16,7 @@ from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator, effects
 from t2ibench.models.generators.diffusers import DiffusersGenerator
 from t2ibench.models.generators.editing_pipelines import EDITORS, IMAGE_TO_IMAGE
+from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.protocols import EditsImages, ImageRequest
 from t2ibench.store.images import ImageFile
 from tests.models import tiny
@@ -206,6 +207,17 @@ def test_small_images_decide_about_a_strength_near_the_default(
     generator: Any = create_generator(folder, args, device="cpu")
     generator.load()
     assert sizes and all(sizes)
+
+
+def test_a_class_without_a_default_strength_takes_enough_steps() -> None:
+    """A class of a plugin need not have one."""
+
+    class Pipeline:
+        def __call__(self, prompt: str, image: Any, strength: float) -> None: ...
+
+    trials = effects._Trials(Pipeline(), DiffusersArguments())
+    steps = trials._steps_of_share(0.5)
+    assert int(steps * 0.5) >= 1
 
 
 def test_image_to_image_says_where_a_share_of_the_steps_is_none(

@@ -235,6 +235,8 @@ class _Trials:
         """
         default = self._parameters["strength"].default
         enough = min(math.ceil(_STEPS / strength), _MOST_STEPS)
+        if not isinstance(default, int | float):  # without a default, it has no share
+            return enough
         for steps in range(enough, _MOST_STEPS + 1):
             if int(steps * strength) != int(steps * default):
                 return steps
