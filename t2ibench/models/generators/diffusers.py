@@ -466,14 +466,15 @@ def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:
 
 
 def _pipeline_folder(source: str) -> Path:
-    if not exists(source) or not expanded(source).is_dir():
+    path = expanded(source)
+    # In this order: pathlib's is_dir raises an error for a name that is too long.
+    if not exists(source) or not path.is_dir():
         hint = "Give a folder, a hub id or an alias."
         if exists(source):
             hint = "A file of weights becomes a folder by from_single_file and save_pretrained."
         elif _hub_alone(source):
             hint = f"A repository of the hub whose first part is here is diffusers:{source}."
         raise no_folder(source, hint)
-    path = expanded(source)
     if not (path / "model_index.json").is_file():
         from t2ibench.store.images import image_files
 
