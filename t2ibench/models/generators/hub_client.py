@@ -46,7 +46,7 @@ def bounded_inference_client(largest: int, **options: Any) -> Any:
     return Client(**options)
 
 
-async def decoded_anew(opened: Image) -> Image:
+async def decoded_within_bounds(opened: Image) -> Image:
     """Return an image that the library has opened, decoded as those of other servers are.
 
     The library opens a file of any format, of any size. It decodes nothing by that, and nothing is

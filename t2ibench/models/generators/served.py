@@ -18,7 +18,7 @@ from t2ibench.models.generators.hosted import (
 )
 from t2ibench.models.generators.hub_client import (
     bounded_inference_client,
-    decoded_anew,
+    decoded_within_bounds,
 )
 from t2ibench.models.generators.price_table import (
     SOURCE,
@@ -215,7 +215,7 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         image = await client.text_to_image(
             prompt, **sides, **options, extra_body=given or None
         )
-        return await decoded_anew(image)
+        return await decoded_within_bounds(image)
 
     async def edit(
         prompt: str, optional: dict[str, Any], _: str, source: SourceFile
@@ -226,7 +226,7 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         image = await client.image_to_image(
             source.data, prompt, target_size=size, **given
         )
-        return await decoded_anew(image)
+        return await decoded_within_bounds(image)
 
     server = Server(
         f"{request.spec} ({address or args.provider})",
