@@ -169,5 +169,6 @@ def resumed(runs: Runs, served: Served, needed: set[str]) -> None:
     assert ended(runs, served, leave) == 0
     asked = served.asked()[before:]
     assert len(asked) == len(set(asked)) <= len(needed) - stored
-    assert set(served.asked()) == needed
+    # A job that the stopped run interrupted in ComfyUI is posted again under another id.
+    assert set(served.asked()) >= needed
     assert served.count(runs) == len(needed)

@@ -288,7 +288,7 @@ def _prices_in_rows(rows: list[Mapping[str, Any]]) -> Iterator[Any]:
 
 
 def _number(value: Any) -> float | None:
-    """Return a price as a number; None where it is none, such as 0 of what is priced by token."""
+    """Return a price as a number; None where it is none, such as 0 where tokens have the price."""
     if isinstance(value, bool):
         return None
     try:
