@@ -298,7 +298,8 @@ class ImageStore:
 
     def hashes(self) -> set[str]:
         """Return the SHA-256 of all image files."""
-        return {one.sha256 for one in self._every_attempt() if one.sha256}
+        attempts = self._every_attempt()
+        return {attempt.sha256 for attempt in attempts if attempt.sha256}
 
     def only(self, contents: Iterable[int]) -> ImageStore:
         """Return a store for reading that has only some of the records, for another process.
@@ -370,8 +371,11 @@ class ImageStore:
         if attempt.file is None:
             return attempt.status != "ok"
         if self._missing is None:
-            every = self._every_attempt()
-            files = (one.file for one in every if one.file is not None)
+            files = (
+                stored.file
+                for stored in self._every_attempt()
+                if stored.file is not None
+            )
             self._missing = missing_files(self.root, files)
         return attempt.file not in self._missing
 
