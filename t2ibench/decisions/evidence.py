@@ -122,8 +122,8 @@ def headline_quantity(name: str, task: TaskResult, even: float = 0.0) -> Quantit
     """Return the headline of a task as a quantity; raise MissingQuantity without an interval."""
     headline = task.headline
     if headline.value is None or headline.ci_low is None or headline.ci_high is None:
-        why = headline.reason or task.reason or "it has no interval"
-        raise MissingQuantity(f"the headline of {name} is inconclusive: {why}")
+        why = headline.reason or task.reason or "the test gave none"
+        raise MissingQuantity(f"the headline of {name} has no interval: {why}")
     if headline.scale == "mean_square":
         if even:
             raise MissingQuantity(
@@ -274,8 +274,8 @@ def _lean_row(scenario: Scenario, row: Row, level: float) -> Leaning:
     if scenario.reference == "labour statistics":
         score, factor = _beside_statistics(scenario, row), 2.0
     if score.value is None or score.ci_low is None or score.ci_high is None:
-        why = score.reason or "it has no interval"
-        raise MissingQuantity(f"the row '{shown(row.name)}' is inconclusive: {why}")
+        why = score.reason or "the test gave none"
+        raise MissingQuantity(f"the row '{shown(row.name)}' has no interval: {why}")
     images = row.n_images or 0
     if images < 2:
         raise MissingQuantity(f"the row '{shown(row.name)}' has fewer than two images")

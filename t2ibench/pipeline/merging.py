@@ -385,4 +385,5 @@ def _cost(sources: Sequence[RunFolder], target: RunRecord) -> float | None:
             counted[record.part[0]] = cost
         costs.append(cost)
     recorded = [cost for cost in costs if cost is not None]
-    return round(sum(recorded), 9) if recorded else None
+    # Records of others may say anything; a sum below 0 would raise what --max-cost allows.
+    return max(0.0, round(sum(recorded), 9)) if recorded else None

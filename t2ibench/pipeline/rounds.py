@@ -162,11 +162,13 @@ def _reason_to_stop(
     """Return why a task gets no more images; None if the next round gives it more."""
     result = scored.result
     shown = displayed(result.headline)
-    reason = result.reason or result.inconclusive or result.headline.reason
+    reason = result.reason or result.headline.reason
     if reason is not None:
-        return f"is inconclusive: {reason}"
+        return f"has no headline: {reason}"
+    if result.inconclusive is not None:
+        return f"is inconclusive: {result.inconclusive}"
     if shown.low is None or shown.high is None:
-        return "is inconclusive: its headline has no interval"
+        return "has a headline without an interval"
     count = math.ceil(task.first_images * task.times / task.first_times - 1e-9)
     now = f"± {(shown.high - shown.low) / 2:.2f} with {count} images a prompt"
     task.precise = shown.high - shown.low <= width

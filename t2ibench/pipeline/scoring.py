@@ -66,9 +66,7 @@ def score_plan(
     stores = replace(stores, images=None if images is None else DistinctImages(images))
     if sources is not None:
         sources.images.open_perceptual_hashes()
-    attempts: dict[int, list[Attempt]] = {}
     if images is not None:
-        attempts = images.by_prompt()
         images.open_perceptual_hashes()  # in this thread, before others use them
     # The largest first, so that no core is idle at the end.
     largest_first = sorted(plan.tasks, key=lambda task: -_size(plan.needs[task.id]))
@@ -81,18 +79,11 @@ def score_plan(
             by_task[task.id] = scored
             ticker.advance(1)
 
-        source_attempts: list[Attempt] = []
-        if sources is not None:
-            source_attempts = list(sources.images.all_attempts())
+        source_contents = [] if sources is None else sources.images.contents()
 
         def part_of(task: LoadedTask) -> Callable[[], TaskScored]:
             """Return a call that scores a task, with the records of its own images alone."""
             needs = plan.needs[task.id]
-            of_task = [
-                attempt
-                for content in _contents(needs, sources)
-                for attempt in attempts.get(content, ())
-            ]
             plan_of_task = replace(
                 plan,
                 tasks=(task,),
@@ -101,8 +92,9 @@ def score_plan(
                 questions={},
                 edits=PlannedEdits(),
             )
-            of_sources = source_attempts if needs.edits else []
-            stores_of_task = stores.only(of_task, of_sources)
+            stores_of_task = stores.only(
+                _contents(needs, sources), source_contents if needs.edits else []
+            )
             return partial(_cached_or_scored, plan_of_task, stores_of_task, cache, task)
 
         whole_plan = replace(plan, requests=(), edits=PlannedEdits())

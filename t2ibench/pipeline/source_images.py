@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from t2ibench.methods.core.edit_evidence import SourceImage
@@ -53,10 +52,6 @@ class SourceImages:
         if attempt is None or attempt.status != "ok" or attempt.sha256 is None:
             return None
         return ImageFile(str(self.images.path(attempt)), attempt.sha256)
-
-    def only(self, attempts: Iterable[Attempt]) -> SourceImages:
-        """Return some of the source images, for another process."""
-        return SourceImages(self.images.only(attempts))
 
 
 def source_folder(run: Path) -> RunFolder | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,6 @@ from t2ibench.store.answers import ANSWERS_BY, AnswerStore
 from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore
-from t2ibench.store.images import Attempt
 from t2ibench.store.labels import LabelStore
 from t2ibench.store.people import PeopleStore, Votes, people_among, person_of
 
@@ -52,23 +51,24 @@ class Stores:
     made_by: Mapping[str, Any] = field(default_factory=dict)
 
     def only(
-        self, attempts: Sequence[Attempt], of_sources: Sequence[Attempt] = ()
+        self, contents: Collection[int], of_sources: Collection[int] = ()
     ) -> Stores:
         """Return the observations of some images alone, for another process.
 
         Args:
-            attempts: The records of these images.
+            contents: The content ids of these images.
             of_sources: Those of the source images.
         """
         if self.images is None:
             return self
         sources = None if self.sources is None else self.sources.only(of_sources)
-        files = {attempt.sha256 for attempt in attempts if attempt.sha256}
+        images = self.images.only(contents)
+        files = images.hashes()
         hashes = sorted(files)
         return replace(
             self,
             sources=sources,
-            images=self.images.only(attempts),
+            images=images,
             encoders={name: each.only(hashes) for name, each in self.encoders.items()},
             controls={name: each.only(hashes) for name, each in self.controls.items()},
             judges={name: each.only(files) for name, each in self.judges.items()},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field
 
@@ -29,6 +29,7 @@ _OBSERVER_SETTINGS = (
     "control_encoder",
     "columns",
 )
+Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Status = Literal["running", "complete", "incomplete"]
 
 
@@ -47,7 +48,7 @@ class GeneratorRecord(GeneratorInfo):
     fingerprint: str
     model: str
     model_args: dict[str, str] = Field(default_factory=dict)
-    cost: float | None = None
+    cost: Cost | None = None
 
     def updated_by(self, call: GeneratorRecord) -> GeneratorRecord:
         """Return this record with what a later call says of the same generator.
@@ -119,7 +120,7 @@ class MergedParts(Record):
     """
 
     count: int
-    costs: dict[int, float | None] = Field(default_factory=dict)
+    costs: dict[int, Cost | None] = Field(default_factory=dict)
     missing: list[int] = Field(default_factory=list)
 
     def missing_names(self) -> list[str]:

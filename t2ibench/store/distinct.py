@@ -37,9 +37,13 @@ class DistinctImages:
         self._images = images
         self._prompts: dict[int, _Prompt] = {}
 
-    def only(self, attempts: Iterable[Attempt]) -> DistinctImages:
-        """Return a view of some of the records, for another process."""
-        return DistinctImages(self._images.only(attempts))
+    def only(self, contents: Iterable[int]) -> DistinctImages:
+        """Return a view of the images with some content ids, for another process."""
+        return DistinctImages(self._images.only(contents))
+
+    def hashes(self) -> set[str]:
+        """Return the SHA-256 of all image files, those of repeated images included."""
+        return self._images.hashes()
 
     def get(self, key: ImageKey) -> Attempt | None:
         """Return an image's record, marked if it repeats an earlier one; None if not stored."""

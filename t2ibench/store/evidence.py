@@ -6,7 +6,7 @@ import copy
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.identity import content_id
 from t2ibench.store.checksums import row_checksums
 from t2ibench.store.database import BrokenDatabaseError, Database
+from t2ibench.store.held_parts import HeldPart, HeldParts
 from t2ibench.store.schema import blob_checksum
 
 Kind = Literal["images", "texts"]
@@ -27,8 +28,6 @@ _ROW_BITS = 32
 _ROW_MASK = (1 << _ROW_BITS) - 1
 # embeddings that are copied as one part
 _COPIED_TOGETHER = 256
-# parts; a run of 16,000 images of width 768 stays in memory
-_HELD = 64
 _UNIT = 2e-3  # how far from 1 the length of a row may be, in half precision too
 _KEY = 32  # bytes of a SHA-256
 _TYPES: dict[str, np.dtype[Any]] = {
@@ -59,14 +58,26 @@ def off_length(rows: _Rows, *, may_lack: bool) -> npt.NDArray[np.bool_]:
     return off
 
 
+def _numbers_by_part(places: Collection[int]) -> dict[int, IntArray]:
+    """Return the numbers of the rows at some places by part, each once and ascending."""
+    ordered = np.unique(np.array(places, np.int64))
+    parts, first = np.unique(ordered >> _ROW_BITS, return_index=True)
+    bounds = pairwise([*first.tolist(), len(ordered)])
+    numbers = ordered & _ROW_MASK
+    return {
+        part: numbers[start:end]
+        for part, (start, end) in zip(parts.tolist(), bounds, strict=True)
+    }
+
+
 class EvidenceStore:
     """The embeddings of one encoder.
 
-    What is where is kept in memory, and the parts used last (see `_HELD`); the others stay on
-    disk. Images are keyed by the SHA-256 of their file, texts by that of their UTF-8 bytes. A part
-    is what was embedded together. One that is damaged counts as missing: it does not match its
-    checksum, has another width than the rest, or a row that is not of unit length (one that is all
-    NaN is of what the encoder has no vector for).
+    What is where is kept in memory, and the rows used last (see `store.held_parts`); the others
+    stay on disk. Images are keyed by the SHA-256 of their file, texts by that of their UTF-8 bytes.
+    A part is what was embedded together. One that is damaged counts as missing: it does not match
+    its checksum, has another width than the rest, or a row that is not of unit length (one that is
+    all NaN is of what the encoder has no vector for).
     """
 
     def __init__(
@@ -82,7 +93,9 @@ class EvidenceStore:
         self._id = content_id(*self._model)
         self._places: dict[Kind, dict[str, int]] = {kind: {} for kind in KINDS}
         self._sums: dict[int, npt.NDArray[np.uint32]] = {}
-        self._held: dict[int, _Rows] = {}  # the last one used last
+        self._held = HeldParts()
+        # By part, the rows that may be asked for; None for all rows.
+        self._needed: Mapping[int, IntArray] | None = None
         self._width: int | None = None
         self._load()
 
@@ -137,7 +150,7 @@ class EvidenceStore:
     ) -> None:
         """Index the embeddings of a part; a newer one of the same key replaces the older one."""
         self._sums[part] = sums
-        self._hold(part, rows)
+        self._held.hold(part, HeldPart(rows))
         names, step = keys.hex(), 2 * _KEY
         self._places[kind].update(
             (names[row * step : (row + 1) * step], part << _ROW_BITS | row)
@@ -183,7 +196,7 @@ class EvidenceStore:
         for first, last in pairwise([0, *changes.tolist(), len(places)]):
             if first < last:
                 part = self._part(int(parts[first]))
-                rows[first:last] = part[numbers[first:last]]
+                rows[first:last] = part.at(numbers[first:last])
         return rows
 
     def only(self, images: Iterable[str]) -> EvidenceStore:
@@ -192,24 +205,15 @@ class EvidenceStore:
         part = copy.copy(self)
         chosen = {key: places[key] for key in images if key in places}
         part._places = {"images": chosen, "texts": self._places["texts"]}
-        rows = (*chosen.values(), *part._places["texts"].values())
-        used = {place >> _ROW_BITS for place in rows}
-        part._sums = {number: self._sums[number] for number in used}
-        part._held = {}
+        of_texts = part._places["texts"].values()
+        part._needed = _numbers_by_part([*chosen.values(), *of_texts])
+        part._sums = {number: self._sums[number] for number in part._needed}
+        part._held = HeldParts()
         return part
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_held": {}}  # another process reads them from disk
-
-    def _hold(self, part: int, rows: _Rows) -> None:
-        with self.database.lock:
-            self._held[part] = rows
-            if len(self._held) > _HELD:
-                del self._held[next(iter(self._held))]
-
-    def _part(self, part: int) -> _Rows:
-        rows = self._held.pop(part, None)
-        if rows is None:
+    def _part(self, part: int) -> HeldPart:
+        held = self._held.get(part)
+        if held is None:
             blobs = self.database.read(
                 "SELECT width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?",
                 part,
@@ -223,8 +227,10 @@ class EvidenceStore:
                 raise self._changed()
             width, dtype, _, data, _, _ = blobs[0]
             rows = np.frombuffer(data, dtype=_TYPES[dtype]).reshape(-1, width)
-        self._hold(part, rows)
-        return rows
+            needed = None if self._needed is None else self._needed[part]
+            held = HeldPart.of(rows, needed)
+            self._held.hold(part, held)
+        return held
 
     def _changed(self) -> T2IBenchError:
         return T2IBenchError(

@@ -274,44 +274,59 @@ class ImageStore:
         prompts = self.database.texts(texts, self._generator)
         self._named |= prompts.keys()
         inputs = {text: _prompt_and_source(name) for text, name in prompts.items()}
-        self._rows: dict[ImageKey, Attempt] = {}
-        previous: tuple[int, int] | None = None
+        # By content id of what a prompt's images share, and by index: numbers are looked up faster
+        # than keys of images, of which a run has a million.
+        self._attempts: dict[int, dict[int, Attempt]] = {}
         where = "WHERE generator = ? ORDER BY text, number, try"
         for row in self.database.read_checked("attempts", where, self._generator):
             _, text, index, tries, seed, status, sha256, file, reason, revised = row
             if not (type(index) is type(tries) is type(seed) is int):
                 continue
-            key = ImageKey(text, index, *inputs.get(text, _UNKNOWN_INPUTS))
-            # Most images were attempted once, and looking up takes time.
-            is_further_try = (text, index) == previous
-            previous = (text, index)
-            before = self._rows.get(key) if is_further_try else None
+            of_prompt = self._attempts.setdefault(text, {})
+            before = of_prompt.get(index)
             if not is_sound(status, sha256, file) or (
                 before and RANK[status] < RANK[before.status]
             ):
                 continue
             reason = None if reason is None else of_text(reason)
             revised = None if revised is None else of_text(revised)
-            self._rows[key] = Attempt(
+            key = ImageKey(text, index, *inputs.get(text, _UNKNOWN_INPUTS))
+            of_prompt[index] = Attempt(
                 key, seed, status, file, sha256, reason, tries, revised
             )
 
-    def by_prompt(self) -> dict[int, list[Attempt]]:
-        """Return the records of images, keyed by content id of what a prompt's images share."""
-        attempts: dict[int, list[Attempt]] = {}
-        for key, attempt in self._rows.items():
-            attempts.setdefault(key.content, []).append(attempt)
-        return attempts
+    def contents(self) -> list[int]:
+        """Return the content ids of all images, each once."""
+        return list(self._attempts)
 
-    def only(self, attempts: Iterable[Attempt]) -> ImageStore:
-        """Return a store for reading that has only some of the records, for another process."""
+    def hashes(self) -> set[str]:
+        """Return the SHA-256 of all image files."""
+        attempts = self._every_attempt()
+        return {attempt.sha256 for attempt in attempts if attempt.sha256}
+
+    def only(self, contents: Iterable[int]) -> ImageStore:
+        """Return a store for reading that has only some of the records, for another process.
+
+        Args:
+            contents: The content ids of their images; those without a record are passed over.
+        """
         part = copy.copy(self)
-        part._rows = {attempt.key: attempt for attempt in attempts}
+        part._attempts = {
+            content: self._attempts[content]
+            for content in contents
+            if content in self._attempts
+        }
         part._missing = None
-        hashes = [attempt.sha256 for attempt in part._rows.values() if attempt.sha256]
-        part._perceptual_hashes = self.perceptual_hashes.only(hashes)
+        part._perceptual_hashes = self.perceptual_hashes.only(part.hashes())
         part._named = set()
         return part
+
+    def _every_attempt(self) -> list[Attempt]:
+        """Return all records, in a list: another thread may add some while it is gone through."""
+        by_prompt = list(self._attempts.values())
+        return [
+            attempt for of_prompt in by_prompt for attempt in list(of_prompt.values())
+        ]
 
     @property
     def perceptual_hashes(self) -> EvidenceStore:
@@ -326,7 +341,7 @@ class ImageStore:
 
     def __len__(self) -> int:
         """Return the number of images that were generated or attempted."""
-        return len(self._rows)
+        return sum(map(len, self._attempts.values()))
 
     def get(self, key: ImageKey) -> Attempt | None:
         """Return the record of an image, whether or not its file exists.
@@ -334,11 +349,16 @@ class ImageStore:
         Scores need its hash alone: a run whose image files were removed to save space is scored
         as before.
         """
-        attempt = self._rows.get(key)
+        attempt = self._stored(key)
         if attempt is None or attempt.prompt == key.prompt:
             return attempt
         # The row of its prompt is damaged.
         return replace(attempt, key=key)
+
+    def _stored(self, key: ImageKey) -> Attempt | None:
+        """Return the record of an image as it is stored; None if there is none."""
+        of_prompt = self._attempts.get(key.content)
+        return None if of_prompt is None else of_prompt.get(key.index)
 
     def first(
         self, prompt: str, n: int, source: str | None = None
@@ -354,7 +374,11 @@ class ImageStore:
         if attempt.file is None:
             return attempt.status != "ok"
         if self._missing is None:
-            files = (row.file for row in self._rows.values() if row.file is not None)
+            files = (
+                stored.file
+                for stored in self._every_attempt()
+                if stored.file is not None
+            )
             self._missing = missing_files(self.root, files)
         return attempt.file not in self._missing
 
@@ -368,13 +392,13 @@ class ImageStore:
         """Return an iterator over records of images of known prompts, with or without files."""
         return (
             attempt
-            for key, attempt in list(self._rows.items())
-            if content_id(_text_of(key)) == key.content
+            for attempt in self._every_attempt()
+            if content_id(_text_of(attempt.key)) == attempt.key.content
         )
 
     def is_done(self, key: ImageKey) -> bool:
         """Return whether an image needs no generation; a failed one does."""
-        attempt = self._rows.get(key)
+        attempt = self._stored(key)
         return (
             attempt is not None
             and attempt.status != "failed"
@@ -455,7 +479,8 @@ class ImageStore:
             if perceptual_hashes and unseen:
                 seen = np.stack([perceptual_hashes[key] for key in unseen])
                 self.perceptual_hashes.add("images", unseen, seen, dtype="float16")
-        self._rows |= new
+        for key, attempt in new.items():
+            self._attempts.setdefault(key.content, {})[key.index] = attempt
         if self._missing is not None:
             self._missing -= {
                 attempt.file for attempt in new.values() if attempt.file is not None

@@ -92,7 +92,7 @@ NEVER = {
         "the judge vlm; the profile fixes the judge people",
     ),
     "zero width": ({TASK: _zero_width()}, "no width"),
-    "no interval": ({TASK: _without_interval()}, "is inconclusive: it has no interval"),
+    "no interval": ({TASK: _without_interval()}, "has no interval: the test gave none"),
     "another scale": ({TASK: _of_other_scale()}, "no rule has known error rates"),
     "a control that fails": (
         {TASK: lean_task(0.0), "flowers": lean_task(0.0, positive_control=True)},

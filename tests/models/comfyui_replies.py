@@ -81,7 +81,7 @@ class Replies:
         if "image" in body:
             return "/upload/image"
         if "delete" in body or "prompt_id" in body:
-            return "a notice"  # to /queue, /history or /interrupt
+            return "/notice"  # to /queue, /history or /interrupt
         return "/" + path.split("/")[1].partition("?")[0]
 
     def right(self, endpoint: str, path: str, body: dict[str, Any]) -> Said:

@@ -18,14 +18,16 @@ import pytest
 from t2ibench.errors import CostLimitError, T2IBenchError
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
+from t2ibench.models.generators.comfyui import jobs
 from t2ibench.models.generators.comfyui.server_facts import _options
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.servers import StopHeard, heed
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw
-from tests.models.chat import without_waiting
+from tests.models.chat import Said, json_reply, without_waiting
 from tests.models.comfyui_graphs import EXAMPLES, example, node, two_stages, write
+from tests.models.comfyui_replies import replying
 from tests.models.comfyui_server import CHECKPOINTS, ComfyUi, comfyui
 from tests.models.test_served import KEY, PROMPTS, closed_port, requests
 from tests.pipeline.storing import generate_images
@@ -590,6 +592,62 @@ def test_a_server_that_runs_no_job_is_not_waited_for_forever(
     with pytest.raises(T2IBenchError, match="works on nothing, though jobs"):
         model.generate(requests(PROMPTS[:1], 1))
     assert state.pending == []
+
+
+def test_a_job_of_others_that_does_not_end_is_not_waited_for_forever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The user is told more than once that the queue does not move, and then the run ends."""
+    monkeypatch.setattr(jobs, "_PATIENCE", 3)
+    theirs = str(uuid.uuid4())
+    mine: list[str] = []
+    cancelled: list[str] = []
+
+    def post(body: dict[str, Any], usual: Said) -> Said:
+        mine.append(body["prompt_id"])
+        return usual
+
+    def queue(*_: Any) -> Said:
+        pending = [[number, job] for number, job in enumerate(mine)]
+        running = [[-1, theirs]]
+        return json_reply({"queue_running": running, "queue_pending": pending})
+
+    def notice(body: dict[str, Any], usual: Said) -> Said:
+        cancelled.extend(body["delete"])
+        return usual
+
+    said: list[str] = []
+    with replying(prompt=post, queue=queue, notice=notice) as (url, _):
+        model = workflow(url, timeout=1)
+        model.report_waits(said.append)
+        with pytest.raises(T2IBenchError, match="came no nearer to its turn for 3 s"):
+            model.generate(requests(PROMPTS[:1], 1))
+    stuck = [line for line in said if "has not moved" in line]
+    assert len(stuck) == 2 and all("Ctrl-C" in line for line in stuck)
+    assert set(cancelled) == set(mine) != set()
+
+
+def test_a_queue_that_moves_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_PATIENCE", 2)
+    mine: list[str] = []
+    left = list(range(8))  # each takes half as long as the run would wait for
+
+    def post(body: dict[str, Any], usual: Said) -> Said:
+        mine.append(body["prompt_id"])
+        return usual
+
+    def queue(_: Any, usual: Said) -> Said:
+        if not mine or not left:
+            return usual
+        left.pop()
+        ahead = [[number - 100, f"theirs {number}"] for number in left]
+        pending = [*ahead, [0, mine[0]]]
+        running = [[-1, "theirs"]]
+        return json_reply({"queue_running": running, "queue_pending": pending})
+
+    with replying(prompt=post, queue=queue) as (url, _):
+        (image,) = workflow(url, timeout=1).generate(requests(PROMPTS[:1], 1))
+    assert image.status == "ok" and not left
 
 
 def test_a_file_with_a_long_workflow_has_the_same_pixels(

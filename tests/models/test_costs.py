@@ -232,6 +232,48 @@ def test_an_image_that_costs_more_than_its_price_raises_what_is_expected() -> No
     assert model.cost == pytest.approx(0.10) and len(posted) == 2
 
 
+LIES = {
+    "NaN": float("nan"),
+    "infinite": float("inf"),
+    "negative": -1e9,
+    "minus infinity": float("-inf"),
+    "more than a million": 1e7,
+    "more than any float": 10**400,
+    "nothing": 0,
+    "minus nothing": -0.0,
+    "a text": "0.0",
+    "no truth": False,
+    "a list": [0.0],
+    "a mapping": {"cost": 0.0},
+    "null": None,
+}
+
+
+@BY_NAME
+@pytest.mark.parametrize("lie", LIES)
+def test_no_cost_that_a_server_invents_passes_the_limit(dialect: Any, lie: str) -> None:
+    """An image whose cost is not stated in earnest counts at its price."""
+
+    def speak(body: dict[str, Any]) -> Any:
+        said = dialect.image(body)
+        if isinstance(said, tuple):
+            status, headers, data = said
+            said = json.loads(data)
+        else:
+            status, headers = 200, {}
+        said = {**said, "usage": {"cost": LIES[lie]}, "cost": LIES[lie]}
+        return status, headers, json.dumps(said).encode()
+
+    making = dict.fromkeys(("rose", "ant", "nurse", "photo"), speak)
+    with replying(dialect, **making) as (url, posted):
+        model = priced(dialect, url, price_per_image="0.05")
+        model.limit_cost(0.15, before=0.05)
+        with pytest.raises(CostLimitError, match="allows no further image"):
+            model.generate(requests(PROMPTS, 2))
+    assert model.cost == pytest.approx(0.1)
+    assert len([body for body in posted if "path" not in body]) == 2
+
+
 TABLE = {
     "low/1024-x-1024/gpt-image-1": {"input_cost_per_image": 0.011},
     "gpt-image-1": {"output_cost_per_image_token": 4e-05},

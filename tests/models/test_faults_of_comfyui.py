@@ -257,6 +257,7 @@ TELLING = [
     ("view_metadata", ("modelspec.hash_sha256",), "the key"),
     ("view_metadata", ("modelspec.hash_sha256",), "half a surrogate pair"),
     ("prompt", ("node_errors", "3", "errors", 0, "message"), "the key"),
+    ("prompt", ("node_errors", "3"), "escapes"),
     (
         "history of an error",
         ("status", "messages", 0, 1, "node_type"),

@@ -619,6 +619,12 @@ def test_openrouter_gets_the_size_that_was_asked_for_or_none(
         ([{"billable": "output_image", "unit": "token", "cost_usd": 0.00003}], None),
         ([{"billable": "output_image", "unit": "megapixel", "cost_usd": 0.03}], None),
         ([{"unit": "image", "price": 0.02}], 0.02),
+        # What is priced by token costs 0 an image.
+        ({"image": "0", "prompt": "0.000001"}, None),
+        *(
+            ({"image": value}, None)
+            for value in (10**400, float("nan"), "inf", -1, True, "", [0.1])
+        ),
         ([{"type": {"image": 1}, "unit": ["image"], "price": 0.02}], None),
         (
             [

@@ -9,15 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.declined_fields import declined_field
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.remote import Throttle
+from t2ibench.models.generators.served import InferenceArguments
 from t2ibench.models.server_errors import ServerMessage
 from t2ibench.models.servers import Failure
 from t2ibench.toyland import draw
-from tests.models.chat import Said, json_reply, litellm, speaking, without_waiting
+from tests.models.chat import (
+    Said,
+    bomb,
+    json_reply,
+    litellm,
+    speaking,
+    without_waiting,
+)
 from tests.models.images_api import images_server, running
 from tests.models.test_served import KEY, PROMPTS, closed_port, requests
 
@@ -97,6 +106,42 @@ def test_an_unusable_endpoint_is_reported_at_once(
             endpoint(url).generate(requests(PROMPTS, 2))
         assert len(posted) == 1 and waits == []
     assert "\n" not in str(caught.value) and KEY not in str(caught.value)
+
+
+def test_an_endpoint_that_redirects_is_not_followed() -> None:
+    with speaking(drawing) as (elsewhere, reached):
+        moved = 307, {"location": f"{elsewhere}/x"}, b""
+        with (
+            speaking(lambda *_: moved) as (url, _),
+            pytest.raises(T2IBenchError, match="redirects to another address"),
+        ):
+            endpoint(url).generate(requests(PROMPTS[:1], 1))
+        assert reached == []
+
+
+def test_a_reply_of_an_endpoint_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(InferenceArguments, "largest_reply", 100_000)
+    packed = {"content-encoding": "gzip", "content-type": "image/png"}
+    for reply in ((200, {}, b"x" * 100_001), (200, packed, bomb(1))):
+        with speaking(lambda *_, reply=reply: reply) as (url, _):
+            (image,) = endpoint(url).generate(requests(PROMPTS[:1], 1))
+        assert image.status == "failed"
+        assert "larger than 100,000 bytes" in str(image.reason)
+
+
+def test_an_endpoints_image_is_read_as_those_of_other_servers() -> None:
+    """A program (EPS) is not run, and a small file of a huge image is not decoded."""
+    eps, huge = io.BytesIO(), io.BytesIO()
+    Image.new("RGB", (8, 8)).save(eps, format="EPS")
+    Image.new("1", (8_200, 8_200)).save(huge, format="PNG")
+    for data, words in (
+        (eps, "cannot be read as an image"),
+        (huge, "67,240,000 pixels, more than 67,108,864"),
+    ):
+        reply = 200, {"content-type": "image/png"}, data.getvalue()
+        with speaking(lambda *_, reply=reply: reply) as (url, _):
+            (image,) = endpoint(url).generate(requests(PROMPTS[:1], 1))
+        assert image.status == "failed" and words in str(image.reason)
 
 
 def test_no_network_offline_mode_and_unknown_providers_are_one_line(

@@ -115,3 +115,10 @@ def test_run_folders_do_not_mix_settings(tmp_path: Path) -> None:
     RunFolder(tmp_path / "org-model", record()).save()
     assert (name("a"), name("b")) == ("org-model", "org-model-bbbbbbbb")
     assert name("a", plain=False) == "org-model-aaaaaaaa"
+
+
+@pytest.mark.parametrize("cost", [-1e9, float("nan"), float("inf")])
+def test_no_record_raises_what_a_limit_of_cost_allows(cost: float) -> None:
+    """A record may be somebody else's, and what it says was spent counts towards --max-cost."""
+    with pytest.raises(ValueError, match="cost"):
+        GeneratorRecord(name="m", fingerprint="f", model="m", cost=cost)

@@ -151,7 +151,7 @@ def test_embeddings_in_half_precision_are_read(tmp_path: Path) -> None:
 def test_rows_that_are_not_held_are_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("t2ibench.store.evidence._HELD", 3)
+    monkeypatch.setattr("t2ibench.store.held_parts.MOST_ROWS", 3)
     store, rows = embeddings(tmp_path), unit(4)
     for key, row in zip(KEYS, rows, strict=True):
         store.add("images", [key], row[None])
@@ -166,6 +166,22 @@ def test_rows_that_are_not_held_are_read_again(
     with pytest.raises(T2IBenchError, match="was changed while it was in use"):
         for key in KEYS:
             again.get("images", key)
+
+
+def test_a_store_of_some_images_reads_each_part_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("t2ibench.store.held_parts.MOST_ROWS", 3)
+    store, rows = embeddings(tmp_path), unit(4)
+    store.add("images", KEYS[:2], rows[:2])
+    store.add("images", KEYS[2:], rows[2:])
+    some = pickle.loads(pickle.dumps(store.only([KEYS[3], KEYS[1]])))
+    read = Mock(wraps=some.database.read)
+    monkeypatch.setattr(some.database, "read", read)
+    for number in (1, 3, 1, 3):
+        assert np.array_equal(some.get("images", KEYS[number]), rows[number])
+    assert np.array_equal(some.rows("images", [KEYS[3], KEYS[1]]), rows[[3, 1]])
+    assert read.call_count == 2 and some.missing("images", KEYS) == [KEYS[0], KEYS[2]]
 
 
 @pytest.mark.slow

@@ -199,7 +199,9 @@ def _unlike(task: TaskResult, other: TaskResult | None, spec: BaseTask | None) -
         return "with another number of images"
     if _draws(task) != _draws(other):
         return "with another level or number of draws"
-    if other.inconclusive or other.headline.value is None:
+    if other.headline.value is None:
+        return "without a value of the test"
+    if other.inconclusive:
         return "with an inconclusive test"
     return ""
 

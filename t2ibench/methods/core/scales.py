@@ -33,7 +33,7 @@ class Scale:
         signed: Whether a positive number is written with a plus.
         rooted: Whether results.json has a mean square, of which pages show the root.
         matters: The smallest size that matters: an interval that reaches further to both sides of 0
-            is inconclusive. Infinity where no such size is agreed on.
+            leaves open whether there is one. Infinity where no such size is agreed on.
         none_above: Whether 'none above 0.24' may be said of it, as of a lean.
     """
 

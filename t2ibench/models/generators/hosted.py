@@ -397,7 +397,9 @@ class HostedGenerator(RemoteGenerator):
             self._fields.known = self._fields.known or not item.empty
             self._fields.note(item.became)
             image_result = await image_of(item, self._fetch, self._server.key)
-            cost = self._usual(item.made) if item.cost is None else item.cost
+            # A cost of 0 for an image that was made may leave out what somebody else charges.
+            states_none = item.cost is None or (item.made and item.cost == 0)
+            cost = self._usual(item.made) if states_none else item.cost
             return Received(image_result, cost, item.empty)
 
     async def _call_for(self, request: ImageRequest) -> tuple[_Call, str]:

@@ -16,6 +16,10 @@ from t2ibench.models.generators.hosted import (
     HostedArguments,
     HostedGenerator,
 )
+from t2ibench.models.generators.hub_client import (
+    bounded_inference_client,
+    decoded_within_bounds,
+)
 from t2ibench.models.generators.price_table import (
     SOURCE,
     installed_table,
@@ -25,7 +29,6 @@ from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.proxies import ask_loopback_directly
 from t2ibench.models.server_errors import Reply, UnusableServerError
 from t2ibench.models.servers import LitellmServer, OpenAiServer, Server, checked_address
-from t2ibench.store.pixels import as_rgb
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -189,7 +192,8 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
     ask_loopback_directly(address)
     key = ApiKey(args.api_key_env or "HF_TOKEN", huggingface_hub.get_token())
     provider: Any = None if address else args.provider
-    client = huggingface_hub.AsyncInferenceClient(
+    client = bounded_inference_client(
+        args.largest_reply,
         model=address or request.source,
         provider=provider,
         token=key.value or None,
@@ -211,7 +215,7 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         image = await client.text_to_image(
             prompt, **sides, **options, extra_body=given or None
         )
-        return as_rgb(image)
+        return await decoded_within_bounds(image)
 
     async def edit(
         prompt: str, optional: dict[str, Any], _: str, source: SourceFile
@@ -222,7 +226,7 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         image = await client.image_to_image(
             source.data, prompt, target_size=size, **given
         )
-        return as_rgb(image)
+        return await decoded_within_bounds(image)
 
     server = Server(
         f"{request.spec} ({address or args.provider})",

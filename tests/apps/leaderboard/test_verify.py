@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from t2ibench import evaluate
 from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verify import verify
@@ -40,6 +41,18 @@ def test_an_honest_submission_is_recomputed(packed: Path, run: Path) -> None:
         value = theirs.tasks[name].headline.value
         assert value == pytest.approx(task.headline.value, abs=0.02), name
     assert not list(packed.rglob("*.png"))
+
+
+def test_an_image_that_tests_share_counts_once(tmp_path: Path) -> None:
+    """Both tests ask for images of the same twenty occupations."""
+    tasks = "core_occupations_gender,occupations_facts_gender"
+    results = evaluate(
+        "toyland", tasks, images_per_prompt=2, output_dir=tmp_path / "runs"
+    )
+    folder = pack(results.folder, tmp_path / "submissions", SilentReporter())
+    verdict = verify(folder)
+    with_repeats = sum(task.n_images for task in results.tasks.values())
+    assert verdict.problems == [] and 0 < verdict.n_images < with_repeats
 
 
 Change = Callable[[Any], Any]

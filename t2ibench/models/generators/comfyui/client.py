@@ -271,15 +271,17 @@ def _words_of(node_errors: Any) -> str:
     lines = []
     problems = node_errors if isinstance(node_errors, Mapping) else {}
     for node, problem in problems.items():
-        errors = problem.get("errors") if isinstance(problem, Mapping) else None
+        errors = problem.get("errors") if isinstance(problem, Mapping) else problem
         kind = problem.get("class_type", "") if isinstance(problem, Mapping) else ""
-        for error in errors if isinstance(errors, list) else ():
+        for error in errors if isinstance(errors, list) else [errors]:
             lines.append(f"node {node} ({kind}): {_words_of_error(error)}")
-    return one_line("; ".join(lines) or str(node_errors), _WORDS)
+    return one_line("; ".join(lines), _WORDS) or "it does not say why"
 
 
 def _words_of_error(error: Any) -> str:
+    if isinstance(error, str):
+        return one_line(error, _WORDS)
     if not isinstance(error, Mapping):
-        return one_line(str(error), _WORDS)
+        return "it does not say why"
     parts = [str(error.get(name) or "").strip() for name in ("message", "details")]
     return one_line(": ".join(part for part in parts if part), _WORDS).rstrip(".")

@@ -21,6 +21,9 @@ _LOOK = 1.0  # seconds between two looks at a job that the websocket does not te
 _LOOK_BESIDE_SOCKET = 3.0  # the same where it does
 _MISSED = 5  # looks at which a job is nowhere, after which the server has lost it
 _BEHIND = 5.0  # seconds of waiting behind other jobs after which the user is told
+# A job that comes no nearer to its turn is waited for so many times as long as an image may take:
+# other people's jobs may be videos, which take an hour.
+_PATIENCE = 12
 _LARGEST_FRAME = 4_000_000  # bytes; previews of images come between the messages
 _FRAMES = 4  # of them that are held before they are read
 _LARGEST_MESSAGE = (
@@ -28,6 +31,23 @@ _LARGEST_MESSAGE = (
 )
 _FAREWELL = 1.0  # seconds for the server to end the connection
 _ENDS = {"execution_success", "execution_error", "execution_interrupted"}
+
+
+class _Turn:
+    """How near a job that waits has come to its turn.
+
+    Attributes:
+        since: When it came nearer the last time.
+    """
+
+    def __init__(self, posted: float) -> None:
+        self.since = posted
+        self._nearest: int | None = None
+
+    def look(self, before: int, now: float) -> None:
+        """Take note of how many jobs come before it."""
+        if self._nearest is None or before < self._nearest:
+            self._nearest, self.since = before, now
 
 
 class Jobs:
@@ -51,13 +71,15 @@ class Jobs:
         self._listener: asyncio.Task[None] | None = None
         self._is_connected = False
         self._has_said = False
+        self._quiet_until = 0.0
 
     async def outcome(self, job: str) -> Mapping[str, Any] | None:
         """Return what the history says of a job once it has ended; None if it is lost.
 
         Raises:
             BadReplyError: it took too long, and was stopped.
-            UnusableServerError: it waits, and the server has worked on nothing for as long.
+            UnusableServerError: it waits, and the server has worked on nothing for as long; or it
+                came no nearer to its turn for twelve times as long.
             WaitEndedError: the run stops, and the job had not begun.
         """
         self._listen()
@@ -67,6 +89,7 @@ class Jobs:
         asked = posted = monotonic()
         begun: float | None = None
         idle_since: float | None = None
+        turn = _Turn(posted)
         try:
             while missed < _MISSED:
                 queue = await self._fresh_queue(asked)
@@ -77,7 +100,10 @@ class Jobs:
                 if job in queue.pending:
                     await self._stop_if_asked(job)
                     await self._stop_if_idle(job, idle_since)
+                    turn.look(queue.before[job], asked)
+                    await self._stop_if_stuck(job, monotonic() - turn.since)
                     self._say_behind(queue, job, monotonic() - posted)
+                    self._say_stuck(monotonic() - turn.since)
                 elif job in queue.running:
                     begun = asked if begun is None else begun
                     if monotonic() - begun > self._timeout:
@@ -133,6 +159,32 @@ class Jobs:
                 f"its queue for {self._timeout:g} s.",
                 "Look at what it logs, and restart it; the same command goes on.",
             )
+
+    async def _stop_if_stuck(self, job: str, seconds: float) -> None:
+        """Raise an error if a job came no nearer to its turn for too long."""
+        most = _PATIENCE * self._timeout
+        if seconds > most:
+            await self._server.cancel([job])
+            self.posted.discard(job)
+            raise UnusableServerError(
+                f"ComfyUI at {self._server.where} works on other jobs, and an image of this run "
+                f"came no nearer to its turn for {most:g} s.",
+                "Look at its queue, and stop the job that does not end; the same command goes on. "
+                "A larger timeout in --model-args waits longer.",
+            )
+
+    def _say_stuck(self, seconds: float) -> None:
+        """Say, once in as many seconds as an image may take, that the queue does not move."""
+        now = monotonic()
+        if seconds < self._timeout or now < self._quiet_until:
+            return
+        self._quiet_until = now + self._timeout
+        left = max(0.0, _PATIENCE * self._timeout - seconds)
+        self.tell(
+            f"The queue of ComfyUI at {self._server.where} has not moved for {seconds:.0f} s. If "
+            "the job that it works on does not end, stop it in ComfyUI. This run waits for "
+            f"{left:.0f} s more; Ctrl-C ends it now, and the same command goes on."
+        )
 
     def _say_behind(self, queue: Queue, job: str, seconds: float) -> None:
         """Say once that other people's jobs come first."""

@@ -288,11 +288,14 @@ def _prices_in_rows(rows: list[Mapping[str, Any]]) -> Iterator[Any]:
 
 
 def _number(value: Any) -> float | None:
+    """Return a price as a number; None where it is none, such as 0 where tokens have the price."""
+    if isinstance(value, bool):
+        return None
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
-    return number if 0 <= number < 1000 else None
+    return number if 0 < number < 1000 else None
 
 
 ADAPTER = Adapter(
