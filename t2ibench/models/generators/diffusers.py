@@ -74,6 +74,7 @@ from t2ibench.models.protocols import (
     ImageRequest,
     TowerReading,
 )
+from t2ibench.store.user_paths import expanded
 
 _VERSION = 1
 # Settings of where weights are kept, which affect no image.
@@ -207,7 +208,7 @@ class DiffusersGenerator:
         if lora is None:
             return None
         if exists(lora):
-            path = Path(lora).expanduser()
+            path = expanded(lora)
             return folder_hash(path) if path.is_dir() else file_hash(path)
         if is_path(lora) or not is_hub_id(lora) or lora.endswith(".safetensors"):
             raise T2IBenchError(
@@ -465,14 +466,14 @@ def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:
 
 
 def _pipeline_folder(source: str) -> Path:
-    if not exists(source) or not Path(source).expanduser().is_dir():
+    if not exists(source) or not expanded(source).is_dir():
         hint = "Give a folder, a hub id or an alias."
         if exists(source):
             hint = "A file of weights becomes a folder by from_single_file and save_pretrained."
         elif _hub_alone(source):
             hint = f"A repository of the hub whose first part is here is diffusers:{source}."
         raise no_folder(source, hint)
-    path = Path(source).expanduser()
+    path = expanded(source)
     if not (path / "model_index.json").is_file():
         from t2ibench.store.images import image_files
 
