@@ -7,7 +7,6 @@ images of edits are a run inside each part, and are merged alike.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.observed_settings import with_earlier
+from t2ibench.pipeline.copied_files import PartFiles
 from t2ibench.pipeline.parts import (
     MissingParts,
     check_alike,
@@ -35,13 +35,11 @@ from t2ibench.results.record import (
 from t2ibench.results.run import RunFolder, folder_of, is_run, open_run
 from t2ibench.results.unread import PromptReading
 from t2ibench.store.evidence import EvidenceStore
-from t2ibench.store.files import write_atomically
 from t2ibench.store.images import PERCEPTUAL_HASH, RANK
 from t2ibench.store.labels import LabelStore
 from t2ibench.store.locks import locked
 from t2ibench.store.schema import columns, key_columns
 from t2ibench.store.user_paths import resolved
-from t2ibench.tasks.run_tasks import FOLDER as TASKS
 
 # Rows with keys of their content, which are the same in a part and in the run.
 _ROWS = ("texts", "models", "questions", "answers", "labels")
@@ -82,10 +80,11 @@ def merge(
         raise refusal(missing, sources[0])
     with locked(target.path, notices=reporter):
         with reporter.stage("Merging", len(sources), "parts") as ticker:
+            of_parts = list(map(PartFiles.of, sources))
             of_sources.merge(missing)
             merged = _merged_record(sources, target, missing)
-            for part in sources:
-                _copy(part, target)
+            for files in of_parts:
+                _copy(files, target)
                 ticker.advance(1)
         # Their copy beside run.db, which a part may lack too.
         LabelStore(target.database).restore()
@@ -132,8 +131,8 @@ class _MergedSources:
             return
         with locked(self.target.path):
             merged = _merged_record(self.runs, self.target, missing)
-            for run in self.runs:
-                _copy(run, self.target)
+            for files in list(map(PartFiles.of, self.runs)):
+                _copy(files, self.target)
             LabelStore(self.target.database).restore()
             finished = all(run.record.status == "complete" for run in self.runs)
             # They are never scored, which is what completes other runs.
@@ -247,8 +246,9 @@ def _history(folders: Sequence[RunFolder]) -> list[HistoryEntry]:
     )
 
 
-def _copy(part: RunFolder, folder: RunFolder) -> None:
+def _copy(files: PartFiles, folder: RunFolder) -> None:
     """Copy the content of a part that the target folder does not have yet."""
+    part = files.part
     for table in _ROWS:
         folder.database.write(table, part.database.read_checked(table), keep=True)
     _copy_attempts(part, folder)
@@ -264,14 +264,7 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
         source = EvidenceStore(part.database, name, fingerprint)
         target = EvidenceStore(folder.database, name, fingerprint)
         target.copy_from(source)
-    for files in ("images", TASKS):
-        if (part.path / files).is_dir():
-            shutil.copytree(
-                part.path / files,
-                folder.path / files,
-                copy_function=_copy_new,
-                dirs_exist_ok=True,
-            )
+    files.copy_to(folder.path)
 
 
 def _copy_attempts(part: RunFolder, folder: RunFolder) -> None:
@@ -319,17 +312,6 @@ def _copy_rewrites(part: RunFolder, folder: RunFolder) -> None:
     made = [row for row in rows if row[status] != _FAILED]
     better = [row for row in made if tuple(row[place] for place in places) in failed]
     folder.database.write("rewrites", better)
-
-
-def _copy_new(source: str, target: str) -> None:
-    """Copy a file that is not there yet, whole or not at all."""
-    path = Path(target)
-    if Path(source).is_file() and not path.exists():
-        write_atomically(
-            path,
-            lambda temporary: shutil.copyfile(source, temporary),
-            durable=False,
-        )
 
 
 def _generator(

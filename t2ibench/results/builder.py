@@ -26,6 +26,7 @@ from t2ibench.results.repeated_prompts import RepeatedPrompt
 from t2ibench.results.schema import (
     EncoderScores,
     Headline,
+    PublishedScores,
     Row,
     Score,
     TaskResult,
@@ -299,7 +300,7 @@ class _TaskFields(TypedDict):
     title: str
     notes: list[str]
     positive_control: bool
-    published: list[dict[str, Any]]
+    published: list[PublishedScores]
     pool: CaptionPool | None
 
 
@@ -372,7 +373,12 @@ def _task_fields(task: LoadedTask) -> _TaskFields:
         "title": spec.title,
         "notes": list(spec.notes),
         "positive_control": spec.control == "positive",
-        "published": [value.model_dump(mode="json") for value in spec.published],
+        "published": [
+            PublishedScores(
+                model=value.model, scores=dict(value.scores), source=value.source
+            )
+            for value in spec.published
+        ],
         "pool": spec.drawn_from,
     }
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
+from typing_extensions import TypedDict
 
 from t2ibench.decimals import decimal
 from t2ibench.methods.core.headline import Control
@@ -142,6 +143,20 @@ class TaskSettings(Measurement):
     judges: dict[str, str] = Field(default_factory=dict)
 
 
+class PublishedScores(TypedDict):
+    """Published values of another model.
+
+    Attributes:
+        model: The model or the word vectors that they were measured on.
+        scores: Score name to value.
+        source: Paper and table.
+    """
+
+    model: str
+    scores: dict[str, float]
+    source: str
+
+
 class TaskResult(Record):
     """The result of one task.
 
@@ -208,7 +223,9 @@ class TaskResult(Record):
     text_image_alignment: dict[str, list[TextImageAlignment]] = Field(
         default_factory=dict
     )
-    diversity: dict[str, list[Diversity]] = Field(default_factory=dict)
+    diversity: dict[str, Annotated[list[Diversity], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
     repeated_prompts: list[RepeatedPrompt] = Field(default_factory=list)
     people: list[PeopleAgreement] = Field(default_factory=list)
     unread_prompts: list[UnreadPrompt] = Field(default_factory=list)
@@ -219,7 +236,7 @@ class TaskResult(Record):
     warnings: list[str] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
     positive_control: bool = False
-    published: list[dict[str, Any]] = Field(default_factory=list)
+    published: list[PublishedScores] = Field(default_factory=list)
     details: dict[str, Any] = Field(default_factory=dict)
     controls: dict[str, Control] = Field(default_factory=dict)
     inconclusive: str | None = None

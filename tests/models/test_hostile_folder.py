@@ -159,3 +159,22 @@ def test_each_row_is_kept_inside_though_its_folder_is_known(
     manifest(inside, [*rows, {"file": name, "prompt": "a nurse"}])
     with pytest.raises(T2IBenchError, match="is outside"):
         made(inside)
+
+
+@pytest.mark.parametrize("given", [None, "list.csv"])
+def test_a_table_that_is_a_link_out_of_the_folder_is_not_read(
+    given: str | None, tmp_path: Path
+) -> None:
+    inside = tmp_path / "inside"
+    fill(tmp_path, ["inside/a nurse/1.png"])
+    outside = tmp_path / "outside.csv"
+    outside.write_text("file,prompt\na nurse/1.png,a secret\n", encoding="utf-8")
+    (inside / (given or "prompts.csv")).symlink_to(outside)
+    arguments = {} if given is None else {"table": given}
+    with pytest.raises(T2IBenchError, match=r"table: .* is outside"):
+        made(inside, **arguments)
+    copied = inside / "copied.txt"
+    copied.write_bytes(outside.read_bytes())
+    (inside / (given or "prompts.csv")).unlink()
+    (inside / (given or "prompts.csv")).symlink_to(copied)
+    assert made(inside, **arguments).available("a secret") == 1

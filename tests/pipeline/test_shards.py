@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from t2ibench.identity import ImageKey, content_id
+from t2ibench.pipeline import merging
 from t2ibench.pipeline.plan import LARGEST_SHARD, SMALLEST_SHARD, make_plan, part_of
 from t2ibench.results.record import MergedParts
-from t2ibench.results.run import open_run
+from t2ibench.results.run import RunFolder, open_run
 from t2ibench.settings import Settings
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
@@ -73,7 +74,7 @@ def test_a_merge_that_finds_no_room_goes_on_later(
             status, _, err = cli("merge", *parts)
     else:
         with monkeypatch.context() as patched:
-            patched.setattr(shutil, "copyfile", _copied_by_half)
+            patched.setattr(Path, "write_bytes", _written_by_half)
             status, _, err = cli("merge", *parts)
         assert "The disk is full" in err
     assert status == 1 and err.count("t2ibench: ") == 1, err
@@ -100,10 +101,65 @@ def test_labels_are_merged_with_their_copy_though_images_are_gone(
     assert (run / COPY).read_bytes() == (parts[0] / COPY).read_bytes()
 
 
-def _copied_by_half(source: str, target: str) -> None:
-    data = Path(source).read_bytes()
-    Path(target).write_bytes(data[: len(data) // 2])
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
+def _written_by_half(path: Path, data: bytes) -> int:
+    with path.open("wb") as file:
+        file.write(data[: len(data) // 2])
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+
+@pytest.mark.parametrize("gone", ["the part", "its images", "one folder of images"])
+def test_a_merge_whose_part_goes_away_ends_in_a_line_and_goes_on_later(
+    gone: str, parts: list[Path], cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = parts[1]
+    place = {
+        "the part": part,
+        "its images": part / "images",
+        "one folder of images": min((part / "images").iterdir()),
+    }[gone]
+    copy_rewrites = merging._copy_rewrites
+
+    def copy_and_move(source: RunFolder, target: RunFolder) -> None:
+        copy_rewrites(source, target)
+        if source.path == part:
+            place.rename("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(merging, "_copy_rewrites", copy_and_move)
+        status, _, err = cli("merge", *parts)
+    assert status == 1 and err.count("t2ibench: ") == 1, err
+    assert str(part) in err and "removed" in err and "fault of t2ibench" not in err
+    assert not Path("runs/toyland/results.json").exists()
+    Path("gone").rename(place)
+    assert cli("merge", *parts)[0] == 0
+    assert cli("merge", *parts, "--output-dir", "at-once")[0] == 0
+    whole = Path("at-once/toyland/results.json").read_bytes()
+    assert Path("runs/toyland/results.json").read_bytes() == whole
+
+
+def test_of_a_part_only_what_its_rows_name_is_merged(
+    parts: list[Path], cli: Cli, tmp_path: Path
+) -> None:
+    private = tmp_path / "private"
+    private.mkdir()
+    (private / "diary.txt").write_text("private")
+    images = parts[0] / "images"
+    (images / "everything").symlink_to(private)
+    (images / "circle").symlink_to(".")
+    (parts[0] / "tasks").mkdir()
+    (parts[0] / "tasks" / "diary.yaml").symlink_to(private / "diary.txt")
+    diary, moved, *_ = sorted(images.glob("??/*.png"))
+    data = moved.read_bytes()
+    for image, target in ((diary, "diary.txt"), (moved, "image.png")):
+        image.unlink()
+        image.symlink_to(private / target)
+    (private / "image.png").write_bytes(data)
+    assert cli("merge", *parts)[0] == 0
+    merged = Path("runs/toyland")
+    assert (merged / moved.relative_to(parts[0])).read_bytes() == data
+    assert not (merged / diary.relative_to(parts[0])).exists()
+    assert {len(path.name) for path in (merged / "images").iterdir()} == {2}
+    assert not (merged / "tasks").exists()
 
 
 def test_a_missing_part_is_named_with_its_command_and_nothing_is_scored(

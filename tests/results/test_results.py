@@ -115,6 +115,20 @@ def test_a_file_is_read_as_written_and_unknown_keys_are_refused(tmp_path: Path) 
         read_results(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize(
+    "forged",
+    [{"diversity": {"toy-clip": []}}, {"published": [{}]}, {"published": [{"a": 1}]}],
+)
+def test_results_without_what_every_report_shows_are_refused(
+    forged: dict[str, object], tmp_path: Path
+) -> None:
+    data = json.loads(hand.results(a=task(0.5)).to_json())
+    data["tasks"]["a"] |= forged
+    (tmp_path / "results.json").write_text(json.dumps(data))
+    with pytest.raises(T2IBenchError, match="not a results file of schema 3"):
+        read_results(tmp_path)
+
+
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 _NUMBER = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 _VALUES = dict.fromkeys(("value", "ci_low", "ci_high", "p", "p_holm", "p_bh"), _NUMBER)

@@ -51,3 +51,14 @@ def test_a_command_says_in_one_line_what_is_wrong_with_a_path(
     assert "Error:" not in said + printed
     # a site's folder is locked before its submissions are read
     assert {path.name for path in folder.iterdir()} <= {"loop", "site"}
+
+
+@pytest.mark.slow  # loads a torch model
+def test_a_file_may_have_a_name_as_that_of_a_home(folder: Path, cli: Cli) -> None:
+    (folder / "~no-such-user").touch()
+    command = (
+        "run --model toy --model-args lora=~no-such-user --tasks openbias_examples"
+    )
+    status, _, said = cli(*command.split(" "))
+    assert status == 1 and "lora=~no-such-user could not be loaded" in said
+    assert "home" not in said and "RuntimeError" not in said

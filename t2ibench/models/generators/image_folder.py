@@ -154,7 +154,10 @@ class ImageFolder:
 
     def _table_at(self, path: Path) -> Table:
         return read_table(
-            path, columns=self._columns, sheet=self._sheet, expected=_EXAMPLE
+            self._inside(path, "table"),
+            columns=self._columns,
+            sheet=self._sheet,
+            expected=_EXAMPLE,
         )
 
     def _tables(self) -> list[Path]:
@@ -319,7 +322,7 @@ class ImageFolder:
         if not inside:
             raise T2IBenchError(
                 f"{where}: '{path}' is outside {self._root}.",
-                "Only images inside the folder are used.",
+                "Only images and tables inside the folder are used.",
             )
         return path
 
