@@ -8,7 +8,6 @@ and on network disks, where such a log loses data, it is a rollback journal and 
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import sqlite3
 import stat
@@ -50,18 +49,6 @@ _JOURNALS = ("-journal", "-wal", "-shm")
 _NEWEST_VERSION = VERSION + 1000
 # Seconds of work that a loss of power may cost.
 _SYNC_EVERY = 1.0
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Suspend garbage collection inside this context: it is slow while many rows are read."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class BrokenDatabaseError(T2IBenchError):

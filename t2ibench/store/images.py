@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from t2ibench.arrays import Float32Array
+from t2ibench.garbage import uncollected
 from t2ibench.identity import ImageKey, content_id
-from t2ibench.store.database import Database, uncollected
+from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.file_names import is_image_file, visible_files
 from t2ibench.store.files import read_ordinary, write_bytes

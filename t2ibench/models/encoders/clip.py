@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
+from t2ibench.garbage import uncollected
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.bundled import bundled_model
 from t2ibench.models.downloads import model_downloads
@@ -106,7 +107,8 @@ class ClipEncoder(TowerEncoder):
 
     def _load(self, source: str) -> _Loaded:
         local = ask_hub(source, "config.json")
-        from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
+        with uncollected():
+            from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
 
         with loading(
             source,

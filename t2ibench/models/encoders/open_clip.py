@@ -12,6 +12,7 @@ import numpy as np
 from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.garbage import uncollected
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.downloads import Download, ModelFiles, NamedFiles
 from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS
@@ -124,7 +125,8 @@ class OpenClipEncoder(TowerEncoder):
 
 def _read_source(text: str) -> _Source:
     """Return the model that 'ARCH/TAG', 'ARCH/FILE' or 'ARCH/FILE#TAG' names."""
-    import open_clip
+    with uncollected():
+        import open_clip
 
     architecture, _, named = text.partition("/")
     architectures = open_clip.list_models()

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.garbage import uncollected
 from t2ibench.models.adapter import Request
 from t2ibench.models.devices import torch_dtype
 from t2ibench.models.generators.editing_pipelines import EDITORS, loaded_class
@@ -208,6 +209,7 @@ def class_of_pipeline(source: str, args: DiffusersArguments) -> type[Any] | None
     return None if kind is None else loaded_class(kind, source, args)
 
 
+@uncollected()  # because it imports diffusers
 def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None:
     """Return the class that model_index.json names; None if it is unreadable or unknown."""
     import diffusers

@@ -10,6 +10,7 @@ from typing import Any
 
 from t2ibench.arguments import Arguments, PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.garbage import uncollected
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, torch_dtype
@@ -93,7 +94,8 @@ class VlmJudge:
 
     def _load_processor(self) -> Any:
         self._local = ask_hub(self._source, "config.json")
-        from transformers import AutoProcessor
+        with uncollected():
+            from transformers import AutoProcessor
 
         with loading(self._source, _HINT):
             processor = load_part(AutoProcessor, self._source, **self._local)

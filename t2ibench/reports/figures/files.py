@@ -153,8 +153,9 @@ def pdf(frame: Frame) -> bytes:
     page.add_page()
     for text in frame.texts():
         _draw(page, text, 0.0, 0.0)
+    top = frame.top  # worked out from the widths of the title's words
     for mark in frame.canvas.marks:
-        _draw(page, mark, MARGIN, frame.top)
+        _draw(page, mark, MARGIN, top)
     return bytes(page.output())
 
 
