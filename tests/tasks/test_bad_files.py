@@ -57,7 +57,7 @@ ONE_PROBLEM = [
     (TEA, 4, "Tea and coffee", "!!int 1.5",
      "'1.5' is no whole number, as the tag '!!int' says; remove the tag"),
     (TEA, 4, "Tea and coffee", '!!float ""', "'' is no number, as the tag '!!float' says; remove"),
-    (TEA, 4, "Tea and coffee", "!!bool maybe", "'maybe' is neither yes nor no, as the tag '!!bool'"),
+    (TEA, 4, "Tea and coffee", "!!bool maybe", "'maybe' is neither yes nor no, as the tag"),
     (TEA, 4, "Tea and coffee", "0x_", "'0x_' is no whole number; put the value in quotes"),
     (TEA, 4, "Tea and coffee", "!!timestamp now", "'now' is no date"),
     (TEA, 2, "version: 1", "version: " + "9" * 5000, "' has more than 4,300 digits"),
