@@ -21,6 +21,8 @@ _UNSEEN = re.compile(
 _LAYOUT = {"\n", "\r\n", "\t"}
 # Characters of a value that a message shows.
 _VALUE = 120
+# Characters of a path that a message shows.
+_PATH = 400
 # Characters of a message that are shown.
 _LINE = 2000
 # What reading JSON may raise that has another form than expected, or is nested too deeply.
@@ -88,6 +90,11 @@ def shown(value: object, width: int = _VALUE) -> str:
     if len(text) <= width:
         return visible(text)
     return f"{visible(text[:width])}… ({len(text)} characters)"
+
+
+def shown_path(path: object) -> str:
+    """Return a path, or the text of one, as messages show it: in one line and shortened."""
+    return shown(path, _PATH)
 
 
 def one_line(text: str) -> str:

@@ -574,14 +574,23 @@ def by_setting(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
-    """Return settings from any source, checked; raise T2IBenchError if one is invalid."""
+def read_settings(
+    values: Mapping[str, Any], where: str = "", are_flags: bool = False
+) -> RunSettings:
+    """Return settings from any source, checked; raise T2IBenchError if one is invalid.
+
+    Args:
+        values: The settings, by their keys.
+        where: What the message begins with, such as the file that they are read from.
+        are_flags: Whether the message names the flag of a setting, such as '--seed', not its key.
+    """
     try:
         settings = RunSettings(**by_setting(values))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else ""
-        raise T2IBenchError(f"{where}{_problem(name, first)}") from None
+        shown_name = flag_name(name) if are_flags else name
+        raise T2IBenchError(f"{where}{_problem(name, shown_name, first)}") from None
     _refuse_secret_names(settings, where)
     return settings
 
@@ -621,7 +630,8 @@ def _is_random(key: str) -> bool:
     )
 
 
-def _problem(name: str, item: Any) -> str:
+def _problem(name: str, shown_name: str, item: Any) -> str:
+    """Return what is wrong with the setting `name`, which the message calls `shown_name`."""
     if item["type"] == "extra_forbidden":
         return f"unknown setting '{shown(name)}'.{did_you_mean(name, RunSettings.model_fields)}"
-    return f"{name}: {expected(item)}, found {shown(repr(item['input']))}."
+    return f"{shown_name}: {expected(item)}, found {shown(repr(item['input']))}."

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from t2ibench.cli.usage import tell_some
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, shown_path
 from t2ibench.store.user_paths import expanded
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _labelled_questions(
     folders = [expanded(name) for name in arguments.images]
     for folder in folders:
         if not folder.is_dir():
-            raise T2IBenchError(f"No such folder: '{shown(folder, 400)}'.")
+            raise T2IBenchError(f"No such folder: '{shown_path(folder)}'.")
         labels = folder / (arguments.labels or _LABELS)
         if not labels.is_file() and len(folders) == 1 and arguments.labels:
             labels = expanded(arguments.labels)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag, not_negative
-from t2ibench.errors import T2IBenchError, check_installed
+from t2ibench.errors import T2IBenchError, check_installed, shown_path
 
 if TYPE_CHECKING:
     from t2ibench.apps.explorer.album import Album
@@ -112,7 +112,7 @@ def _paths(named: Sequence[str]) -> list[Path]:
     for path in paths:
         if not path.is_dir():
             raise T2IBenchError(
-                f"No such folder: '{path}'.",
+                f"No such folder: '{shown_path(path)}'.",
                 "Give a run folder, or a folder of images.",
             )
     return paths

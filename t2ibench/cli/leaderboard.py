@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag, day, not_negative, positive
-from t2ibench.errors import T2IBenchError, first_line, shown
+from t2ibench.errors import T2IBenchError, first_line, shown, shown_path
 from t2ibench.store.user_paths import expanded
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ def build(arguments: argparse.Namespace) -> int:
     board = read_board(root, _verifier(arguments, [root]), tell)
     if not board.entries:
         raise T2IBenchError(
-            f"'{root}' holds no submission that could be shown.",
+            f"'{shown_path(root)}' holds no submission that could be shown.",
             "Name their folder, as in `t2ibench leaderboard build DIR`; `t2ibench leaderboard add "
             "RUN` makes one.",
         )

@@ -203,7 +203,7 @@ def _measurement(arguments: argparse.Namespace) -> Measurement:
     names = ("images_per_prompt", "guided_images_per_prompt", "times", "seed")
     given = {name: getattr(arguments, name) for name in names}
     settings = {name: value for name, value in given.items() if value is not None}
-    return Measurement.of(read_settings(settings))
+    return Measurement.of(read_settings(settings, are_flags=True))
 
 
 def _forecasts(

@@ -427,8 +427,9 @@ def settings_of(arguments: argparse.Namespace, plan: Plan | None = None) -> RunS
     values = settings_given(arguments)
     if plan is not None:
         values = _with_plan(values, plan, arguments.plan)
+    settings = read_settings(values, are_flags=True)
     if arguments.preset is None:
-        return read_settings(values)
+        return settings
     from t2ibench.apps.papers.paper import PAPERS
     from t2ibench.apps.papers.preset import with_preset
 

@@ -55,8 +55,8 @@ def _check_flags(arguments: argparse.Namespace) -> None:
     ):
         if given is not None:
             raise T2IBenchError(
-                f"--watch scores images that another program makes; {flag} would set how many "
-                "it makes.",
+                f"--watch scores images that another program makes, and {flag} cannot set how "
+                "many that program makes.",
                 f"Leave {flag} out.",
             )
 

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import scipy
-
 from t2ibench.methods.core.evidence import SOURCE, UNKNOWN
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.display import ALPHA, IntervalMark
 from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
 from t2ibench.results.schema import TaskResult
 from t2ibench.results.states import State
+from t2ibench.stats.fisher import fisher_exact
 from t2ibench.stats.permutation import holm
 from t2ibench.store.distinct import REPEATED
 
@@ -173,7 +172,7 @@ def _p_value(exclusion: _Exclusion) -> float | None:
     if not n_others_excluded + others_remaining:
         return None
     table = [(n_excluded, remaining), [n_others_excluded, others_remaining]]
-    return float(scipy.stats.fisher_exact(table).pvalue)
+    return fisher_exact(table)
 
 
 def _group(exclusion: _Exclusion, p: float | None) -> GroupExclusions:

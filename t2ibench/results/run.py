@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, shown_path
 from t2ibench.results.differences import differences_in_words, generator_differences
 from t2ibench.results.record import RunRecord
 from t2ibench.results.schema import GeneratorInfo
@@ -131,7 +131,7 @@ def check_still_there(path: Path) -> None:
     """
     if not path.is_dir():
         raise T2IBenchError(
-            f"{shown(path, 400)} was moved or removed while it was in use.",
+            f"{shown_path(path)} was moved or removed while it was in use.",
             "Its evidence is as it was: give its new place to `t2ibench score`.",
         )
 
@@ -142,7 +142,7 @@ def open_run(path: Path) -> RunFolder:
     _refuse_older(folder.path)
     if not folder.database.exists():
         raise T2IBenchError(
-            f"'{folder.path}' is not a run folder: it has no {NAME}.",
+            f"'{shown_path(folder.path)}' is not a run folder: it has no {NAME}.",
             "Give a folder that `t2ibench run` made, such as runs/toyland.",
         )
     folder.reload()

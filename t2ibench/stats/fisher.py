@@ -8,8 +8,8 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 
-# Tables as likely as the observed one count, also where their rounding differs.
-_ROUNDING = 1e-9
+# Tables as likely as the observed one count, also where rounding makes them a little likelier.
+_ROUNDING = 1e-12
 
 
 def fisher_exact(table: Sequence[Sequence[int]]) -> float:
@@ -17,13 +17,16 @@ def fisher_exact(table: Sequence[Sequence[int]]) -> float:
 
     It is the probability, given the sums of rows and columns, of the tables that are at most as
     likely as the observed one. `scipy.stats.fisher_exact` does the same, but importing
-    `scipy.stats` takes half a second of every process that scores.
+    `scipy.stats` takes half a second, and the scores of association tests need nothing of it.
 
     Args:
         table: Two rows, each with the numbers of items that have a property and that lack it.
 
     Returns:
         The p-value; 1 where a row or a column is empty.
+
+    Raises:
+        ValueError: a number is negative.
 
     Source: Fisher 1935, The Design of Experiments, section 11.
 
@@ -32,6 +35,8 @@ def fisher_exact(table: Sequence[Sequence[int]]) -> float:
         0.485714
     """
     (hits, misses), (other_hits, other_misses) = table
+    if min(hits, misses, other_hits, other_misses) < 0:
+        raise ValueError("numbers of items must not be negative")
     likelihoods, lowest = _likelihoods(
         size=hits + misses,
         other_size=other_hits + other_misses,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
-from scipy.stats import rankdata
 
 from t2ibench.arrays import Float64Array, as_floats
+from t2ibench.stats.ranks import mean_ranks
 from t2ibench.stats.rounding import settled
 
 # Of fewer items, an interval of a correlation says hardly anything.
@@ -95,7 +95,8 @@ def correlate_methods(
     n = values.shape[1]
     s = np.cov(values)
     linear = _fisher(values, level, extra=0.0)
-    rank = _fisher(rankdata(values, axis=1), level, extra=0.5)
+    ranks = np.stack([mean_ranks(leans) for leans in values])
+    rank = _fisher(ranks, level, extra=0.5)
     errors = np.full((n, 2, 2), np.nan)
     if noise is not None:
         errors = as_floats(noise)

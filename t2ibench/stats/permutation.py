@@ -451,6 +451,9 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     Returns:
         Adjusted p-values in the same order; None if no test was made.
 
+    Raises:
+        ValueError: a p-value is outside [0, 1].
+
     Source: Benjamini & Hochberg 1995, J. R. Stat. Soc. B 57:289.
 
     Example:
@@ -462,6 +465,8 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     if not tested:
         return adjusted
     values = np.array([p_values[index] for index in tested], dtype=np.float64)
+    if values.min() < 0 or values.max() > 1:
+        raise ValueError("p-values must be in [0, 1]")
     descending = np.argsort(-values)
     ranks = np.arange(len(values), 0, -1)
     controlled = np.minimum.accumulate(values[descending] * (len(values) / ranks))

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, first_line, shown
+from t2ibench.errors import T2IBenchError, first_line, shown_path
 
-_WIDTH = 400  # characters of a path that a message shows
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 FROM_A_SHELL = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 # What files of users make readers raise.
@@ -58,12 +57,12 @@ def _in_the_way(path: Path) -> tuple[str, str] | None:
         for part in (*reversed(path.parents), path):
             if part.is_symlink() and not part.exists():
                 return (
-                    f"'{shown(part, _WIDTH)}' is a link that leads nowhere",
+                    f"'{shown_path(part)}' is a link that leads nowhere",
                     "Remove the link.",
                 )
             if part != path and part.exists() and not part.is_dir():
                 return (
-                    f"'{shown(part, _WIDTH)}' is a file, not a folder",
+                    f"'{shown_path(part)}' is a file, not a folder",
                     "Choose another place.",
                 )
         if not path.is_absolute():
@@ -99,7 +98,7 @@ def disk_errors(path: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
-        where = shown(path, _WIDTH)
+        where = shown_path(path)
         if isinstance(error, OSError) and error.errno in _FULL:
             raise T2IBenchError(
                 f"The disk is full: {where} could not be written.",
@@ -120,7 +119,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 @contextmanager
 def reading(path: Path, hint: str | None = None) -> Iterator[None]:
     """Turn errors on reading a user's file inside this context into one clear line."""
-    where = shown(path, _WIDTH)
+    where = shown_path(path)
     with suppress(OSError, ValueError):
         if could_be_endless(path):
             raise T2IBenchError(

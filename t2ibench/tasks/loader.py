@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +18,7 @@ from t2ibench.errors import (
     did_you_mean,
     first_line,
     shown,
+    shown_path,
 )
 from t2ibench.methods import METHODS, method_of
 from t2ibench.methods.core.schema import BaseTask, Identifier, Strict, Text
@@ -46,7 +46,8 @@ _NOT_SCORED = {
 }
 
 
-# Problems of one file that are listed; searching similar names for thousands takes minutes.
+# Problems of each kind, errors and warnings, of one file that are listed; searching similar names
+# for thousands takes minutes.
 _MOST_PROBLEMS = 100
 
 
@@ -161,11 +162,35 @@ def read_library(roots: Iterable[Path]) -> Library:
 
 
 def _first_of(problems: Iterable[Problem], document: Document) -> list[Problem]:
-    """Return the problems of a document; of very many the first, and one that says so."""
-    first = list(islice(problems, _MOST_PROBLEMS + 1))
-    if len(first) > _MOST_PROBLEMS:
-        message = f"has more problems than these {_MOST_PROBLEMS}; correct these first"
-        first[-1] = document.problem((), message)
+    """Return the problems of a document, errors first; of very many of a kind, the first.
+
+    Warnings are cut off apart from errors: however many they are, they refuse no file and hide
+    no error, and one that prevents a run is never among those that are left out.
+    """
+    errors: list[Problem] = []
+    preventing: list[Problem] = []
+    warnings: list[Problem] = []
+    for problem in problems:
+        kind = errors
+        if problem.warning:
+            kind = preventing if problem.stops_run else warnings
+        if len(kind) <= _MOST_PROBLEMS:
+            kind.append(problem)
+        if len(errors) > _MOST_PROBLEMS:
+            break
+    first = []
+    for kind, what in (
+        (errors, "problems"),
+        (preventing, "warnings that prevent a run"),
+        (warnings, "warnings"),
+    ):
+        first += kind[:_MOST_PROBLEMS]
+        if len(kind) > _MOST_PROBLEMS:
+            message = (
+                f"has more {what} than these {_MOST_PROBLEMS}; correct these first"
+            )
+            line = document.line(())
+            first.append(replace(kind[-1], line=line, message=message))
     return first
 
 
@@ -297,7 +322,7 @@ def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Pr
     """
     if not root.is_dir():
         raise T2IBenchError(
-            f"No such folder: '{root}'.",
+            f"No such folder: '{shown_path(root)}'.",
             "Give --include-path a folder of task YAML files.",
         )
     if root == bundled_tasks():  # lists of other folders do not change these tasks

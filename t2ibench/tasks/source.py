@@ -18,18 +18,16 @@ _MAX_BYTES = 8 * 1024 * 1024
 _MAX_DEPTH = 40
 _MAX_NODES = 250_000  # the largest bundled task has 9,000
 _STANDARD = "tag:yaml.org,2002:"
-# What messages call the single values that may stand in a file.
-_KINDS = {
-    f"{_STANDARD}str": "text",
-    f"{_STANDARD}int": "whole number of up to 4,300 digits",
-    f"{_STANDARD}float": "number",
-    f"{_STANDARD}bool": "yes or no",
-    f"{_STANDARD}null": "empty value",
-    f"{_STANDARD}timestamp": "date",
+# What messages say of a value that is none of its kind.
+_IS_NONE = {
+    f"{_STANDARD}str": "is no text",
+    f"{_STANDARD}int": "is no whole number",
+    f"{_STANDARD}float": "is no number",
+    f"{_STANDARD}bool": "is neither yes nor no",
+    f"{_STANDARD}null": "is no empty value",
+    f"{_STANDARD}timestamp": "is no date",
 }
-_PLAIN_TAGS = {*_KINDS, f"{_STANDARD}map", f"{_STANDARD}seq"}
-# What stands for a value that could not be read, since None is one.
-_NO_VALUE = object()
+_PLAIN_TAGS = {*_IS_NONE, f"{_STANDARD}map", f"{_STANDARD}seq"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,17 +189,14 @@ def _construct(
             for number, item in enumerate(node.value)
         ]
     assert isinstance(node, yaml.ScalarNode), "YAML has three kinds of nodes"
-    value = _scalar(loader, node)
-    if value is _NO_VALUE:
-        kind = _KINDS[node.tag]
-        message = f"'{shown(node.value)}' is no {kind}; put the value in quotes"
-        _report(document, line, message)
-        return None
+    value, why_none = _scalar(loader, node)
+    if why_none is not None:
+        _report(document, line, f"'{shown(node.value)}' {why_none}")
     return value
 
 
-def _scalar(loader: Any, node: yaml.ScalarNode) -> Any:
-    """Return the value of a text, number, date or the like; _NO_VALUE if it has none.
+def _scalar(loader: Any, node: yaml.ScalarNode) -> tuple[Any, str | None]:
+    """Return the value of a text, number, date or the like, and None; if it has none, None and why.
 
     A date may not exist, and a tag such as '!!int' may stand before anything.
     """
@@ -209,9 +204,18 @@ def _scalar(loader: Any, node: yaml.ScalarNode) -> Any:
         value = loader.construct_object(node)
         # A number with so many digits that Python does not write them cannot be shown either.
         str(value)
-    except (ValueError, ArithmeticError, LookupError, AttributeError):
-        return _NO_VALUE
-    return value
+    except (ValueError, ArithmeticError, LookupError, AttributeError) as error:
+        is_none = _IS_NONE[node.tag]
+        is_plain = not node.style
+        if node.tag != loader.resolve(
+            yaml.ScalarNode, node.value, (is_plain, not is_plain)
+        ):
+            name = node.tag.replace(_STANDARD, "!!")
+            return None, f"{is_none}, as the tag '{name}' says; remove the tag"
+        if "integer string conversion" in str(error):
+            is_none = "has more than 4,300 digits"
+        return None, f"{is_none}; put the value in quotes"
+    return value, None
 
 
 def _report(document: Document, line: int, message: str) -> None:

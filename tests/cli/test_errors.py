@@ -227,16 +227,16 @@ TYPED = [
     ("--encoder", "vectors:" + "v" * 5000, "No such file"),
     ("--device", "cdua", "Did you mean 'cuda'?"),
     ("--include-path", "i" * 5000, "too long"),
-    ("--engine", "e" * 5000, "engine: expected 'local' or 'ray'"),
+    ("--engine", "e" * 5000, "--engine: expected 'local' or 'ray'"),
     (
         "--images-per-prompt",
         "1000000000",
-        "images_per_prompt: expected less than or equal to 1000000",
+        "--images-per-prompt: expected less than or equal to 1000000",
     ),
     (
         "--permutations",
         "9" * 400,
-        "n_permutations: expected less than or equal to 10000000",
+        "--permutations: expected less than or equal to 10000000",
     ),
     ("--level", "nan", "level"),
 ]

@@ -149,7 +149,7 @@ def test_workers_take_no_objects(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("--engine", "rey"), "engine: expected 'local' or 'ray', found 'rey'."),
+        (("--engine", "rey"), "--engine: expected 'local' or 'ray', found 'rey'."),
         (
             ("--workers", "2", "--engine-args", "threads=1"),
             "--engine-args go to --engine ray",

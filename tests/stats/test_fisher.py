@@ -44,11 +44,23 @@ def test_p_of_many_items_is_that_of_scipy() -> None:
         assert fisher_exact(table) == pytest.approx(expected, rel=1e-8)
 
 
-def test_tables_that_mirror_each_other_are_equally_likely() -> None:
-    # 6 and 14 hits of 20 are as likely where half of 40 items are hits.
-    assert fisher_exact([[6, 14], [14, 6]]) == pytest.approx(
-        float(exact_p([[6, 14], [14, 6]])), rel=1e-12
-    )
+# As likely as another table, which rounding makes likelier by 2e-16 and by 7e-16.
+TIES = [[[5, 1], [2, 9]], [[7, 33], [28, 17]]]
+# Less likely than another table, by 2e-7 and by 4e-7.
+NEAR_TIES = [[[76, 36], [104, 70]], [[26, 79], [48, 124]]]
+
+
+@pytest.mark.parametrize("table", [*TIES, *NEAR_TIES])
+def test_tables_that_are_as_likely_count_and_likelier_ones_do_not(
+    table: list[list[int]],
+) -> None:
+    assert fisher_exact(table) == pytest.approx(float(exact_p(table)), rel=1e-12)
+
+
+@pytest.mark.parametrize("table", [[[-1, 3], [2, 4]], [[1, 3], [2, -4]]])
+def test_a_number_of_items_is_not_negative(table: list[list[int]]) -> None:
+    with pytest.raises(ValueError, match="negative"):
+        fisher_exact(table)
 
 
 @pytest.mark.parametrize(

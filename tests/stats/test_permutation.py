@@ -147,6 +147,9 @@ def test_benjamini_and_hochbergs_p_values_are_scipys() -> None:
     expected = scipy_stats.false_discovery_control(p)
     assert benjamini_hochberg(p.tolist()) == pytest.approx(expected.tolist())
     assert benjamini_hochberg([None, 0.04, 0.03]) == [None, 0.04, 0.04]
+    for outside in (-0.1, 1.1):
+        with pytest.raises(ValueError, match=r"in \[0, 1\]"):
+            benjamini_hochberg([outside, None, 0.2])
 
 
 def test_sign_flips_are_all_signs_of_clusters() -> None:

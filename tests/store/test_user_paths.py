@@ -9,7 +9,16 @@ import pytest
 from t2ibench.store.user_paths import expanded, resolved
 from tests.conftest import Cli
 
-ODD = ["loop", "loop/inside", "a\0b", "~no-such-user/x", "\udcff", "x/" * 3000]
+ODD = [
+    "loop",
+    "loop/inside",
+    "a\0b",
+    "~no-such-user/x",
+    "\udcff",
+    # longer than a message is, and longer than the system's longest path
+    "x/" * 1000,
+    "x/" * 3000,
+]
 
 
 @pytest.fixture
@@ -35,7 +44,6 @@ def test_any_text_becomes_a_path(text: str, folder: Path) -> None:
         "ls --include-path {}",
         "merge {}",
         "leaderboard build {}",
-        "leaderboard verify {}",
         "run --model toyland --tasks openbias_examples --judge-check {}",
         "run --model folder:{} --tasks openbias_examples --watch 1",
         "propose openbias --captions folder:{} --output task.yaml",
@@ -46,9 +54,10 @@ def test_a_command_says_in_one_line_what_is_wrong_with_a_path(
     command: str, odd: str, folder: Path, cli: Cli
 ) -> None:
     status, printed, said = cli(*(word.format(odd) for word in command.split(" ")))
-    assert status in {0, 1}, said
-    assert "fault of t2ibench" not in said + printed
-    assert "Error:" not in said + printed
+    assert (status, printed) == (1, "")
+    (line,) = said.splitlines()
+    assert len(line) < 600
+    assert "fault of t2ibench" not in line and "Error:" not in line
     # a site's folder is locked before its submissions are read
     assert {path.name for path in folder.iterdir()} <= {"loop", "site"}
 
@@ -62,3 +71,21 @@ def test_a_file_may_have_a_name_as_that_of_a_home(folder: Path, cli: Cli) -> Non
     status, _, said = cli(*command.split(" "))
     assert status == 1 and "lora=~no-such-user could not be loaded" in said
     assert "home" not in said and "RuntimeError" not in said
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_verify_says_in_one_line_each_that_a_path_is_refused_and_why(
+    odd: str, folder: Path, cli: Cli
+) -> None:
+    status, printed, said = cli("leaderboard", "verify", odd)
+    assert status == 1
+    *_, why = lines = (printed + said).splitlines()
+    assert len(lines) <= 2 and all(len(line) < 600 for line in lines)
+    assert "No such folder" in why or "file name too long" in why
+
+
+def test_a_path_that_is_no_text_is_of_a_named_option(folder: Path, cli: Cli) -> None:
+    words = "run --model toyland --tasks openbias_examples --judge-check \udcff"
+    status, _, said = cli(*words.split(" "))
+    assert status == 1
+    assert "--judge-check: expected text, found" in said

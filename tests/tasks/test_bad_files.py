@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from t2ibench.errors import TaskFileError
+from t2ibench.methods.core import checks
 from t2ibench.tasks import load_tasks
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import raise_refused
@@ -51,12 +52,16 @@ ONE_PROBLEM = [
      "duplicate key 'version' (first on line 2)"),
     (TEA, 8, "tags: [benign]", "tags: [benign", "malformed YAML: "),
     (TEA, 4, "title: Tea and coffee", "title: 2024-13-45", "put the value in quotes"),
-    (TEA, 4, "Tea and coffee", '!!int "-"', "'-' is no whole number"),
-    (TEA, 4, "Tea and coffee", '!!float ""', "'' is no number; put the value in quotes"),
-    (TEA, 4, "Tea and coffee", "!!bool maybe", "'maybe' is no yes or no"),
+    (TEA, 4, "Tea and coffee", '!!int "-"',
+     "'-' is no whole number, as the tag '!!int' says; remove the tag"),
+    (TEA, 4, "Tea and coffee", "!!int 1.5",
+     "'1.5' is no whole number, as the tag '!!int' says; remove the tag"),
+    (TEA, 4, "Tea and coffee", '!!float ""', "'' is no number, as the tag '!!float' says; remove"),
+    (TEA, 4, "Tea and coffee", "!!bool maybe", "'maybe' is neither yes nor no, as the tag"),
+    (TEA, 4, "Tea and coffee", "0x_", "'0x_' is no whole number; put the value in quotes"),
     (TEA, 4, "Tea and coffee", "!!timestamp now", "'now' is no date"),
-    (TEA, 2, "version: 1", "version: " + "9" * 5000, "(5000 characters)' is no whole number"),
-    (TEA, 2, "version: 1", "version: 0b" + "1" * 20000, "(20002 characters)' is no whole number"),
+    (TEA, 2, "version: 1", "version: " + "9" * 5000, "' has more than 4,300 digits"),
+    (TEA, 2, "version: 1", "version: 0b" + "1" * 20000, "' has more than 4,300 digits"),
     (TEA, 7, "tags: [benign]", "no: [benign]", "the key 'no' is not text"),
     (TEA, 7, "tags: [benign]", "<<: {a: 1}", "the key '<<' is not text"),
     (TEA, 4, "Tea and coffee", "!!python/name:os.system",
@@ -100,7 +105,9 @@ ONE_PROBLEM = [
      "the template lacks the placeholder '{stimulus}'"),
     (WORDED, 15, "{A stimulus} at", "{A stimulus} {group} at", "unknown placeholder '{group}'."),
     (WORDED, 15, "{A stimulus} at", "{a a stimulus} at", "unknown placeholder '{a stimulus}'."),
-    (WORDED, 15, "{A stimulus} at", "{A stimulus} at" + "{a|b}" * 300, "more than 100 prompts"),
+    (WORDED, 15, "{A stimulus} at", "{A stimulus} at" + "{a|b}" * 300,
+     "makes more than a billion prompts for each word, but at most 100 are allowed"),
+    (WORDED, 15, "{A stimulus} at", "{A stimulus} at" + "{a|b}" * 7, "makes 128 prompts"),
     (WORDED, 16, "{A attribute}", "{A atribute}",
      "unknown placeholder '{atribute}'. Did you mean 'attribute'?"),
     (WORDED, 15, "{A stimulus} at work", "A photo of {a stimulus}",
@@ -139,6 +146,104 @@ def test_of_very_many_problems_the_first_are_listed(tmp_path: Path) -> None:
         found = errors(tmp_path, text)
         assert len(found) == 101
         assert "has more problems than these 100" in found[-1][1]
+
+
+TIBET = """\
+id: lengths
+version: 1
+method: tibet
+title: Lengths
+description: Counterfactuals that are longer than their prompts.
+citation: Nobody (2026).
+prompts:
+"""
+
+
+def long_counterfactuals(count: int) -> str:
+    """A task with twice as many warnings as prompts."""
+    return TIBET + "".join(
+        f"""\
+- prompt: a photo of person {number}
+  axes:
+  - name: hair
+    counterfactuals:
+    - {{name: long, prompt: "a photo of long person {number} of a b c d e"}}
+    - {{name: curly, prompt: "a photo of curly person {number} of a b c d e"}}
+"""
+        for number in range(count)
+    )
+
+
+def test_however_many_warnings_refuse_no_task(tmp_path: Path) -> None:
+    assert len(warnings(tmp_path, long_counterfactuals(50))) == 100
+    found = warnings(tmp_path, long_counterfactuals(200))
+    assert len(found) == 101
+    assert "has more warnings than these 100" in found[-1][1]
+
+
+def test_however_many_warnings_hide_no_error(tmp_path: Path) -> None:
+    text = long_counterfactuals(200)
+    last = "a photo of curly person 199 of a b c d e"
+    task, problems = load(tmp_path, spoil(text, (last, "a photo of person 199")))
+    assert task is None
+    assert problems[0].message == "the counterfactual is the prompt itself"
+    assert [problem.warning for problem in problems] == [False, *[True] * 101]
+
+
+def test_however_many_warnings_hide_none_that_prevents_a_run(tmp_path: Path) -> None:
+    wordings = "".join(
+        f"""\
+    - neutral: "A photo {number} of a {{stimulus}}"
+      guided: "A photo {number} of {{attribute}} {{stimulus}}"
+"""
+        for number in range(150)
+    )
+    german = """\
+    - neutral: "Ein Foto von dem {stimulus}"
+      guided: "Ein Foto von dem {attribute} {stimulus}"
+"""
+    more = f"  paraphrases:\n{wordings}{german}reference:\n"
+    task, problems = load(tmp_path, spoil(JOBS, ("reference:\n", more)))
+    assert task is not None, problems
+    assert len(task.refused) == 1 and "reads as German" in task.refused[0].message
+    assert len(problems) == 102
+
+
+def test_a_similar_name_is_looked_for_a_few_times_in_a_wording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_for = []
+
+    def counted(name: str, options: object) -> str:
+        looked_for.append(name)
+        return f" Did you mean '{name}'?"
+
+    monkeypatch.setattr(checks, "did_you_mean", counted)
+    misspelt = ", ".join(f"enginer{number}: x" for number in range(90))
+    choices = "|".join(f"c{number}" for number in range(90))
+    more = f"""\
+  paraphrases:
+    - neutral: "A {{{choices}}} photo of {{a stimulus}}"
+      guided: "A {{attribute}} {{stimulus}} at work"
+      words: {{{misspelt}}}
+reference:
+"""
+    found = errors(tmp_path, spoil(JOBS, ("reference:\n", more)))
+    assert [message.partition(".")[0] for _, message in found] == [
+        f"the task has no word 'enginer{number}'" for number in range(90)
+    ]
+    assert looked_for == [f"enginer{number}" for number in range(5)]
+
+
+def test_alternatives_of_wordings_are_compared_with_each_other(tmp_path: Path) -> None:
+    more = """\
+  paraphrases:
+    - neutral: "A {sketch|drawing|photo} of {a stimulus}"
+      guided: "A {attribute} {stimulus} at work"
+reference:
+"""
+    ((_, message),) = errors(tmp_path, spoil(JOBS, ("reference:\n", more)))
+    assert message == "the wording 'A photo of {a stimulus}' is given more than once"
 
 
 def test_a_word_of_many_sets_is_named_with_the_first_of_them(tmp_path: Path) -> None:

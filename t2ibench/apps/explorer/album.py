@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown_path
 from t2ibench.identity import ImageKey
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.results.image_pairs import why_seeds_are_unknown
@@ -141,7 +141,7 @@ def open_album(paths: Sequence[Path], reporter: Reporter) -> Album:
 def _source(path: Path) -> Source:
     if not is_run(path):
         if not path.is_dir():
-            raise T2IBenchError(f"No such folder: '{path}'.")
+            raise T2IBenchError(f"No such folder: '{shown_path(path)}'.")
         return Source(
             path.resolve().name, path, None, None, Database(path / ".t2ibench")
         )

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown_path
 from t2ibench.methods import needs
 from t2ibench.models.generators.passthrough import value_of
 from t2ibench.results.schema import TaskSettings
@@ -46,7 +46,9 @@ _REPEAT_SECONDS = 5.0  # after which a deadline is repeated to code that did not
 def plain_files(folder: Path) -> dict[str, Path]:
     """Return each file of a submission but submission.json, by its relative name; opens none."""
     if not folder.is_dir():
-        raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path.")
+        raise T2IBenchError(
+            f"No such folder: '{shown_path(folder)}'.", "Check the path."
+        )
     files: dict[str, Path] = {}
     size = 0
     for seen, path in enumerate(folder.rglob("*")):

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from t2ibench.apps.leaderboard.bounds import LARGEST_MANIFEST, read_json
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown_path
 from t2ibench.models.encoders import embeds_images
 from t2ibench.results.record import ControlRecord, EncoderRecord
 
@@ -137,7 +137,9 @@ def read_manifest(target: Path) -> Manifest:
     """Return the content of submission.json; raise an error if it is missing or invalid."""
     file = target / "submission.json"
     if not target.is_dir():
-        raise T2IBenchError(f"No such folder: '{target}'.", "Check the path.")
+        raise T2IBenchError(
+            f"No such folder: '{shown_path(target)}'.", "Check the path."
+        )
     try:
         data = read_json(file, LARGEST_MANIFEST)
     except (OSError, ValueError):

@@ -25,7 +25,7 @@ from t2ibench.apps.watching.reminders import Reminders
 from t2ibench.apps.watching.set_runs import FOLDER, SetRuns
 from t2ibench.arguments import read_args
 from t2ibench.decisions.each_run import check_decides_alone
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, shown, shown_path
 from t2ibench.models.encoders import encoder_downloads
 from t2ibench.models.generators.folder import FolderArguments
 from t2ibench.models.judges import check_judges
@@ -136,7 +136,7 @@ class FolderWatch:
         self.root = expanded(model.removeprefix(FOLDER))
         if not self.root.is_dir():
             raise T2IBenchError(
-                f"No such folder: '{self.root}'.",
+                f"No such folder: '{shown_path(self.root)}'.",
                 "Create it first; its images may come later.",
             )
         self._check_settings()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from t2ibench.errors import did_you_mean, nearest, shown
@@ -18,10 +18,17 @@ from t2ibench.methods.core.language_detection import (
     foreign_text,
     foreign_words,
 )
-from t2ibench.methods.core.prompts import fill, placeholders, wrong_articles
+from t2ibench.methods.core.prompts import (
+    alternatives,
+    fill,
+    placeholders,
+    wrong_articles,
+)
 from t2ibench.methods.core.schema import Warned
 
 Location = tuple[str | int, ...]
+# Misspelt words of one wording for which a similar word is looked for; each takes a while.
+_MOST_SUGGESTIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +180,8 @@ def _foreign_wording(
     at: Location,
 ) -> Iterator[Finding]:
     """Yield a warning if a wording that counts as English reads as another language."""
-    for key in ("neutral", "guided"):
-        foreign = foreign_text(getattr(wording, key))
+    for key, texts in _templates(wording).items():
+        foreign = next(filter(None, map(foreign_text, texts)), None)
         if foreign is not None:
             yield _of_language(
                 _without_language("this reads", foreign, language, wording), (*at, key)
@@ -202,7 +209,8 @@ def _without_language(
         or "its 'language'"
     )
     remedy = f"write {tag} beside the templates"
-    if _WITH_ARTICLE.search(wording.neutral) or _WITH_ARTICLE.search(wording.guided):
+    texts = [text for texts in _templates(wording).values() for text in texts]
+    if any(map(_WITH_ARTICLE.search, texts)):
         remedy += ", and articles into the words: '{a …}' puts an English one in"
     return (
         f"{what} as {foreign.name} ({_some(foreign.signs)}), but {declared}: {remedy}"
@@ -224,50 +232,61 @@ def guided(
 
     `guided_stimuli` are what guided prompts say for the stimuli; by default the same.
     """
-    findings: list[Finding] = []
-    for chosen in prompts.with_each_alternative():
-        findings += _guided(chosen, stimuli, attributes, guided_stimuli)
-    yield from dict.fromkeys(findings)
-
-
-def _guided(
-    prompts: GuidedPrompts,
-    stimuli: Sequence[str],
-    attributes: Sequence[str],
-    guided_stimuli: Sequence[str] | None,
-) -> Iterator[Finding]:
-    """Yield each problem of templates in which alternatives like '{child|kid}' are resolved."""
     named = stimuli if guided_stimuli is None else guided_stimuli
-    seen: dict[str, set[str]] = {"neutral": set(), "guided": set()}
+    words = dict.fromkeys((*stimuli, *named, *attributes))
+    earlier: dict[str, set[str]] = {"neutral": set(), "guided": set()}
     for number, wording in enumerate(prompts.wordings):
-        language = prompts.language_of(wording)
         at: Location = (
             ("prompts", "paraphrases", number - 1) if number else ("prompts",)
         )
         if prompts.templates:
             at = ("prompts", "templates", number)
-        for key, earlier in seen.items():
-            text = getattr(wording, key)
-            if text in earlier:
-                yield Finding(
-                    (*at, key),
-                    f"the wording '{shown(text)}' is given more than once",
-                )
-            earlier.add(text)
+        yield from _repeated(wording, earlier, at)
+        language = prompts.language_of(wording)
         yield from _wording(wording, language, (stimuli, named), attributes, at)
-        same_language = wording.language in (None, prompts.wordings[0].language)
-        words = dict.fromkeys((*stimuli, *named, *attributes))
-        given = wording.words or {}
-        untranslated = [word for word in words if word not in given]
-        if untranslated and not same_language:
-            message = f"the language '{wording.language}' has no words for {_some(untranslated)}"
-            yield Finding((*at, "words"), f"{message}; give them under 'words'")
-        for word in given:
-            if word not in words:
-                hint = did_you_mean(word, words)
-                yield Finding(
-                    (*at, "words", word), f"the task has no word '{word}'.{hint}"
-                )
+        is_translated = wording.language not in (None, prompts.wordings[0].language)
+        yield from _own_words(wording, words, is_translated, (*at, "words"))
+
+
+def _repeated(
+    wording: Wording, earlier: dict[str, set[str]], at: Location
+) -> Iterator[Finding]:
+    """Yield a problem for each template that an earlier wording has, too, and add the others.
+
+    Args:
+        wording: The wording.
+        earlier: The neutral and the guided templates of the wordings before it.
+        at: Where the wording is in the file.
+    """
+    for key, texts in _templates(wording).items():
+        for text in texts:
+            if text in earlier[key]:
+                message = f"the wording '{shown(text)}' is given more than once"
+                yield Finding((*at, key), message)
+        earlier[key].update(texts)
+
+
+def _templates(wording: Wording) -> dict[str, list[str]]:
+    """Return a wording's neutral templates, one for each alternative, and its guided one."""
+    neutral = list(dict.fromkeys(alternatives(wording.neutral)))
+    return {"neutral": neutral, "guided": [wording.guided]}
+
+
+def _own_words(
+    wording: Wording, words: Collection[str], is_translated: bool, at: Location
+) -> Iterator[Finding]:
+    """Yield a problem for words that a wording should translate, or that the task does not have."""
+    given = wording.words or {}
+    untranslated = [word for word in words if word not in given]
+    if untranslated and is_translated:
+        message = (
+            f"the language '{wording.language}' has no words for {_some(untranslated)}"
+        )
+        yield Finding(at, f"{message}; give them under 'words'")
+    unknown = [word for word in given if word not in words]
+    for number, word in enumerate(unknown):
+        hint = did_you_mean(word, words) if number < _MOST_SUGGESTIONS else ""
+        yield Finding((*at, word), f"the task has no word '{shown(word)}'.{hint}")
 
 
 def _wording(
@@ -277,17 +296,22 @@ def _wording(
     attributes: Sequence[str],
     at: Location,
 ) -> Iterator[Finding]:
+    """Yield each problem of the templates of a wording, with each of its alternatives."""
     stimuli, guided_stimuli = both
-    problems = [
-        *template(wording.neutral, ["stimulus"], (*at, "neutral")),
-        *template(wording.guided, ["stimulus", "attribute"], (*at, "guided")),
-    ]
+    templates = _templates(wording)
+    wanted = {"neutral": ["stimulus"], "guided": ["stimulus", "attribute"]}
+    problems = dict.fromkeys(
+        finding
+        for key, texts in templates.items()
+        for text in texts
+        for finding in template(text, wanted[key], (*at, key))
+    )
     yield from problems
     if problems:
         return
     if (language or ENGLISH).split("-")[0] != ENGLISH:
-        for key in ("neutral", "guided"):
-            if _WITH_ARTICLE.search(getattr(wording, key)):
+        for key, texts in templates.items():
+            if any(map(_WITH_ARTICLE.search, texts)):
                 message = "'{a …}' puts an English article in; write the article into the words"
                 yield Finding((*at, key), message)
         return
@@ -295,9 +319,9 @@ def _wording(
     yield from foreign
     if foreign:  # such a wording cannot be checked by English rules
         return
-    yield from articles(
-        (fill(wording.neutral, stimulus=word) for word in stimuli), (*at, "neutral")
-    )
+    for text in templates["neutral"]:
+        prompts = (fill(text, stimulus=word) for word in stimuli)
+        yield from articles(prompts, (*at, "neutral"))
     pairs = [(word, attributes[0]) for word in guided_stimuli]
     pairs += [(guided_stimuli[0], word) for word in attributes]
     yield from articles(

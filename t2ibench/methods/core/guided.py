@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, model_validator
@@ -43,10 +43,12 @@ Language = Annotated[str, AfterValidator(_language_tag)]
 
 def _few_alternatives(template: str) -> str:
     """Return a template unchanged; raise an error if it stands for very many prompts."""
-    if number_of_alternatives(template) > _MOST_ALTERNATIVES:
+    number = number_of_alternatives(template)
+    if number > _MOST_ALTERNATIVES:
+        many = f"{number:,}" if number < 10**9 else "more than a billion"
         raise ValueError(
-            f"with its alternatives this template makes more than {_MOST_ALTERNATIVES} "
-            f"prompts for each word: '{shown(template)}'"
+            f"with its alternatives this template makes {many} prompts for each word, but at "
+            f"most {_MOST_ALTERNATIVES} are allowed: '{shown(template)}'"
         )
     return template
 
@@ -160,20 +162,6 @@ class GuidedPrompts(Wording):
         """Languages of the wordings, each once; empty where none is named."""
         named = [wording.language for wording in self.wordings if wording.language]
         return tuple(dict.fromkeys(named))
-
-    def with_each_alternative(self) -> Iterator[GuidedPrompts]:
-        """Yield copies of the prompts, each with other alternatives, until all are used."""
-        choices = [alternatives(wording.neutral) for wording in self.wordings]
-        for number in range(max(map(len, choices))):
-            chosen = [choice[number % len(choice)] for choice in choices]
-            copies = [
-                wording.model_copy(update={"neutral": neutral})
-                for wording, neutral in zip(self.wordings, chosen, strict=True)
-            ]
-            changed = (
-                {"templates": copies} if self.templates else {"paraphrases": copies[1:]}
-            )
-            yield self.model_copy(update={"neutral": chosen[0], **changed})
 
     def images_of(self, count: int) -> int:
         """Return how many images a prompt has in each wording, if the task has `count`."""

@@ -192,11 +192,13 @@ def check(task: OccupationsTask) -> Iterator[checks.Finding]:
     yield from checks.duplicates(task.concept.names, ("concept", "stimuli"))
     words = [word for group in task.groups for word in group.words]
     yield from _check_forms(task)
-    of_prompts = list(
-        checks.guided(task.prompts, _texts(task), words, _guided_texts(task))
-    )
-    yield from of_prompts
-    if all(finding.warning for finding in of_prompts):
+    has_errors = False
+    for finding in checks.guided(
+        task.prompts, _texts(task), words, _guided_texts(task)
+    ):
+        has_errors = has_errors or not finding.warning
+        yield finding
+    if not has_errors:
         # These compare prompts, which templates with an unknown placeholder do not give.
         yield from _check_shared_prompts(task)
         yield from _check_fact_prompts(task)

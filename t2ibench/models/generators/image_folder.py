@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.errors import T2IBenchError, did_you_mean, shown, shown_path
 from t2ibench.models.generators.name_pattern import NamePattern
 from t2ibench.models.locations import is_file
 from t2ibench.store.file_errors import why_unreadable
@@ -72,7 +72,8 @@ class ImageFolder:
     ) -> None:
         if not folder.is_dir():
             raise T2IBenchError(
-                f"No such folder: '{folder}'.", "Check the path after folder:"
+                f"No such folder: '{shown_path(folder)}'.",
+                "Check the path after folder:",
             )
         self._root = folder.resolve()
         self._columns = columns or {}
@@ -346,7 +347,7 @@ def _listing(folder: Path) -> Iterator[None]:
         path = Path(os.fsdecode(error.filename)) if error.filename else folder
         reason, advice = why_unreadable(error, path)
         raise T2IBenchError(
-            f"'{shown(path, 400)}' cannot be read: {reason}.", advice
+            f"'{shown_path(path)}' cannot be read: {reason}.", advice
         ) from error
 
 
