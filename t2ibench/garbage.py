@@ -21,9 +21,8 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if enabled:
-            if (
-                not gc.get_freeze_count()
-            ):  # unfreezing would undo what others have frozen
+            frozen_by_others = gc.get_freeze_count() > 0
+            if not frozen_by_others:  # unfreezing would undo what they have done
                 gc.freeze()
                 gc.unfreeze()  # into the oldest generation
             gc.enable()

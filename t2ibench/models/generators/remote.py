@@ -12,14 +12,14 @@ from t2ibench.errors import CostLimitError, T2IBenchError, shown
 from t2ibench.models.adapter import Request
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.generators.empty_replies import EmptyReplies, Outcome
+from t2ibench.models.missing_replies import MissingReplies
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
-from t2ibench.models.server_errors import ServerAwayError, UnusableServerError
+from t2ibench.models.server_errors import ServerAwayError
 from t2ibench.models.servers import Failure, Server, as_they_end, submit
 
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
 # Replies to a request that cannot be read, as from a restarting proxy, that make it fail.
 _UNREAD = 3
-_AWAY = 3  # requests without an answer, one after the other, that end the work
 # An answer that takes longer than this share of the deadline does not raise the limit of requests.
 _SLOW = 0.25
 
@@ -139,8 +139,7 @@ class RemoteGenerator:
         self._before = 0.0
         self._throttle = throttle
         server.failed = throttle.failed
-        self._away = 0
-        self._worked = False
+        self._missing_replies = MissingReplies()
         self._empty = EmptyReplies(server.where)
 
     def available(self, prompt: str) -> int | None:
@@ -251,13 +250,12 @@ class RemoteGenerator:
     ) -> Received | T2IBenchError:
         """Return the outcome of an image request, or the error with which the run has to end."""
         if isinstance(result, T2IBenchError):
-            away = isinstance(result, ServerAwayError)
-            self._away += away
-            has_ended = away and (not self._worked or self._away >= _AWAY)
-            if has_ended or isinstance(result, UnusableServerError):
+            if isinstance(
+                result, ServerAwayError
+            ) and self._missing_replies.end_the_work(result):
                 return result
             return Received(GeneratedImage("failed", reason=str(result)), None)
-        self._worked, self._away = True, 0
+        self._missing_replies.answered()
         if not result.unread:
             self._throttle.answered(seconds)
         if result.cost is not None:

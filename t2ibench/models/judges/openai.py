@@ -21,6 +21,7 @@ from t2ibench.models.chat_server import (
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.judges.answer_classes import words_of_no_class
 from t2ibench.models.judges.replies import class_of, instruction
+from t2ibench.models.missing_replies import MissingReplies
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.models.server_errors import (
     BadReplyError,
@@ -36,7 +37,6 @@ from t2ibench.store.pixels import as_png
 
 _BRACES = 16  # tokens that JSON takes around an answer
 _SAME = 5  # first questions that end the work if all fail for the same reason
-_AWAY = 3  # requests without a reply, one after the other, that end the work
 
 
 class OpenAiArguments(ChatArguments):
@@ -77,8 +77,7 @@ class OpenAiJudge:
         self._structured = args.structured != "none"
         # Whether a question with these classes was answered under a schema.
         self._held: dict[tuple[str, ...], bool] = {}
-        self._answered = False
-        self._away = 0
+        self._missing_replies = MissingReplies()
         self._unanswered: list[BadReplyError] = []  # before the first answer
         self.batch_size = 4 * args.workers
         parts = {"adapter": "openai judge 1", **self._server.settings}
@@ -124,7 +123,9 @@ class OpenAiJudge:
                     held[number] = False
                     waiting.appendleft(number)
                     continue
-                if isinstance(reply, ServerAwayError) and self._ends(reply):
+                if isinstance(
+                    reply, ServerAwayError
+                ) and self._missing_replies.end_the_work(reply):
                     ended = ended or reply
                     continue
                 if query.classes and isinstance(reply, ChatReply):
@@ -138,20 +139,13 @@ class OpenAiJudge:
         if ended is not None:
             raise ended
 
-    def _ends(self, error: ServerAwayError) -> bool:
-        """Return whether an error ends all requests, rather than only this one."""
-        self._away += 1
-        unusable = isinstance(error, UnusableServerError)
-        return unusable or not self._answered or self._away >= _AWAY
-
     def _answer(self, query: Query, reply: ChatReply | T2IBenchError) -> Answer:
         """Return the answer in a reply, or why there is none."""
         if isinstance(reply, T2IBenchError):
             if isinstance(reply, BadReplyError) and not isinstance(reply, RefusedError):
                 self._unanswered.append(reply)
             return Answer(None, reason=str(reply))
-        self._answered = True
-        self._away = 0
+        self._missing_replies.answered()
         if query.classes:
             named = class_of(reply.text, query.classes)
             why = (
@@ -165,7 +159,7 @@ class OpenAiJudge:
     def _same_for_all(self) -> UnusableServerError | None:
         """Return an error if the first questions all failed for the same reason; else None."""
         first = self._unanswered[:_SAME]
-        if self._answered or len(first) < _SAME:
+        if self._missing_replies.has_answered or len(first) < _SAME:
             return None
         of_one_kind = any(
             all(isinstance(error, kind) for error in first)

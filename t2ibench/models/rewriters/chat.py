@@ -21,16 +21,14 @@ from t2ibench.models.chat_server import (
 from t2ibench.models.downloads import model_downloads
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import RewriteRequest, Rewriting
+from t2ibench.models.missing_replies import MissingReplies
 from t2ibench.models.rewriters.instruction import InstructionArguments, read_reply
 from t2ibench.models.server_errors import (
     IncompleteReplyError,
     RefusedError,
     ServerAwayError,
-    UnusableServerError,
 )
 from t2ibench.models.servers import as_they_end
-
-_AWAY = 3  # requests without a reply, one after the other, that end the work
 
 
 class _ChatRewriter:
@@ -125,8 +123,7 @@ class ServerRewriter(_ChatRewriter):
         self.report_waits = server.report_waits
         self.effective_settings = server.effective_settings
         self._workers = args.workers
-        self._answered = False
-        self._away = 0
+        self._missing_replies = MissingReplies()
 
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
@@ -147,14 +144,16 @@ class ServerRewriter(_ChatRewriter):
         ):
             part = []
             for number, reply in done:
-                if isinstance(reply, ServerAwayError) and self._ends(reply):
+                if isinstance(
+                    reply, ServerAwayError
+                ) and self._missing_replies.end_the_work(reply):
                     away = reply
                     waiting.clear()
                 elif isinstance(reply, T2IBenchError):
                     status = "refused" if isinstance(reply, RefusedError) else "failed"
                     part.append((number, Rewriting(status, reason=str(reply))))
                 else:
-                    self._answered, self._away = True, 0
+                    self._missing_replies.answered()
                     part.append(
                         (number, read_reply(reply.text, requests[number].prompt))
                     )
@@ -162,12 +161,6 @@ class ServerRewriter(_ChatRewriter):
                 yield part
         if away is not None:
             raise away
-
-    def _ends(self, error: ServerAwayError) -> bool:
-        """Return whether an error ends all requests, rather than only this one."""
-        self._away += 1
-        unusable = isinstance(error, UnusableServerError)
-        return unusable or not self._answered or self._away >= _AWAY
 
     def _ask(self, request: RewriteRequest) -> Future[ChatReply]:
         temperature = self._args.used_temperature
