@@ -110,7 +110,8 @@ def _write(text: str, name: str, output: Path | None, *, several: bool) -> None:
 def _decisions(arguments: argparse.Namespace) -> list[Decision]:
     """Return the decision about every run, or about the second beside the first."""
     from t2ibench.decisions.decision import decide
-    from t2ibench.decisions.plan import departures, read_plan
+    from t2ibench.decisions.departures import departures, left_open
+    from t2ibench.decisions.plan import read_plan
     from t2ibench.decisions.profile import read_profile
     from t2ibench.decisions.runs import ReferenceRuns, read_run
 
@@ -135,9 +136,11 @@ def _decisions(arguments: argparse.Namespace) -> list[Decision]:
     today = datetime.now(tz=timezone.utc).date()
     decisions = []
     for measured in runs:
-        departs = []
+        departs: list[str] = []
+        remarks: list[str] = []
         if plan is not None:
             departs = departures(plan, profile, measured.results, measured.looks)
+            remarks = left_open(plan, measured.results)
         decisions.append(
             decide(
                 profile,
@@ -146,6 +149,7 @@ def _decisions(arguments: argparse.Namespace) -> list[Decision]:
                 older,
                 departures=departs,
                 plan=None if plan is None else plan.sha256,
+                remarks=remarks,
                 today=today,
             )
         )

@@ -193,6 +193,13 @@ def _tasks(profile: Profile, include_path: list[str]) -> dict[str, LoadedTask]:
             f"'{missing[0]}' selects several tasks; a scenario is about one.",
             "Name its id; `t2ibench ls tasks` lists them.",
         )
+    for task in loaded.values():
+        if (pool := task.spec.awaits) is not None:
+            raise T2IBenchError(
+                f"{task.id} has no prompts before it is given captions ({pool.title}), so that a "
+                "plan cannot fix them.",
+                "Leave it out of the plan; `t2ibench decide RUN --accept FILE` needs none.",
+            )
     return {name: loaded[name] for name in profile.tasks}
 
 

@@ -20,9 +20,10 @@ from t2ibench.cli.usage import (
     share,
     tell_some,
 )
-from t2ibench.errors import T2IBenchError, TaskFileError, visible
+from t2ibench.errors import T2IBenchError, TaskFileError, shown_path, visible
 from t2ibench.settings import (
     DERIVED,
+    Measurement,
     RunSettings,
     by_setting,
     flag_name,
@@ -202,6 +203,14 @@ def run(arguments: argparse.Namespace) -> int:
         check_engine(settings)
         context, models = prepare(settings, call=visible(shlex.join(arguments.argv)))
         if plan is not None:
+            from t2ibench.decisions.departures import check_before_run
+
+            check_before_run(
+                plan,
+                Path(arguments.plan),
+                context.plan.tasks,
+                Measurement.of(context.plan.settings),
+            )
             context = replace(context, plan_sha256=plan.sha256)
         announce(context, models, reporter)
         if arguments.dry_run:
@@ -450,8 +459,9 @@ def _with_plan(values: dict[str, Any], plan: Plan, path: str) -> dict[str, Any]:
         if name in values and read_settings({name: values[name]}) != read_settings(
             {name: value}
         ):
+            fixes = "leaves it unset" if value is None else "fixes it"
             raise T2IBenchError(
-                f"{flag_name(name)} contradicts {path}, which fixes it.",
+                f"{flag_name(name)} contradicts {shown_path(path)}, which {fixes}.",
                 "Leave the flag out, or write a new plan.",
             )
     return values | fixed

@@ -14,7 +14,7 @@ from t2ibench.decisions.images_needed import (
     ImagesNeeded,
     images_needed,
 )
-from t2ibench.decisions.looks import level_of
+from t2ibench.decisions.looks import level_of, of_no_look
 from t2ibench.decisions.obstacles import obstacles, other_run_obstacles
 from t2ibench.decisions.profile import Profile, Scenario
 from t2ibench.decisions.quantity import ALPHA, Chances, Limits
@@ -110,6 +110,7 @@ def decide(
     alpha: float | None = None,
     departures: Sequence[str] = (),
     plan: str | None = None,
+    remarks: Sequence[str] = (),
     today: date | None = None,
 ) -> Decision:
     """Return the decision about a run.
@@ -123,11 +124,12 @@ def decide(
             the look at which the run stopped, or .05.
         departures: In what the run departs from its plan; such a run never passes.
         plan: SHA-256 of the plan.
+        remarks: What a reader must know about the plan.
         today: The day, which tells whether a review is due; None leaves that out.
     """
     if alpha is None:
         alpha, unplanned = _level_of_look(profile, run)
-        departures = (*departures, *unplanned)
+        departures = tuple(dict.fromkeys((*departures, *unplanned)))
     decided = [
         decide_scenario(scenario, run, references, older, alpha=alpha)
         for scenario in profile.scenarios
@@ -153,6 +155,7 @@ def decide(
             *_remarks(profile, measured, today),
             *_looks_remark(run, alpha),
             *_plan_remark(run.results.registered_plan, plan),
+            *remarks,
         ),
         images=sum(task.n_images for task in measured),
     )
@@ -168,14 +171,9 @@ def _level_of_look(profile: Profile, run: MeasuredRun) -> tuple[float, list[str]
     tasks = run.results.tasks
     measured = [tasks[name].settings for name in profile.tasks if name in tasks]
     level = level_of(run.looks, measured)
-    if level is not None:
-        return level, []
-    sizes = ", ".join(map(str, run.looks.images_per_prompt))
-    clause = (
-        f"its looks were fixed at {sizes} images a prompt, and these results are of "
-        "another number"
-    )
-    return run.looks.levels[0], [clause]
+    if level is None:
+        return run.looks.levels[0], [of_no_look(run.looks)]
+    return level, []
 
 
 def _corrected(decided: Sequence[ScenarioDecision]) -> tuple[ScenarioDecision, ...]:

@@ -30,8 +30,13 @@ def planned_looks(
         measurement: How the first look measures; later ones have a multiple of its images.
 
     Raises:
-        T2IBenchError: the largest number is below the first.
+        T2IBenchError: the largest number is below the first, or there are no images.
     """
+    if first < 1:
+        raise T2IBenchError(
+            "The tasks of the profile need no images, so there is nothing to look at several times.",
+            "Leave --max-images-per-prompt and --until-decided out.",
+        )
     if most < first:
         raise T2IBenchError(
             f"--max-images-per-prompt {most} is below the first look, {first} images a prompt.",
@@ -90,11 +95,34 @@ def level_of(looks: Looks, measured: Sequence[Measurement]) -> float | None:
     return None
 
 
+def of_no_look(looks: Looks) -> str:
+    """Return a clause that says that results have the size of no look."""
+    sizes = ", ".join(map(str, looks.images_per_prompt))
+    return (
+        f"its looks were fixed at {sizes} images a prompt, and these results are of another "
+        "number"
+    )
+
+
 def _same_size(planned: Measurement, settings: Measurement) -> bool:
     same_numbers = all(
         getattr(planned, name) == getattr(settings, name) for name in _NUMBERS
     )
     return same_numbers and math.isclose(planned.times, settings.times)
+
+
+def are_same(some: Looks, others: Looks) -> bool:
+    """Return whether looks have the same profile, sizes and levels as others."""
+    if some.profile_sha256 != others.profile_sha256:
+        return False
+    if some.images_per_prompt != others.images_per_prompt:
+        return False
+    if len(some.levels) != len(others.levels):
+        return False
+    if len(some.measurements) != len(others.measurements):
+        return False
+    same_levels = all(map(math.isclose, some.levels, others.levels))
+    return same_levels and all(map(_same_size, some.measurements, others.measurements))
 
 
 def check_same(before: LooksRecord | None, looks: LooksRecord) -> None:
@@ -103,16 +131,7 @@ def check_same(before: LooksRecord | None, looks: LooksRecord) -> None:
     Raises:
         T2IBenchError: its profile, sizes or levels are others.
     """
-    if before is None:
-        return
-    same = (
-        before.profile_sha256 == looks.profile_sha256
-        and before.images_per_prompt == looks.images_per_prompt
-        and all(map(math.isclose, before.levels, looks.levels))
-        and len(before.measurements) == len(looks.measurements)
-        and all(map(_same_size, before.measurements, looks.measurements))
-    )
-    if not same:
+    if before is not None and not are_same(before, looks):
         sizes = ", ".join(map(str, before.images_per_prompt))
         raise T2IBenchError(
             f"This run was begun with looks at {sizes} images a prompt, or by another profile.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from t2ibench.decisions.profile import MeasurementRule, RunReference, Scenario
+from t2ibench.decisions.readers import readers, same_judges
 from t2ibench.decisions.runs import MeasuredRun, ReferenceRuns
 from t2ibench.errors import did_you_mean, shown
 from t2ibench.results.display import state_of, text_only
@@ -77,23 +78,20 @@ def _of_task(name: str, task: TaskResult) -> Iterator[str]:
 
 def _of_readers(name: str, task: TaskResult, rule: MeasurementRule) -> Iterator[str]:
     """Yield the readers of the images that are not those that the profile fixes."""
-    settings = task.settings
-    for kind, wanted, used in (
-        ("encoder", rule.encoder, settings.encoders),
-        ("judge", rule.judge, settings.judges),
-    ):
-        if wanted is not None and set(wanted) != set(used):
-            yield (
-                f"{name} was measured with {_readers(kind, tuple(used))}; the profile fixes "
-                f"{_readers(kind, wanted)}"
-            )
+    encoders, judges = list(task.settings.encoders), list(task.settings.judges)
+    if rule.encoder is not None and set(rule.encoder) != set(encoders):
+        yield _other_readers(name, "encoder", encoders, rule.encoder)
+    if rule.judge is not None and not same_judges(judges, rule.judge):
+        yield _other_readers(name, "judge", judges, rule.judge)
 
 
-def _readers(kind: str, names: Sequence[str]) -> str:
-    if not names:
-        return f"no {kind}"
-    plural = "" if len(names) == 1 else "s"
-    return f"the {kind}{plural} {', '.join(sorted(names))}"
+def _other_readers(
+    name: str, kind: str, used: Sequence[str], fixed: Sequence[str]
+) -> str:
+    return (
+        f"{name} was measured with {readers(kind, used)}; the profile fixes "
+        f"{readers(kind, fixed)}"
+    )
 
 
 def _of_controls(results: Results, name: str, task: TaskResult) -> Iterator[str]:

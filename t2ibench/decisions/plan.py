@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from t2ibench.decisions.looks import check_looks
+from t2ibench.decisions.looks import check_looks, planned_looks
 from t2ibench.decisions.profile import Profile
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, first_line, shown, shown_path
 from t2ibench.methods import needs
 from t2ibench.methods.core.schema import Strict
 from t2ibench.power.pilots import Size
-from t2ibench.results.fixed_before import Looks
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.fixed_before import LooksRecord
 from t2ibench.settings import Measurement, Settings
-from t2ibench.store.file_errors import read_data
+from t2ibench.store.file_errors import read_text
 from t2ibench.store.files import write_text
+from t2ibench.store.json_text import read_json_text
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.version import __version__
 
 SCHEMA = 1
 _LARGEST = 8 * 2**20  # bytes
 _HASH = "sha256"
-# Settings of a measurement that a plan fixes.
-_SIZES = ("images_per_prompt", "guided_images_per_prompt", "times")
-_FIXED = ("limit", "seed", "level")
+_STEP = "`t2ibench plan --accept accept.yaml --output plan.json` writes one."
+Count = Annotated[int, Field(ge=0)]
 
 
 class PlannedTask(Strict):
@@ -45,9 +44,9 @@ class PlannedTask(Strict):
 
     version: int
     hash: str
-    prompts: int
-    images: int
-    images_per_prompt: int
+    prompts: Count
+    images: Count
+    images_per_prompt: Count
 
 
 class Plan(Strict):
@@ -74,25 +73,31 @@ class Plan(Strict):
     measurement: Measurement
     encoders: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
-    most_images_per_prompt: int | None = None
+    most_images_per_prompt: Count | None = None
     pilot: str | None = None
-    chances: dict[str, Any] = Field(default_factory=dict)
+    chances: dict[str, dict[str, str | int | float]] = Field(default_factory=dict)
+
+    @property
+    def fixed_encoders(self) -> tuple[str, ...]:
+        """Return the encoders of its runs; empty where it leaves them open."""
+        return self.encoders or self.profile.encoders
+
+    @property
+    def fixed_judges(self) -> tuple[str, ...]:
+        """Return the judges of its runs; empty where it leaves them open."""
+        return self.judges or self.profile.judges
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Return the settings of a run that keeps to the plan."""
-        fixed: dict[str, Any] = {"tasks": tuple(self.tasks)}
-        fixed |= {
-            name: value
-            for name, value in self.measurement.model_dump().items()
-            if value is not None
+        """Return the settings of a run that keeps to the plan; None for what is not set."""
+        fixed: dict[str, Any] = {
+            "tasks": tuple(self.tasks),
+            **self.measurement.model_dump(),
         }
-        encoders = self.encoders or self.profile.encoders
-        if encoders:
-            fixed["encoder"] = encoders
-        judges = self.judges or self.profile.judges
-        if judges:
-            fixed["judge"] = judges
+        if self.fixed_encoders:
+            fixed["encoder"] = self.fixed_encoders
+        if self.fixed_judges:
+            fixed["judge"] = self.fixed_judges
         return fixed
 
     @property
@@ -104,7 +109,18 @@ class Plan(Strict):
     def sha256(self) -> str:
         """Return the SHA-256 over everything in it."""
         text = json.dumps(self.content, sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        # A file made by hand may hold half of a surrogate pair.
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def looks_of(plan: Plan) -> LooksRecord | None:
+    """Return the looks that a run by a plan is decided at; None where the plan has no several."""
+    if plan.most_images_per_prompt is None:
+        return None
+    first = max(task.images_per_prompt for task in plan.tasks.values())
+    return planned_looks(
+        plan.profile, first, plan.most_images_per_prompt, plan.measurement
+    )
 
 
 def make_plan(
@@ -164,102 +180,60 @@ def read_plan(path: Path) -> Plan:
     Raises:
         T2IBenchError: it is no plan, or it was changed after it was written.
     """
-    step = "`t2ibench plan --accept accept.yaml --output plan.json` writes one."
-    try:
-        data = json.loads(read_data(path, _LARGEST, step).decode())
-    except (ValueError, RecursionError):
-        raise T2IBenchError(f"{path} is not JSON.", step) from None
-    if not isinstance(data, dict) or _HASH not in data:
-        raise T2IBenchError(f"{path} is no plan: it has no '{_HASH}'.", step)
+    where = shown_path(path)
+    data = _content_of(path, where)
     written_hash = data.pop(_HASH)
+    # Before everything else: a plan of another schema has other keys.
+    schema = data.get("schema", SCHEMA)
+    if schema != SCHEMA:
+        raise T2IBenchError(
+            f"{where} is a plan of schema {shown(schema)}, written by t2ibench "
+            f"{shown(data.get('t2ibench'))}; this t2ibench, {__version__}, reads schema {SCHEMA}.",
+            f"Use the t2ibench that wrote it, or write a new plan: {_STEP}",
+        )
     try:
         plan = Plan.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
+        key = shown(".".join(str(part) for part in first["loc"]))
+        by = data.get("t2ibench", __version__)
+        writer = "" if by == __version__ else f", and t2ibench {shown(by)} wrote it"
         raise T2IBenchError(
-            f"{path} is no plan of this t2ibench: {where}: {first['msg']}.", step
+            f"{where} is no plan of this t2ibench, {__version__}{writer}: {key}: {first['msg']}.",
+            _STEP,
         ) from None
-    if plan.schema_version != SCHEMA:
-        raise T2IBenchError(
-            f"{path} is a plan of schema {plan.schema_version}; this t2ibench reads {SCHEMA}.",
-            step,
-        )
     if plan.sha256 != written_hash:
         raise T2IBenchError(
-            f"{path} was changed after it was written: its SHA-256 is not the one that it states.",
+            f"{where} was changed after it was written: its SHA-256 is not the one that it states.",
             "A plan is fixed; write a new one, and say that you did.",
         )
+    _check_tasks(plan, where)
     return plan
 
 
-def departures(
-    plan: Plan,
-    profile: Profile,
-    results: Results,
-    looks: Looks | None = None,
-) -> list[str]:
-    """Return clauses that say how a run departs from its plan; empty if it does not."""
-    lines: list[str] = []
-    if profile.sha256 != plan.profile.sha256:
-        lines.append("the profile is another one than that of the plan")
-    registered = results.registered_plan
-    if registered is not None and registered.sha256 != plan.sha256:
-        lines.append("the run was made by another plan")
-    lines += _of_looks(plan, looks)
-    for name, planned in plan.tasks.items():
-        task = results.tasks.get(name)
-        if task is None:
-            lines.append(f"{shown(name)} is not in the run")
-            continue
-        lines += _of_task(name, planned, task, plan)
-    return list(dict.fromkeys(lines))
+def _content_of(path: Path, where: str) -> dict[str, Any]:
+    """Return the JSON object in the file of a plan, which states its hash."""
+    text = read_text(path, _LARGEST, _STEP)
+    try:
+        data = read_json_text(text)
+    except json.JSONDecodeError:
+        raise T2IBenchError(f"{where} is not JSON.", _STEP) from None
+    except RecursionError:
+        raise T2IBenchError(f"{where} is nested too deeply.", _STEP) from None
+    except ValueError as error:
+        raise T2IBenchError(f"{where}: {first_line(error)}.", _STEP) from None
+    if not isinstance(data, dict) or _HASH not in data:
+        raise T2IBenchError(f"{where} is no plan: it has no '{_HASH}'.", _STEP)
+    return data
 
 
-def _of_looks(plan: Plan, looks: Looks | None) -> Iterator[str]:
-    """Yield in what the looks of a run are not those of its plan."""
-    most = plan.most_images_per_prompt
-    if most is None:
-        return
-    if looks is None:
-        yield (
-            f"the plan has several looks, at most at {most} images a prompt, and the run was made "
-            "without --until-decided"
-        )
-    elif looks.images_per_prompt[-1] != most:
-        yield f"the last look is at {looks.images_per_prompt[-1]} images a prompt, not {most}"
-    elif looks.profile_sha256 != plan.profile.sha256:
-        yield "the looks were by another profile than that of the plan"
+def _check_tasks(plan: Plan, where: str) -> None:
+    """Check that a plan fixes the tasks that its profile measures, and looks that can be taken.
 
-
-def _of_task(
-    name: str, planned: PlannedTask, task: TaskResult, plan: Plan
-) -> Iterator[str]:
-    if task.task_hash != planned.hash:
-        yield f"{name} is another version of the task (version {task.version})"
-    settings = task.settings
-    for setting in (*_FIXED, *_SIZES):
-        if setting in _SIZES and plan.most_images_per_prompt is not None:
-            continue
-        wanted = getattr(plan.measurement, setting)
-        used = getattr(settings, setting)
-        if used != wanted:
-            flag = f"--{setting.replace('_', '-')}"
-            yield f"{name} was measured with {flag} {_shown(used)}, not {_shown(wanted)}"
-    most = plan.most_images_per_prompt
-    if most is not None:
-        allowed = planned.images * most / max(planned.images_per_prompt, 1)
-        used_images = task.n_images + sum(task.excluded.values())
-        if used_images > allowed + planned.prompts:
-            yield f"{name} has {used_images} images, more than the plan's largest number"
-    for kind, wanted_names, names in (
-        ("encoders", plan.encoders, settings.encoders),
-        ("judges", plan.judges, settings.judges),
-    ):
-        if wanted_names and set(wanted_names) != set(names):
-            used_text = ", ".join(sorted(names)) or "none"
-            yield f"{name} has the {kind} {used_text}, not {', '.join(wanted_names)}"
-
-
-def _shown(value: object) -> str:
-    return "unset" if value is None else shown(value)
+    `make_plan` writes no other, but a file may come from elsewhere.
+    """
+    for name in sorted(set(plan.profile.tasks) ^ set(plan.tasks)):
+        lacks = "fixes nothing of" if name in plan.profile.tasks else "has no limit for"
+        raise T2IBenchError(f"{where} is no plan: it {lacks} {shown(name)}.", _STEP)
+    if plan.most_images_per_prompt is not None:
+        looks_of(plan)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from t2ibench.results.json_record import Record
@@ -19,8 +21,8 @@ class Looks(Record):
     """
 
     profile_sha256: str
-    images_per_prompt: list[int]
-    levels: list[float]
+    images_per_prompt: Annotated[list[int], Field(min_length=1)]
+    levels: Annotated[list[float], Field(min_length=1)]
     measurements: list[Measurement] = Field(default_factory=list)
 
 

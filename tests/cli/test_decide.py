@@ -134,6 +134,22 @@ def test_a_plan_names_readers_that_exist(tmp_path: Path, cli: Cli) -> None:
     assert not (tmp_path / "plan.json").exists()
 
 
+def test_a_plan_without_prompts_or_images_is_refused(tmp_path: Path, cli: Cli) -> None:
+    for task, more, message in (
+        ("openbias_coco", (), "has no prompts before it is given captions"),
+        (
+            "weat_6_gender_career_family",
+            ("--max-images-per-prompt", "10"),
+            "there is nothing to look at several times",
+        ),
+    ):
+        measurement = {"task": task, "statistic": "headline"}
+        accept = gate(tmp_path, scenario(measurement=measurement))
+        status, _, error = cli("plan", "--accept", accept, *more)
+        assert status == 1 and message in error and error.count("\n") == 1, error
+        assert not (tmp_path / "plan.json").exists()
+
+
 def test_a_plan_of_comparisons_alone_promises_nothing(tmp_path: Path, cli: Cli) -> None:
     task = "core_occupations_gender"
     compared = {"task": task, "statistic": "comparison"}

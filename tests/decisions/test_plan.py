@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from t2ibench.decisions.departures import (
+    check_before_run,
+    departures,
+    left_open,
+)
 from t2ibench.decisions.design import Design, forecast_of_design, square_chances
 from t2ibench.decisions.looks import planned_looks
-from t2ibench.decisions.plan import Plan, departures, make_plan, read_plan, write_plan
+from t2ibench.decisions.plan import Plan, make_plan, read_plan, write_plan
 from t2ibench.decisions.quantity import Limits
 from t2ibench.errors import T2IBenchError
+from t2ibench.results.fixed_before import RegisteredPlan
 from t2ibench.results.schema import Results
-from t2ibench.settings import Measurement
+from t2ibench.settings import Measurement, flag_name
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask
 from tests import hand
@@ -40,55 +48,156 @@ def run_of(task: LoadedTask, **changes: Any) -> Results:
     return results(**{TASK: record})
 
 
-def test_a_plan_comes_back_and_a_changed_one_does_not(
-    task: LoadedTask, tmp_path: Path
-) -> None:
+def test_a_plan_comes_back(task: LoadedTask, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    plan = planned(task)
+    plan = planned(task, most_images_per_prompt=64, chances={"jobs": {"beyond": 0.8}})
     write_plan(plan, path)
     assert read_plan(path) == plan
-    content = json.loads(path.read_text())
-    assert content["sha256"] == plan.sha256
-    content["profile"]["scenarios"][0]["accept"] = 0.5
-    path.write_text(json.dumps(content))
-    with pytest.raises(T2IBenchError, match="changed after it was written"):
-        read_plan(path)
-    for text in ("", "[]", "{}", '{"sha256": "x", "tasks": {}}'):
-        path.write_text(text)
-        with pytest.raises(T2IBenchError):
-            read_plan(path)
+    assert json.loads(path.read_text())["sha256"] == plan.sha256
 
 
 def test_a_run_that_keeps_to_its_plan_departs_in_nothing(task: LoadedTask) -> None:
     assert departures(planned(task), GATE, run_of(task)) == []
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"seed": 7}, "--seed 7, not 0"),
-        ({"images_per_prompt": 3}, "--images-per-prompt 3, not unset"),
-        ({"times": 2.0}, "--times 2.0, not 1.0"),
-        ({"limit": 2}, "--limit 2, not unset"),
-        ({"level": 0.9}, "--level 0.9, not 0.95"),
-        ({"encoders": {"clip": "e" * 64}}, "has the encoders clip, not toyland"),
-    ],
-)
-def test_departures_are_named(
-    task: LoadedTask, changes: dict[str, Any], message: str
-) -> None:
-    plan = planned(task, encoders=("toyland",))
-    (line,) = departures(plan, GATE, run_of(task, **changes))
-    assert message in line
+# A value of each setting that the plan does not have.
+OTHER = {
+    "images_per_prompt": 3,
+    "guided_images_per_prompt": 2,
+    "times": 2.0,
+    "limit": 2,
+    "seed": 7,
+    "n_permutations": 99,
+    "n_bootstrap": 50,
+    "level": 0.9,
+}
 
 
-def test_another_task_or_profile_departs(task: LoadedTask) -> None:
+@pytest.mark.parametrize("setting", [*Measurement.model_fields])
+def test_each_setting_departs_alone(task: LoadedTask, setting: str) -> None:
+    run = run_of(task, **{setting: OTHER[setting]})
+    (line,) = departures(planned(task), GATE, run)
+    assert f"{flag_name(setting)} {OTHER[setting]}, not " in line
+
+
+def another_version(task: LoadedTask) -> list[str]:
+    return departures(
+        planned(task), GATE, results(**{TASK: lean_task(0.0, task_hash="other")})
+    )
+
+
+# Plan field to a call that departs from it alone, and the clause.
+DEPARTING: dict[str, tuple[Callable[[LoadedTask], list[str]], str]] = {
+    "profile": (
+        lambda task: departures(
+            planned(task), profile(scenario(accept=0.5)), run_of(task)
+        ),
+        "the profile is another one than that of the plan",
+    ),
+    "tasks": (another_version, "is another version of the task"),
+    "measurement": (
+        lambda task: departures(planned(task), GATE, run_of(task, seed=7)),
+        "--seed 7, not 0",
+    ),
+    "encoders": (
+        lambda task: departures(
+            planned(task, encoders=("clip:a",)), GATE, run_of(task)
+        ),
+        "has the encoder toyland; the plan fixes the encoder clip:a",
+    ),
+    "judges": (
+        lambda task: departures(
+            planned(task, judges=("toyland",)),
+            GATE,
+            run_of(task, judges={"vlm:a": "e" * 64}),
+        ),
+        "has the judge vlm:a; the plan fixes the judge toyland",
+    ),
+    "most_images_per_prompt": (
+        lambda task: departures(
+            planned(task, most_images_per_prompt=32), GATE, run_of(task)
+        ),
+        "without --until-decided",
+    ),
+}
+# What a plan says about itself, which no run can depart from.
+ABOUT_ITSELF = {
+    "schema_version": 1,
+    "t2ibench": "9.0",
+    "pilot": "runs/pilot",
+    "chances": {"jobs": {"fair_passes": 0.5}},
+}
+
+
+def test_every_field_of_a_plan_has_its_departure() -> None:
+    assert DEPARTING.keys() | ABOUT_ITSELF.keys() == Plan.model_fields.keys()
+    assert not DEPARTING.keys() & ABOUT_ITSELF.keys()
+
+
+@pytest.mark.parametrize("field", [*DEPARTING])
+def test_each_field_departs_alone(task: LoadedTask, field: str) -> None:
+    depart, clause = DEPARTING[field]
+    (line,) = depart(task)
+    assert clause in line
+
+
+def test_what_a_plan_says_about_itself_is_not_departed_from(task: LoadedTask) -> None:
+    other = planned(task).model_copy(update=ABOUT_ITSELF)
+    assert departures(other, GATE, run_of(task)) == []
+    # It is another plan all the same.
+    registered = RegisteredPlan(sha256=planned(task).sha256)
+    run = run_of(task).model_copy(update={"registered_plan": registered})
+    assert departures(planned(task), GATE, run) == []
+    assert departures(other, GATE, run) == ["the run was made by another plan"]
+
+
+def test_a_planned_task_that_is_missing_departs(task: LoadedTask) -> None:
+    (line,) = departures(planned(task), GATE, results(t=lean_task(0.0)))
+    assert line == f"{TASK} is not in the run"
+
+
+def test_the_readers_that_the_profile_names_are_fixed(task: LoadedTask) -> None:
+    measurement = {"task": TASK, "statistic": "headline", "encoder": "clip:a"}
+    gate = profile(scenario(measurement=measurement))
+    plan = make_plan(gate, {TASK: task}, Measurement())
+    (line,) = departures(plan, gate, run_of(task))
+    assert "has the encoder toyland; the plan fixes the encoder clip:a" in line
+
+
+def test_readers_that_a_plan_leaves_open_are_said(task: LoadedTask) -> None:
+    run = run_of(task)
+    assert left_open(planned(task), run) == [
+        "the plan fixes no encoders; the run has the encoder toyland"
+    ]
+    assert left_open(planned(task, encoders=("toyland",)), run) == []
+
+
+def test_a_further_task_departs_where_it_counts(task: LoadedTask) -> None:
+    """The spill-over is the mean over all other tests that both runs have."""
+    run = run_of(task)
+    more = run.model_copy(update={"tasks": {**run.tasks, "further": lean_task(0.0)}})
+    assert departures(planned(task), GATE, more) == []
+    counted = profile(
+        scenario(
+            measurement={"task": TASK, "statistic": "comparison"},
+            holds={"spill_over": 0.1},
+        )
+    )
+    plan = make_plan(counted, {TASK: task}, Measurement())
+    assert departures(plan, counted, run) == []
+    (line,) = departures(plan, counted, more)
+    assert line == "further counts for the spill-over, and the plan does not have it"
+
+
+def test_what_cannot_be_kept_is_refused_before_the_run(task: LoadedTask) -> None:
     plan = planned(task)
-    other = results(**{TASK: lean_task(0.0, task_hash="other")})
-    assert "another version" in departures(plan, GATE, other)[0]
-    assert "not in the run" in departures(plan, GATE, results(t=lean_task(0.0)))[0]
-    milder = profile(scenario(accept=0.5))
-    assert "another one than that" in departures(plan, milder, run_of(task))[0]
+    path = Path("plan.json")
+    check_before_run(plan, path, [task], Measurement())
+    other = replace(task, hash="0" * 64)
+    with pytest.raises(T2IBenchError, match="fixes another version of core_occ"):
+        check_before_run(plan, path, [other], Measurement())
+    with pytest.raises(T2IBenchError, match=r"of its own \(--images-per-prompt 10\)"):
+        check_before_run(plan, path, [task], Measurement(images_per_prompt=10))
 
 
 def test_what_departs_is_no_pass_and_may_fail(task: LoadedTask) -> None:
@@ -99,27 +208,44 @@ def test_what_departs_is_no_pass_and_may_fail(task: LoadedTask) -> None:
     assert decided(GATE, worse, departures=["another seed"]).outcome == "fail"
 
 
+EIGHT = Measurement(images_per_prompt=8)
+
+
+def plan_of_looks(task: LoadedTask) -> Plan:
+    return make_plan(GATE, {TASK: task}, EIGHT, most_images_per_prompt=32)
+
+
 def test_looks_allow_fewer_images_and_no_more(task: LoadedTask) -> None:
-    plan = planned(task, most_images_per_prompt=32)
-    looks = planned_looks(GATE, 8, 32, Measurement(images_per_prompt=8))
-    fewer = run_of(task, images_per_prompt=8)
-    assert departures(plan, GATE, fewer, looks) == []
-    many = run_of(task).tasks[TASK].model_copy(update={"n_images": 5000})
+    plan = plan_of_looks(task)
+    looks = planned_looks(GATE, 8, 32, EIGHT)
+    for times in (2.0, 4.0):
+        sized = run_of(task, images_per_prompt=8, times=times)
+        assert departures(plan, GATE, sized, looks) == []
+    between = run_of(task, images_per_prompt=8, times=3.0)
+    (line,) = departures(plan, GATE, between, looks)
+    assert "these results are of another number" in line
+    many = sized.tasks[TASK].model_copy(update={"n_images": 5000})
     (line,) = departures(plan, GATE, results(**{TASK: many}), looks)
     assert "more than the plan's largest number" in line
 
 
 def test_looks_that_the_plan_does_not_have_depart(task: LoadedTask) -> None:
-    plan = planned(task, most_images_per_prompt=32)
-    size = Measurement(images_per_prompt=8)
+    plan = plan_of_looks(task)
     milder = profile(scenario(accept=0.5))
-    for looks, message in (
+    looks = planned_looks(GATE, 8, 32, EIGHT)
+    higher = looks.model_copy(update={"levels": [0.05] * len(looks.levels)})
+    for taken, message in (
         (None, "without --until-decided"),
-        (planned_looks(GATE, 8, 64, size), "at 64 images a prompt, not 32"),
-        (planned_looks(milder, 8, 32, size), "by another profile"),
+        (planned_looks(GATE, 8, 64, EIGHT), "at 64 images a prompt, not 32"),
+        (planned_looks(milder, 8, 32, EIGHT), "by another profile"),
+        (planned_looks(GATE, 4, 32, EIGHT), "other sizes or levels"),
+        (higher, "other sizes or levels"),
     ):
-        (line,) = departures(plan, GATE, run_of(task, images_per_prompt=8), looks)
+        run = run_of(task, images_per_prompt=8, times=4.0)
+        (line,) = departures(plan, GATE, run, taken)
         assert message in line
+    (line,) = departures(planned(task), GATE, run_of(task), looks)
+    assert "the plan has one look" in line
 
 
 def test_a_run_by_a_plan_has_the_readers_of_its_profile(task: LoadedTask) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from t2ibench.decisions.plan import read_plan
+from t2ibench.decisions.plan import read_plan, write_plan
 from t2ibench.decisions.runs import read_run
 from t2ibench.results.files import read_results
 from t2ibench.results.fixed_before import RegisteredPlan
@@ -120,6 +120,25 @@ def test_a_plan_of_looks_needs_a_run_that_looks(cli: Cli, tmp_path: Path) -> Non
     assert cli("plan", "--accept", accept, *most, "--output", plan)[0] == 0
     status, _, err = cli("run", "--model", "toyland", "--plan", plan)
     assert status == 1 and "fixes several interim looks, with at most 12 images" in err
+
+
+def test_a_run_that_could_not_keep_to_its_plan_makes_no_image(
+    cli: Cli, tmp_path: Path
+) -> None:
+    """Its departure would be said after thousands of images."""
+    path = tmp_path / "plan.json"
+    sizes = ("--times", "0.5", "--output", path)
+    assert cli("plan", "--accept", gate(tmp_path, 0.3), *sizes)[0] == 0
+    start = ("run", "--model", "toyland", "--output-dir", tmp_path, "--plan", path)
+    for setting in ("--images-per-prompt", "--limit"):
+        status, _, err = cli(*start, setting, "2")
+        assert status == 1 and f"{setting} contradicts {path}, which leaves it" in err
+    plan = read_plan(path)
+    older = plan.tasks[TASK].model_copy(update={"version": 1, "hash": "0" * 64})
+    write_plan(plan.model_copy(update={"tasks": {TASK: older}}), path)
+    status, _, err = cli(*start)
+    assert status == 1 and f"fixes another version of {TASK} (version 1" in err
+    assert not (tmp_path / "toyland" / "images").exists()
 
 
 def test_a_profile_that_compares_is_refused(cli: Cli, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import signal
 import threading
@@ -18,6 +17,7 @@ from t2ibench.models.generators.passthrough import value_of
 from t2ibench.results.schema import TaskSettings
 from t2ibench.settings import Settings
 from t2ibench.store.images import derived_seed
+from t2ibench.store.json_text import read_json_text
 from t2ibench.tasks.loader import LoadedTask
 
 LARGEST = 50_000_000  # bytes of a submission
@@ -84,7 +84,7 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
             f"it has {size / 1e6:.1f} MB; {largest / 1e6:.0f} are accepted"
         )
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+        data = read_json_text(path.read_text(encoding="utf-8"))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     level = [data]
@@ -100,14 +100,6 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
         if not level:
             return data
     raise ValueError("it is nested too deeply")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs of a JSON object as a dict; raise an error if a key occurs twice."""
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("it has a key twice")
-    return members
 
 
 def checked_settings(recorded: Sequence[TaskSettings], fingerprint: str) -> Settings:

@@ -8,7 +8,8 @@ from pathlib import Path
 from t2ibench.apps.leaderboard.bounds import read_json
 from t2ibench.apps.leaderboard.regenerate import on_server
 from t2ibench.apps.leaderboard.submission import Manifest
-from t2ibench.decisions.plan import departures, read_plan
+from t2ibench.decisions.departures import departures
+from t2ibench.decisions.plan import read_plan
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import GENERATORS, can_regenerate
 from t2ibench.results.schema import Results

@@ -45,6 +45,24 @@ def recorded_name(spec: str) -> str:
     )
 
 
+def name_in_results(spec: str) -> str:
+    """Return the name that results give a judge which a user names so; no file is read.
+
+    That of the judge `clip` also has the encoder of the run.
+
+    Examples:
+        >>> name_in_results("llava-1.5-7b"), name_in_results("answers:a/b.csv,by=anna")
+        ('vlm:llava-hf/llava-1.5-7b-hf', 'answers by anna')
+    """
+    scheme, colon, source = spec.partition(":")
+    if colon and scheme == "answers":
+        # It imports what reads tables.
+        from t2ibench.models.judges.answers import judge_name
+
+        return judge_name(source)
+    return recorded_name(spec)
+
+
 def unreachable_classes(judge: str, classes: Sequence[str]) -> frozenset[str]:
     """Return the classes of a question with which a judge never answers.
 

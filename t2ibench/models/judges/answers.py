@@ -37,7 +37,7 @@ from t2ibench.models.judges.question_column import (
 )
 from t2ibench.models.locations import is_file
 from t2ibench.models.protocols import Answer, FurtherAnswers, Query
-from t2ibench.store.answers import ANSWERS_BY
+from t2ibench.store.answers import ANSWERS_BY, ANSWERS_IN
 from t2ibench.store.images import StoredImage
 from t2ibench.store.labels import labeller_name
 from t2ibench.store.people_tables.headings import heading_key
@@ -78,7 +78,7 @@ class AnswersJudge:
                 f"No such file: '{shown(path)}'.", "Check the path after answers:"
             )
         arguments = arguments or AnswersArguments()
-        self.name = f"{ANSWERS_BY}{by}" if by else f"answers:{path.name}"
+        self.name = _name(path, by)
         self.batch_size = 256
         self._path = path
         self._headings = arguments.columns
@@ -308,6 +308,22 @@ class AnswersJudge:
             f"images), by its SHA-256 ('{image.sha256}'), or by prompt and index "
             f"('{shown(image.prompt)}', {image.index}).",
         )
+
+
+def judge_name(source: str) -> str:
+    """Return the name of the judge that `answers:SOURCE` names, without reading its file.
+
+    Examples:
+        >>> judge_name("a/people.csv"), judge_name("people.csv,by= anna")
+        ('answers:people.csv', 'answers by anna')
+    """
+    path, *options = _OPTION.split(source)
+    given = dict(option.split("=", 1) for option in options)
+    return _name(Path(path), given.get("by", "").strip())
+
+
+def _name(path: Path, by: str) -> str:
+    return f"{ANSWERS_BY}{by}" if by else f"{ANSWERS_IN}{path.name}"
 
 
 def _create(request: Request[AnswersArguments]) -> AnswersJudge:

@@ -109,7 +109,7 @@ def twice(name: str, beginning: str) -> Callable[[Path], object]:
     [
         (replace_file("results.json", DEEP), "nested too deeply"),
         (replace_file("results.json", "[" * 60 + "]" * 60), "nested too deeply"),
-        (twice("results.json", '{"limited": true, '), "a key twice"),
+        (twice("results.json", '{"limited": true, '), "the key 'limited' twice"),
         (replace_file("results.json", "\udcff"), "not a results file"),
         (replace_file("submission.json", DEEP), "no readable submission.json"),
         (twice("submission.json", '{"name": "other", '), "no readable submission.json"),

@@ -35,11 +35,12 @@ from tests.decisions.made import profile, scenario
 TASK = "t2iat_flowers_insects"
 
 
-def plan_file(folder: Path, **measurement: Any) -> Path:
+def plan_file(folder: Path, encoders: tuple[str, ...] = (), **measurement: Any) -> Path:
     (task,) = load_tasks([TASK])
     gate = profile(scenario(measurement={"task": TASK, "statistic": "headline"}))
     path = folder / "plan.json"
-    write_plan(make_plan(gate, {TASK: task}, Measurement(**measurement)), path)
+    plan = make_plan(gate, {TASK: task}, Measurement(**measurement), encoders=encoders)
+    write_plan(plan, path)
     return path
 
 
@@ -130,11 +131,13 @@ def test_a_plan_is_packed_checked_and_shown(planned: Path) -> None:
 def test_a_plan_that_the_results_do_not_keep_to(changed: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    shutil.copyfile(plan_file(other, images_per_prompt=3), changed / "plan.json")
+    plan = plan_file(other, encoders=("clip:a",), images_per_prompt=3)
+    shutil.copyfile(plan, changed / "plan.json")
     seal(changed)
     said = refusal(changed)
     assert "it departs from plan.json: the run was made by another plan" in said
     assert "--images-per-prompt 2, not 3" in said
+    assert "has the encoder toyland; the plan fixes the encoder clip:a" in said
 
 
 def test_a_plan_that_came_after_the_images(changed: Path) -> None:

@@ -1,0 +1,184 @@
+"""How a run departs from its plan: each number, task and reader that was fixed is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from t2ibench.decisions.looks import are_same, level_of, of_no_look
+from t2ibench.decisions.plan import Plan, PlannedTask, looks_of
+from t2ibench.decisions.profile import Profile
+from t2ibench.decisions.readers import other_encoders, other_judges, readers
+from t2ibench.errors import T2IBenchError, shown, shown_path
+from t2ibench.results.fixed_before import Looks
+from t2ibench.results.schema import Results, TaskResult, TaskSettings
+from t2ibench.settings import Measurement, flag_name
+from t2ibench.tasks.loader import LoadedTask
+
+# Settings that grow from look to look.
+_SIZES = ("images_per_prompt", "guided_images_per_prompt", "times")
+
+
+def departures(
+    plan: Plan,
+    profile: Profile,
+    results: Results,
+    looks: Looks | None = None,
+) -> list[str]:
+    """Return clauses that say how a run departs from its plan; empty if it does not.
+
+    Nothing departs from what a plan says about itself: the version of its writer, its pilot and
+    its chances.
+    """
+    lines: list[str] = []
+    if profile.sha256 != plan.profile.sha256:
+        lines.append("the profile is another one than that of the plan")
+    registered = results.registered_plan
+    if registered is not None and registered.sha256 != plan.sha256:
+        lines.append("the run was made by another plan")
+    lines += _of_looks(plan, results, looks)
+    lines += _of_further_tasks(plan, results)
+    for name, planned in plan.tasks.items():
+        task = results.tasks.get(name)
+        if task is None:
+            lines.append(f"{shown(name)} is not in the run")
+            continue
+        lines += _of_task(shown(name), planned, task, plan)
+    return list(dict.fromkeys(lines))
+
+
+def check_before_run(
+    plan: Plan, path: Path, tasks: Iterable[LoadedTask], measurement: Measurement
+) -> None:
+    """Check that a run by a plan would not depart from it, before its first image.
+
+    Args:
+        plan: The plan.
+        path: Its file.
+        tasks: The tasks of the run.
+        measurement: How the run would measure, with its model's own numbers of images.
+
+    Raises:
+        T2IBenchError: a task has another version here, or the model has other numbers of images.
+    """
+    where = shown_path(path)
+    for task in tasks:
+        planned = plan.tasks.get(task.id)
+        if planned is not None and planned.hash != task.hash:
+            raise T2IBenchError(
+                f"{where} fixes another version of {task.id} (version {planned.version}, of "
+                f"t2ibench {shown(plan.t2ibench)}) than the one here (version "
+                f"{task.spec.version}).",
+                "Use the task file that it was written for, or write a new plan.",
+            )
+    for setting in _SIZES:
+        number = getattr(measurement, setting)
+        if number != getattr(plan.measurement, setting):
+            flag = f"{flag_name(setting)} {number}"
+            raise T2IBenchError(
+                f"{where} leaves the number of images to the tasks, and the model has a number of "
+                f"its own ({flag}).",
+                f"Write a plan with a number: t2ibench plan {flag} …",
+            )
+
+
+def left_open(plan: Plan, results: Results) -> list[str]:
+    """Return sentences about readers that a run has and a plan does not fix."""
+    measured = _measured(plan, results)
+    remarks = []
+    for kind, fixed, used in (
+        ("encoder", plan.fixed_encoders, [settings.encoders for settings in measured]),
+        ("judge", plan.fixed_judges, [settings.judges for settings in measured]),
+    ):
+        names = sorted({name for of_task in used for name in of_task})
+        if names and not fixed:
+            remarks.append(
+                f"the plan fixes no {kind}s; the run has {readers(kind, names)}"
+            )
+    return remarks
+
+
+def _of_looks(plan: Plan, results: Results, looks: Looks | None) -> Iterator[str]:
+    """Yield in what the looks of a run are not those of its plan."""
+    planned = looks_of(plan)
+    if planned is None:
+        if looks is not None:
+            yield "the run was made with --until-decided, and the plan has one look"
+        return
+    most = planned.images_per_prompt[-1]
+    if looks is None:
+        yield (
+            f"the plan has several looks, at most at {most} images a prompt, and the run was made "
+            "without --until-decided"
+        )
+        return
+    if looks.images_per_prompt[-1] != most:
+        yield f"the last look is at {looks.images_per_prompt[-1]} images a prompt, not {most}"
+    elif looks.profile_sha256 != plan.profile.sha256:
+        yield "the looks were by another profile than that of the plan"
+    elif not are_same(planned, looks):
+        yield "the looks have other sizes or levels than those of the plan"
+    elif level_of(planned, _measured(plan, results)) is None:
+        yield of_no_look(planned)
+
+
+def _measured(plan: Plan, results: Results) -> list[TaskSettings]:
+    """Return how each task of a plan was measured."""
+    return [
+        results.tasks[name].settings for name in plan.tasks if name in results.tasks
+    ]
+
+
+def _of_further_tasks(plan: Plan, results: Results) -> Iterator[str]:
+    """Yield the tasks that the plan does not have, where they count for a limit of its profile."""
+    scenarios = plan.profile.scenarios
+    if any(scenario.holds.spill_over is not None for scenario in scenarios):
+        for name in sorted(results.tasks.keys() - plan.tasks.keys()):
+            yield (
+                f"{shown(name)} counts for the spill-over, and the plan does not have it"
+            )
+
+
+def _of_task(
+    name: str, planned: PlannedTask, task: TaskResult, plan: Plan
+) -> Iterator[str]:
+    if task.task_hash != planned.hash:
+        yield f"{name} is another version of the task (version {task.version})"
+    settings = task.settings
+    for setting in Measurement.model_fields:
+        if setting in _SIZES and plan.most_images_per_prompt is not None:
+            continue
+        wanted = getattr(plan.measurement, setting)
+        used = getattr(settings, setting)
+        if used != wanted:
+            yield (
+                f"{name} was measured with {flag_name(setting)} {_shown(used)}, not "
+                f"{_shown(wanted)}"
+            )
+    most = plan.most_images_per_prompt
+    if most is not None:
+        allowed = planned.images * most / max(planned.images_per_prompt, 1)
+        used_images = task.n_images + sum(task.excluded.values())
+        if used_images > allowed + planned.prompts:
+            yield f"{name} has {used_images} images, more than the plan's largest number"
+    yield from _of_readers(name, task, plan)
+
+
+def _of_readers(name: str, task: TaskResult, plan: Plan) -> Iterator[str]:
+    encoders, judges = plan.fixed_encoders, plan.fixed_judges
+    if encoders and other_encoders(task, encoders):
+        yield _other_readers(name, "encoder", task.settings.encoders, encoders)
+    if judges and other_judges(task, judges):
+        yield _other_readers(name, "judge", task.settings.judges, judges)
+
+
+def _other_readers(
+    name: str, kind: str, used: Iterable[str], fixed: Iterable[str]
+) -> str:
+    return (
+        f"{name} has {readers(kind, [*used])}; the plan fixes {readers(kind, [*fixed])}"
+    )
+
+
+def _shown(value: object) -> str:
+    return "unset" if value is None else shown(value)
