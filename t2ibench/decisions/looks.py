@@ -34,7 +34,7 @@ def planned_looks(
     """
     if first < 1:
         raise T2IBenchError(
-            "The tasks of the profile need no images, so there is nothing to look at several times.",
+            "The tasks of the profile need no images, so that there is nothing to look at.",
             "Leave --max-images-per-prompt and --until-decided out.",
         )
     if most < first:

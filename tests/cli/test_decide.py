@@ -140,7 +140,7 @@ def test_a_plan_without_prompts_or_images_is_refused(tmp_path: Path, cli: Cli) -
         (
             "weat_6_gender_career_family",
             ("--max-images-per-prompt", "10"),
-            "there is nothing to look at several times",
+            "there is nothing to look at",
         ),
     ):
         measurement = {"task": task, "statistic": "headline"}
