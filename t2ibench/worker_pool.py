@@ -44,6 +44,9 @@ THREADS = (
     "VECLIB_MAXIMUM_THREADS",
 )
 
+# Two runs in threads of one program must not restore what the other has set.
+_starting = threading.RLock()
+
 # The work of a process of the pool, by number of an item.
 _work: Callable[[int], Any]
 
@@ -212,26 +215,28 @@ def _frozen_objects() -> Iterator[None]:
 def new_processes(environment: Mapping[str, str]) -> Iterator[None]:
     """Set what processes started inside this context inherit: an environment, and no Ctrl-C.
 
-    They also do not import the user's script, which may have no `if __name__ == "__main__"`.
+    They also do not import the user's script, which may have no `if __name__ == "__main__"`. One
+    thread at a time is inside.
     """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    before = {name: os.environ.get(name) for name in environment}
-    os.environ.update(environment)
-    handler = None
-    with suppress(ValueError):  # not the main thread
-        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        if handler is not None:
-            signal.signal(signal.SIGINT, handler)
-        sys.modules["__main__"] = main
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    with _starting:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        before = {name: os.environ.get(name) for name in environment}
+        os.environ.update(environment)
+        handler = None
+        with suppress(ValueError):  # not the main thread
+            handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            yield
+        finally:
+            if handler is not None:
+                signal.signal(signal.SIGINT, handler)
+            sys.modules["__main__"] = main
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
 
 
 def end_with_parent() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -154,3 +155,26 @@ def test_processes_end_with_one_that_is_killed_and_run_no_script(
     process.kill()
     said, _ = process.communicate(timeout=60)  # its processes hold the streams open
     assert said == "started\n"
+
+
+def test_threads_that_start_processes_restore_the_script_of_the_user() -> None:
+    """Otherwise a new process would run a script that has no `if __name__ == "__main__"`."""
+    main = sys.modules["__main__"]
+    entered, left = threading.Event(), threading.Event()
+
+    def start_processes() -> None:
+        with worker_pool.new_processes({"T2IBENCH_TEST": "2"}):
+            entered.set()
+            left.wait(10)
+
+    other = threading.Thread(target=start_processes)
+    with worker_pool.new_processes({"T2IBENCH_TEST": "1"}):
+        other.start()
+        assert not entered.wait(0.1)
+        assert os.environ["T2IBENCH_TEST"] == "1"
+    assert entered.wait(10)
+    assert sys.modules["__main__"] is not main
+    left.set()
+    other.join(10)
+    assert sys.modules["__main__"] is main
+    assert "T2IBENCH_TEST" not in os.environ

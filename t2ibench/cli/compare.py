@@ -104,6 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.comparison import read_comparison
     from t2ibench.reports.comparison_text import comparison_text
     from t2ibench.reports.writers import WRITERS
+    from t2ibench.results.compared_runs import copy_lines
 
     # An unknown format is an error before any file is read.
     if arguments.format != _PAGE:
@@ -112,6 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
     comparison = read_comparison(*paths)
     runs = (comparison.first.results, comparison.second.results)
     _warn_of_unfinished(paths, runs)
+    for line in copy_lines((arguments.first, arguments.second), runs):
+        print(line, file=sys.stderr)
     if not comparison.agreement and any(map(_measures_agreement, runs)):
         print(_NOT_MEASURED, file=sys.stderr)
     target = Path(arguments.output) if arguments.output else None

@@ -16,7 +16,7 @@ from t2ibench.errors import (
     T2IBenchError,
     first_line,
     one_line,
-    shown,
+    shown_path,
     visible_lines,
 )
 from t2ibench.redaction import redacted
@@ -142,7 +142,7 @@ def explain(error: BaseException) -> int:
             reason, advice = why(error, path)
             say(
                 one_line(
-                    f"{shown(path, 400)}: {reason}. {advice or ''} {SAVED}".replace(
+                    f"{shown_path(path)}: {reason}. {advice or ''} {SAVED}".replace(
                         "  ", " "
                     )
                 )

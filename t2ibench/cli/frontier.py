@@ -67,15 +67,17 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.frontier_table import frontier_table
     from t2ibench.reports.html.frontier_page import frontier_html
     from t2ibench.reports.writers import WRITERS, render
-    from t2ibench.results.compared_runs import read_runs, unfinished_lines
+    from t2ibench.results.compared_runs import copy_lines, read_runs, unfinished_lines
     from t2ibench.results.frontier import frontier
 
     # What cannot be drawn or written is an error before any file is read.
     axes = axes_of(arguments.axes)
     if arguments.format not in {_PAGE, "svg"}:
         WRITERS.get(arguments.format)
-    runs = read_runs([arguments.before, *arguments.after])
-    for line in unfinished_lines(runs):
+    folders = [arguments.before, *arguments.after]
+    runs = read_runs(folders)
+    results = [run.results for run in runs]
+    for line in (*unfinished_lines(runs), *copy_lines(folders, results)):
         print(line, file=sys.stderr)
     result = frontier(runs, arguments.task)
     target = Path(arguments.output) if arguments.output else None

@@ -36,6 +36,11 @@ def is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113  pathlib's raises
 
 
+def is_folder(path: Path) -> bool:
+    """Return whether a path is that of an existing folder; a path that is too long is none."""
+    return os.path.isdir(path)  # noqa: PTH112  pathlib's raises
+
+
 def is_hub_id(text: str) -> bool:
     """Return whether a text has the form of a hub id, ORG/NAME."""
     return _HUB_ID.fullmatch(text) is not None

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, shown_path
 from t2ibench.results.run import RunFolder
 from t2ibench.store.file_errors import reading
 from t2ibench.store.files import read_ordinary, write_bytes
@@ -73,7 +73,7 @@ class PartFiles:
             self.part.database.check_still_there()
             if not source.is_symlink():
                 raise T2IBenchError(
-                    f"{shown(source, 400)} was moved or removed while it was merged.",
+                    f"{shown_path(source)} was moved or removed while it was merged.",
                     "Put it back and repeat the command, which goes on, or repeat it as it is.",
                 )
         if not source.is_file():  # a pipe, say: it is missing in the merged run

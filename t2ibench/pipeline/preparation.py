@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from t2ibench.errors import T2IBenchError, first_line, shown
+from t2ibench.errors import T2IBenchError, first_line, shown_path
 from t2ibench.methods import needs
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.judge_check import JudgeCheck
@@ -382,7 +382,7 @@ def _read_check(path: Path) -> JudgeCheck:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise T2IBenchError(
-            f"{shown(path, 400)} is no check of a judge ({where}: {first['msg'].lower()}).",
+            f"{shown_path(path)} is no check of a judge ({where}: {first['msg'].lower()}).",
             _WRITTEN,
         ) from None
 

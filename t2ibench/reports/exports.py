@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, shown_path
 from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import write_bytes
 from t2ibench.store.images import ImageStore, in_order
@@ -25,7 +25,7 @@ def export(
     with disk_errors(target):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise T2IBenchError(
-                f"{shown(target, 400)} is there already.", "Name a new folder."
+                f"{shown_path(target)} is there already.", "Name a new folder."
             )
         shutil.rmtree(made, ignore_errors=True)
         made.mkdir(parents=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, shown, shown_path
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.results.schema import Results
@@ -86,3 +86,20 @@ def unfinished_lines(runs: Sequence[ComparedRun]) -> Iterator[str]:
             why = run.results.what_is_missing
             what = f"{why[0].lower()}{why[1:]}"
             yield f"{shown(run.name)}: {what}; not a result to report."
+
+
+def copy_lines(names: Sequence[str], runs: Sequence[Results]) -> Iterator[str]:
+    """Yield a line on each run whose results are those of a run before it: no evidence is new."""
+    for number, (name, results) in enumerate(zip(names, runs, strict=True)):
+        for other_name, other in zip(names[:number], runs, strict=False):
+            # Few runs share a model and tests, and comparing all of their results takes time.
+            alike = (
+                other.model.fingerprint == results.model.fingerprint
+                and other.tasks.keys() == results.tasks.keys()
+            )
+            if alike and other == results:
+                yield (
+                    f"{shown_path(name)} has the same results as {shown_path(other_name)}: they "
+                    "are one run, or a copy of it."
+                )
+                break

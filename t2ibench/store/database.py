@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, shown_path
 from t2ibench.identity import content_id
 from t2ibench.store.connections import (
     connect,
@@ -56,7 +56,7 @@ class BrokenDatabaseError(T2IBenchError):
 
     def __init__(self, path: Path, why: object) -> None:
         super().__init__(
-            f"{shown(path, 400)} is damaged: {why}.",
+            f"{shown_path(path)} is damaged: {why}.",
             "Run the original command again: it keeps intact data and regenerates the rest.",
         )
         self.path, self.why = path, str(why)
@@ -148,7 +148,7 @@ class Database:
         ]
         but = ", but for labels: import their sheets" if self.damaged["labels"] else ""
         line = (
-            f"{shown(self.path, 400)} has damaged rows ({', '.join(counts)}), which count as "
+            f"{shown_path(self.path)} has damaged rows ({', '.join(counts)}), which count as "
             f"missing. The original command makes again what scores need{but}."
         )
         return line if counts else ""
@@ -289,7 +289,7 @@ class Database:
     def _removed_error(self) -> T2IBenchError:
         """Return the error for a database that was removed or replaced while it was in use."""
         return T2IBenchError(
-            f"{shown(self.path, 400)} was removed or replaced while it was in use.",
+            f"{shown_path(self.path)} was removed or replaced while it was in use.",
             "Put it back, or repeat the command of the run, which regenerates what is missing.",
         )
 
@@ -307,7 +307,7 @@ class Database:
                 continue
             if not stat.S_ISREG(kind):
                 raise T2IBenchError(
-                    f"{shown(path, 400)} is no file.",
+                    f"{shown_path(path)} is no file.",
                     "Remove it, or choose another --output-dir.",
                 )
 
@@ -349,7 +349,7 @@ class Database:
                     f"it is of version {version}, not {VERSION}"
                 )
             raise T2IBenchError(
-                f"{shown(self.path, 400)} is of version {version}; this t2ibench reads {VERSION}.",
+                f"{shown_path(self.path)} is of version {version}; this t2ibench reads {VERSION}.",
                 "Use the t2ibench that made it, or choose another --output-dir.",
             )
         if not self._trusted:
@@ -383,6 +383,6 @@ def _error_of_disk(path: Path, error: sqlite3.OperationalError) -> T2IBenchError
     if "could not decode" in text.lower():
         return BrokenDatabaseError(path, error)
     return T2IBenchError(
-        f"{shown(path, 400)} cannot be used: {text}.",
+        f"{shown_path(path)} cannot be used: {text}.",
         "Close other programs that use it, look after the disk, and run the command again.",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,21 @@ def test_endless_and_huge_files_are_refused(
         for both in ((path, runs["weak"]), (runs["weak"], path)):
             status, _, error = cli("compare", *both)
             assert status == 1 and why in error and error.count("\n") == 1
+
+
+def test_a_run_and_its_copy_are_said_to_be_one(
+    runs: dict[str, Path], cli: Cli, tmp_path: Path
+) -> None:
+    strong, weak = runs["strong"], runs["weak"]
+    copied = Path(shutil.copytree(strong, tmp_path / "copied"))
+    line = f"{copied} has the same results as {strong}: they are one run, or a copy"
+    assert line in cli("compare", strong, copied)[2]
+    said = cli("compare", strong, weak, copied)[2]
+    assert line in said and said.count("same results") == 1
+    for command in ("where", "frontier"):
+        assert line in cli(command, strong, copied)[2]
+        assert "same results" not in cli(command, strong, weak)[2]
+    assert "same results" not in cli("compare", strong, weak)[2]
 
 
 def test_csv_has_the_verdict_of_the_table_and_whether_runs_are_comparable(

@@ -45,6 +45,7 @@ def test_any_text_becomes_a_path(text: str, folder: Path) -> None:
         "merge {}",
         "leaderboard build {}",
         "run --model toyland --tasks openbias_examples --judge-check {}",
+        "run --model folder:{} --tasks openbias_examples",
         "run --model folder:{} --tasks openbias_examples --watch 1",
         "propose openbias --captions folder:{} --output task.yaml",
         "check judge toyland --images {} --labels {}",

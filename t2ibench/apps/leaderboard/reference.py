@@ -15,7 +15,7 @@ from pathlib import Path
 from t2ibench.apps.leaderboard.board import submissions
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.submission import read_manifest
-from t2ibench.errors import T2IBenchError, first_line, shown
+from t2ibench.errors import T2IBenchError, first_line, shown_path
 from t2ibench.methods.core.schema import BaseTask, ImageTask
 from t2ibench.reports.files import task_files
 from t2ibench.results.comparison import compare
@@ -105,7 +105,7 @@ def read_references(
             models.append(ReferenceModel(name, other))
     if not models and not problems:
         raise T2IBenchError(
-            f"{shown(folder, 400)} holds no submissions.",
+            f"{shown_path(folder)} holds no submissions.",
             "Name a folder of them, such as leaderboard/submissions.",
         )
     return models, problems

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown, shown_path
 from t2ibench.models.generators.name_pattern import NamePattern
-from t2ibench.models.locations import is_file
+from t2ibench.models.locations import is_file, is_folder
 from t2ibench.store.file_errors import why_unreadable
 from t2ibench.store.file_names import (
     FileFinder,
@@ -70,7 +70,7 @@ class ImageFolder:
         sheet: str | None = None,
         pattern: str | None = None,
     ) -> None:
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise T2IBenchError(
                 f"No such folder: '{shown_path(folder)}'.",
                 "Check the path after folder:",

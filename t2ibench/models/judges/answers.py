@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import Field
 
 from t2ibench.arguments import Arguments, Columns, Text
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, shown, shown_path
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
@@ -163,7 +163,7 @@ class AnswersJudge:
             return "Keep one answer to each question about an image; one file for each person."
         column = shown(self._rows.table.find("labeller"))
         judges = ",".join(
-            f"answers:{shown(self._path, 400)},by={shown(name)}"
+            f"answers:{shown_path(self._path)},by={shown(name)}"
             for name in labellers[:_LABELLERS]
         )
         more = (
@@ -297,7 +297,7 @@ class AnswersJudge:
         if matched:
             verb = "matches" if len(left) == 1 else "match"
             return f"{self.name}: {len(left)} of {len(rows)} rows {verb} no image here; {example}."
-        where = shown(self._path.parent.resolve(), 400)
+        where = shown_path(self._path.parent.resolve())
         if not self._rows.is_any_file_there:
             example += (
                 f", and no file that a row names is in '{where}' or a folder in it"

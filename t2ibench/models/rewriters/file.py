@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from t2ibench.arguments import Arguments, Columns, NotNegative, Text, expected, one_of
-from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.errors import T2IBenchError, did_you_mean, shown, shown_path
 from t2ibench.models.adapter import Adapter
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import Per, RewriteRequest, Rewriting
@@ -92,7 +92,7 @@ class FileRewriter:
         of_run = (path / RUN).is_file()
         if not of_run and not is_file(path):
             raise T2IBenchError(
-                f"No such file: '{shown(path, 400)}'.", "Check the path after file:"
+                f"No such file: '{shown_path(path)}'.", "Check the path after file:"
             )
         self.name = f"file:{path.name}"
         self._path = path
@@ -100,14 +100,14 @@ class FileRewriter:
         self._rows: dict[tuple[str, int | None], _Row] = {}
         if of_run:
             for row in _rows_of_run(path):
-                self._take(shown(path, 400), row)
+                self._take(shown_path(path), row)
         else:
             table = read_table(path, columns=columns, sheet=sheet, expected=_EXAMPLE)
             for line, cells in _named(table):
                 self._take(table.where(line), cells)
         if not self._rows:
             raise T2IBenchError(
-                f"{shown(path, 400)} has no rewritings.", f"Expected {_EXAMPLE}."
+                f"{shown_path(path)} has no rewritings.", f"Expected {_EXAMPLE}."
             )
         rows = self._rows.items()
         per_image = any(
@@ -189,7 +189,7 @@ class FileRewriter:
         names = ", ".join(map(_described, missing[:_NAMED]))
         more = ", …" if len(missing) > _NAMED else ""
         raise T2IBenchError(
-            f"{shown(self._path, 400)} lacks {len(missing)} of the {len(requests)} rewritings that "
+            f"{shown_path(self._path)} lacks {len(missing)} of the {len(requests)} rewritings that "
             f"these tasks need, of {names}{more}.",
             "Add them (a list is for images to draw from), name fewer tasks, or leave prompts as "
             "they are: --rewriter-args missing=keep.",

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, shown, shown_path
 from t2ibench.results.display import run_name
 from t2ibench.results.run import is_run
 from t2ibench.results.samples import read_samples
@@ -42,7 +42,7 @@ def export_samples(
     """
     if not is_run(folder):
         raise T2IBenchError(
-            f"{shown(folder, 400)} holds no samples: it has no {NAME}.",
+            f"{shown_path(folder)} holds no samples: it has no {NAME}.",
             "Give a folder that `t2ibench run` made, such as runs/toyland.",
         )
     for name in results.tasks:
@@ -52,7 +52,7 @@ def export_samples(
     samples = {name: read_samples(folder, name) for name in results.tasks}
     if not any(samples.values()):
         raise T2IBenchError(
-            f"{shown(folder, 400)} holds no samples.",
+            f"{shown_path(folder)} holds no samples.",
             "Tests on texts have none; `t2ibench score RUN` writes those of images from the "
             "stored evidence.",
         )
@@ -62,7 +62,7 @@ def export_samples(
     with disk_errors(target):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise T2IBenchError(
-                f"{shown(target, 400)} is there already.", "Name a new folder."
+                f"{shown_path(target)} is there already.", "Name a new folder."
             )
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)

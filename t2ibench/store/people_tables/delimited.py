@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import dropwhile
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, shown_path
 
 Record = tuple[int, list[str]]  # the line on which it begins, and its cells
 DELIMITERS = ",;\t|"
@@ -73,7 +73,7 @@ def _records(text: str, path: Path, delimiter: str, lines_before: int) -> list[R
 
 def _slip(error: csv.Error, path: Path, line: int, delimiter: str) -> T2IBenchError:
     """Return the error for a defect of a CSV file, in the words of a spreadsheet user."""
-    where = f"{shown(path, 400)}:{line}"
+    where = f"{shown_path(path)}:{line}"
     words = str(error)
     if "unexpected end of data" in words:
         return T2IBenchError(

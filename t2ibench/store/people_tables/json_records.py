@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, shown_path
 from t2ibench.store.file_names import IMAGE_SUFFIXES
 from t2ibench.store.people_tables.headings import role_of
 
@@ -46,7 +46,7 @@ def _object(line: str, path: Path, number: int, expected: str) -> dict[str, Any]
         value = None
     if not isinstance(value, dict):
         raise T2IBenchError(
-            f"{shown(path, 400)}:{number}: not a JSON object.",
+            f"{shown_path(path)}:{number}: not a JSON object.",
             f"Expected one a line, such as {expected}.",
         )
     return value
@@ -71,7 +71,7 @@ def _items_of_list(
             value = None
         if not isinstance(value, dict):
             raise T2IBenchError(
-                f"{shown(path, 400)}:{line}: not a JSON object in the list.",
+                f"{shown_path(path)}:{line}: not a JSON object in the list.",
                 f"Expected a list of objects, such as [{expected}].",
             )
         yield line, value
@@ -114,7 +114,7 @@ def _rows_of_columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecor
     keys = list(next(iter(columns.values())))
     if any(list(column) != keys for column in columns.values()):
         raise T2IBenchError(
-            f"{shown(path, 400)}: its columns are of different length.",
+            f"{shown_path(path)}: its columns are of different length.",
             "Expected JSON Lines, or a list of objects, one for each row.",
         )
     for number, key in enumerate(keys, start=1):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.errors import T2IBenchError, did_you_mean, shown, shown_path
 from t2ibench.store.file_errors import read_data, reading
 from t2ibench.store.people_tables.delimited import (
     DELIMITER_NAMES,
@@ -73,7 +73,7 @@ class Table:
         wanted = self.not_there.pop(heading_key(role), None)
         if wanted is not None:
             self.notes.append(
-                f"{shown(self.path, 400)} has no column '{shown(wanted)}' (--columns {role}=…), so "
+                f"{shown_path(self.path)} has no column '{shown(wanted)}' (--columns {role}=…), so "
                 f"'{shown(column)}' is read. {self.listed()}"
             )
         return column
@@ -141,7 +141,7 @@ class Table:
 
     def where(self, line: int | None = None) -> str:
         """Return 'FILE:LINE' for messages; the default is the line of the headings."""
-        return f"{shown(self.path, 400)}:{self.heading_line if line is None else line}"
+        return f"{shown_path(self.path)}:{self.heading_line if line is None else line}"
 
     def text(self, line: int, row: Mapping[str, Any], column: str | None) -> str:
         """Return a cell as text; raise an error for a JSON value that is no text."""
@@ -257,7 +257,7 @@ def _without_title(path: Path, rows: list[Record]) -> list[str]:
     del rows[:first_wide]
     lines = "; ".join(f"'{shown(title.strip(), 60)}'" for title in titles)
     return [
-        f"{shown(path, 400)}: above its headings stands {lines}, which is left out."
+        f"{shown_path(path)}: above its headings stands {lines}, which is left out."
     ]
 
 
@@ -272,7 +272,7 @@ def _without_second_headings(path: Path, rows: list[Record]) -> list[str]:
             lines = " and ".join(str(before) for before, _ in rows[: number + 1])
             del rows[: number + 1]
             return [
-                f"{shown(path, 400)}: line {lines} is a further heading of Qualtrics, no row."
+                f"{shown_path(path)}: line {lines} is a further heading of Qualtrics, no row."
             ]
     return []
 
