@@ -25,6 +25,8 @@ from t2ibench.store.locks import locked
 from t2ibench.store.repair import repair
 from t2ibench.store.schema import of_text, to_text
 
+_NO_RECORD = "no record of its run, as after a merge that was interrupted"
+
 
 @dataclass(slots=True)
 class RunFolder:
@@ -96,7 +98,16 @@ class RunFolder:
                 f"{path} lacks what was stored last: it was moved without {path.name}-wal, which "
                 "was beside it"
             )
+        if not self._stored:
+            return f"{path} has {_NO_RECORD}"
         return f"{path} is damaged: its record lacks {', '.join(self.damaged)}"
+
+    @property
+    def lacks_briefly(self) -> str:
+        """The same without the path, for a list of runs."""
+        if not self._stored:
+            return _NO_RECORD
+        return f"its record lacks {', '.join(self.damaged)}"
 
     @property
     def knows_generator(self) -> bool:

@@ -199,7 +199,7 @@ def _record_and_images(folder: Path) -> tuple[RunRecord, int]:
     try:
         run.reload()
         if run.damaged:
-            raise T2IBenchError(f"its record lacks {', '.join(run.damaged)}")
+            raise T2IBenchError(run.lacks_briefly)
         ((images,),) = run.database.read(_COUNT_IMAGES)
         return run.record, int(images)
     finally:

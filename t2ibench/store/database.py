@@ -29,7 +29,7 @@ from t2ibench.store.connections import (
     has_impossible_format,
     is_on_network,
 )
-from t2ibench.store.file_errors import disk_errors
+from t2ibench.store.file_errors import disk_errors, reading
 from t2ibench.store.schema import (
     APPLICATION,
     VERSION,
@@ -371,12 +371,16 @@ class Database:
 def _error_of_disk(path: Path, error: sqlite3.OperationalError) -> T2IBenchError:
     """Return the error for a failure of the disk or another process, worded as for any file."""
     text = str(error)
+    is_unopened = "unable to open" in text
     try:
+        if is_unopened and path.exists():
+            with reading(path):
+                path.open("rb").close()
         with disk_errors(path):
             for word, number in (("full", errno.ENOSPC), ("readonly", errno.EACCES)):
                 if word in text:
                     raise OSError(number, os.strerror(number))
-            if "unable to open" in text:
+            if is_unopened:
                 path.open("r+b" if path.exists() else "ab").close()
     except T2IBenchError as disk_error:
         return disk_error

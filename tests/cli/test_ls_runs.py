@@ -83,11 +83,15 @@ def test_what_is_missing_is_said(cli: Cli, tmp_path: Path) -> None:
     (unscored / "results.json").unlink()
     alone = write(tmp_path / "alone")
     (alone / "run.db").unlink()
+    unrecorded = write(tmp_path / "unrecorded")
+    (unrecorded / "results.json").unlink()
+    hand.damage(unrecorded, "DELETE FROM run")
     states = {Path(row["folder"]).name: row["state"] for row in listed(cli, tmp_path)}
     assert states == {
         "alone": "finished",
         "lacking": "some evidence is missing",
         "running": "running, or stopped before its end",
+        "unrecorded": "no record of its run, as after a merge that was interrupted",
         "unscored": "not scored",
     }
 

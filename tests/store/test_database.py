@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 import sqlite3
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -314,6 +316,27 @@ def test_a_read_only_database_is_read(
 
     monkeypatch.setattr(module, "connect", read_only)
     assert content(Database(tmp_path)) == whole
+
+
+def test_a_database_of_another_user_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that only reads would otherwise say that it cannot be written."""
+    filled(tmp_path).close()
+    opened = Path.open
+
+    def unopened(*_: object) -> sqlite3.Connection:
+        raise sqlite3.OperationalError("unable to open database file")
+
+    def denied(path: Path, *arguments: Any, **more: Any) -> Any:
+        if path.name == "run.db":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, *arguments, **more)
+
+    monkeypatch.setattr(module, "connect", unopened)
+    monkeypatch.setattr(Path, "open", denied)
+    with pytest.raises(T2IBenchError, match="cannot be read: permission denied"):
+        Database(tmp_path).read("SELECT * FROM run")
 
 
 def test_a_run_has_a_log_on_a_local_disk_and_one_file_at_rest(
