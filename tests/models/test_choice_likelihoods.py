@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from t2ibench.models.adapter import Request
-from t2ibench.models.judges.choice_likelihoods import SharedPasses
+from t2ibench.models.judges.choice_likelihoods import Scored, SharedPasses
 from t2ibench.models.judges.replies import instruction
 from t2ibench.models.judges.vlm import VlmArguments, VlmJudge
 from t2ibench.models.protocols import Answer, Query
@@ -143,6 +143,40 @@ def test_rounding_does_not_change_answers(folder: Path) -> None:
     expected = [likeliest(one) for one in one_pass_a_class(folder, asked, "bfloat16")]
     assert [answer.answer for answer in judge.answer(asked)] == expected
     assert not said
+
+
+@pytest.mark.parametrize(
+    ("moved", "passes"),
+    [
+        pytest.param({}, 5, id="all of four classes and 'unknown' are equal"),
+        pytest.param({"male": -9, "a": -9, "unknown": -9}, 2, id="two are equal"),
+        pytest.param({"male": 9}, 0, id="one is far ahead"),
+        pytest.param({"a": float("nan")}, 5, id="one has no score"),
+    ],
+)
+def test_only_classes_close_to_the_best_are_scored_again(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    moved: dict[str, float],
+    passes: int,
+) -> None:
+    judge, _ = make(tiny.llava(tmp_path / "llava"))
+    query = queries()[0]
+    judge.answer([query])  # the first answer is compared with the slower way
+    scored = Scored({name: moved.get(name, 0.0) for name in (*CLASSES, "unknown")}, 1)
+    monkeypatch.setattr(SharedPasses, "scores", lambda *_: [[scored]])
+    seen: list[object] = []
+    judge._loaded().register_forward_pre_hook(lambda *given: seen.append(given))
+    answer = judge.answer([query])[0]
+    assert len(seen) == passes
+    recorded = json.loads(answer.raw)
+    assert list(recorded) == [*CLASSES, "unknown"]
+    if passes == 0:
+        assert answer.answer == "male"
+    elif passes == 2:
+        expected = {name: recorded[name] for name in CLASSES[1:3]}
+        assert answer.answer == likeliest(expected)
+        assert recorded["a"] == -9
 
 
 def test_exact_ties_go_to_the_first_class(tmp_path: Path) -> None:

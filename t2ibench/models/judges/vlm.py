@@ -53,10 +53,10 @@ class VlmJudge:
 
     An image is read once for all questions and classes (see `choice_likelihoods`). The first
     answers are compared with those of a pass for each class; a model whose cache does not allow
-    sharing is asked in that slower way, with a message. Questions whose best two scores are closer
-    than rounding errors are asked in that way too, each by itself. So the answers are those of the
-    slower way, whatever else is asked, and both ways have the same fingerprint; the stored scores
-    may differ in their last digits. Exact ties go to the class named first.
+    sharing is asked in that slower way, with a message. Classes whose scores are closer to the best
+    than rounding errors are scored again in that way, each by itself. So the answers are those of
+    the slower way, whatever else is asked, and both ways have the same fingerprint; the stored
+    scores may differ in their last digits. Exact ties go to the class named first.
 
     The weights are loaded with the first question, when the generator has left the memory.
     """
@@ -258,12 +258,32 @@ class VlmJudge:
         return max(_LEAST, _SPACINGS * torch.finfo(self._dtype).eps * scored.largest)
 
     def _chosen(self, query: Query, scored: Scored) -> Answer:
-        """Return the most likely class as the answer; if two are close, score each separately."""
+        """Return the most likely class as the answer; score close classes again, each by itself."""
         scores = scored.scores
-        best, second = sorted(scores.values(), reverse=True)[:2]
-        finite = all(map(math.isfinite, scores.values()))
-        sure = finite and best - second > self._tolerance(scored)
-        return _likeliest(scores) if sure else self._alone(query)
+        if not all(map(math.isfinite, scores.values())):
+            return self._alone(query)
+        enough = max(scores.values()) - self._tolerance(scored)
+        close = [name for name, score in scores.items() if score >= enough]
+        return (
+            _likeliest(scores) if len(close) == 1 else self._again(query, scores, close)
+        )
+
+    def _again(
+        self, query: Query, scores: Mapping[str, float], close: Sequence[str]
+    ) -> Answer:
+        """Return the likeliest of the close classes, by a separate pass of the model for each.
+
+        The other classes cannot be the answer, so they keep the scores of the shared passes.
+        """
+        import torch
+
+        try:
+            with torch.inference_mode():
+                inputs = self._inputs(query)
+                separately = {name: self._score(inputs, name) for name in close}
+        except (RuntimeError, ValueError) as error:
+            return _failed_answer(error)
+        return _likeliest(separately, {**scores, **separately})
 
     def _alone(self, query: Query) -> Answer:
         """Return the answer to one query, from a separate pass of the model for each class."""
@@ -277,7 +297,7 @@ class VlmJudge:
                     else self._in_words(query)
                 )
         except (RuntimeError, ValueError) as error:
-            return Answer(None, reason=first_line(error)[:200])
+            return _failed_answer(error)
 
     def _prompt(self, question: str, classes: Sequence[str]) -> str:
         """Return the question with a place for its image, up to where the answer begins."""
@@ -354,11 +374,17 @@ def _answering(prompt: str) -> str:
     return f"{prompt.rstrip()}\n\n{_THOUGHT_ENDS}\n\n"
 
 
-def _likeliest(scores: Mapping[str, float]) -> Answer:
+def _likeliest(
+    scores: Mapping[str, float], recorded: Mapping[str, float] | None = None
+) -> Answer:
+    """Return the class with the highest score as an answer, which records these or other scores."""
     best = max(scores, key=lambda name: scores[name])  # of equals, the first
-    return Answer(
-        best, json.dumps({name: round(value, 4) for name, value in scores.items()})
-    )
+    kept = {name: round(value, 4) for name, value in (recorded or scores).items()}
+    return Answer(best, json.dumps(kept))
+
+
+def _failed_answer(error: Exception) -> Answer:
+    return Answer(None, reason=first_line(error)[:200])
 
 
 def _extended(value: Any, tokens: Any, key: str, length: int) -> Any:
