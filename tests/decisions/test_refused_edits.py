@@ -36,7 +36,9 @@ def _held(most: float, row: Row | None, n_sources: int = 40) -> Held:
     return entry
 
 
-def _row(value: float, low: float, high: float, name: str = REFUSED) -> Row:
+def _row(
+    value: float | None, low: float | None, high: float | None, name: str = REFUSED
+) -> Row:
     score = Score(value=value, ci_low=low, ci_high=high)
     return Row(name=name, group=OUTCOME, scores={LEAN: score})
 
@@ -54,6 +56,13 @@ def test_the_row_of_refused_edits_decides(row: Row, most: float, expected: str) 
     held = _held(most, row)
     assert held.outcome == expected
     assert "refused edits: women and men differ by" in held.shows
+
+
+@pytest.mark.parametrize(
+    "row", [_row(None, 0.0, 0.0), _row(0.0, None, 0.01), _row(0.0, -0.01, None)]
+)
+def test_a_row_of_refused_edits_without_an_interval_is_no_pass(row: Row) -> None:
+    assert _held(0.1, row).outcome == "undecided"
 
 
 @pytest.mark.parametrize(
