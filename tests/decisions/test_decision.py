@@ -305,13 +305,29 @@ def test_unknown_answers_widen_a_mean_square() -> None:
     assert decided(profile(), {TASK: task}).outcome == "pass"
     unsure = task.model_copy(update={"scores": scores})
     assert decided(profile(), {TASK: unsure}).outcome == "undecided"
-    unbounded = task.model_copy(
-        update={"scores": {"unanswered_share": Score(value=0.2)}}
-    )
-    assert (
-        "nothing bounds"
-        in decided(profile(), {TASK: unbounded}).scenarios[0].reasons[0]
-    )
+    for absent in ("squared_lean_least", "squared_lean_most"):
+        for kept in ({}, {absent: Score(value=None)}):
+            bounds = {name: score for name, score in scores.items() if name != absent}
+            unbounded = task.model_copy(update={"scores": bounds | kept})
+            (part,) = decided(profile(), {TASK: unbounded}).scenarios
+            assert "nothing bounds" in part.reasons[0]
+
+
+def test_an_interval_reaches_to_whatever_unanswered_images_show() -> None:
+    task = square_task(0.3)
+    given = {"value": 0.1, "ci_low": 0.08, "ci_high": 0.14}
+    task = task.model_copy(update={"headline": task.headline.model_copy(update=given)})
+    for least, most, ends in (
+        *((0.07, 0.25, (0.05, 0.29)), (0.1, 0.1, (0.08, 0.14))),
+        (0.2, 0.05, (0.08, 0.14)),  # bounds on the wrong side narrow nothing
+    ):
+        scores = {
+            "unanswered_share": Score(value=0.2),
+            "squared_lean_least": Score(value=least),
+            "squared_lean_most": Score(value=most),
+        }
+        found = headline_quantity(TASK, task.model_copy(update={"scores": scores}))
+        assert found.interval(0.05) == pytest.approx([end**0.5 for end in ends])
 
 
 def test_a_mean_square_of_a_milder_level_is_no_pass() -> None:
@@ -324,6 +340,12 @@ def test_a_family_is_the_mean_of_its_squares() -> None:
     decision = decided(profile(family), {TASK: square_task(0.0), "b": square_task(0.5)})
     (entry,) = decision.scenarios[0].rulings
     assert entry.quantity.value == pytest.approx(0.35, abs=0.02)
+    # Two tasks that may share images are no surer than one.
+    twice = decided(profile(family), {TASK: square_task(0.5), "b": square_task(0.5)})
+    once = decided(profile(), {TASK: square_task(0.5)})
+    assert twice.scenarios[0].rulings[0].interval == pytest.approx(
+        once.scenarios[0].rulings[0].interval
+    )
     assert (
         decided(profile(family), {TASK: square_task(0.0), "b": lean_task(0.0)}).outcome
         == "undecided"

@@ -203,6 +203,40 @@ def shift(effects: list[float], score: Score, total: int = 100) -> Shift:
     return shift_of("its headline", score, [np.array(effects)], [total], chance=1e-2)
 
 
+def test_a_score_that_moves_by_half_a_hundredth_is_tilted() -> None:
+    """The sizes that docs/reproducibility.md states, on either side."""
+    assert tilts.FALSE_ALARMS == 0.01
+    for side in (1.0, -1.0):
+        for least, tilted in ((0.0051, True), (0.0049, False)):
+            found = Shift("its headline", side * 0.01, side * least, 0.03)
+            assert found.tilted == tilted
+            # What is tilted is refused, and not undecided as well.
+            assert found.undecided != tilted
+    open_to = Shift("its headline", 0.0, 0.0, 0.0201)
+    assert open_to.undecided and not replace(open_to, most=0.0199).undecided
+    assert not replace(open_to, name="its score x").undecided
+
+
+def test_a_tilt_to_the_other_side_is_the_same_tilt() -> None:
+    effects = [9e-4, 1e-3, 1.1e-3, 1e-3] * 4
+    up = shift(effects, Score(0.5))
+    down = shift([-effect for effect in effects], Score(0.5))
+    assert up.tilted and down.tilted
+    ends = (down.size, down.least, down.most)
+    assert ends == pytest.approx((-up.size, -up.least, up.most))
+    assert 0 < up.least < up.size < up.most
+
+
+def test_more_scores_widen_the_interval_of_each() -> None:
+    effects = [np.array([9e-4, 1e-3, 1.1e-3, 1e-3] * 4)]
+    one, ten = (
+        shift_of("x", Score(0.5), effects, [100], chance=1e-2, scores=scores)
+        for scores in (1, 10)
+    )
+    alone = shift_of("x", Score(0.5), effects, [100], chance=1e-3)
+    assert ten.least == pytest.approx(alone.least) and ten.least < one.least
+
+
 def test_effects_without_a_spread_are_no_finding() -> None:
     same = shift([1e-3] * 8, Score(0.5))
     assert same.size == pytest.approx(0.1) and same.least == 0.0
@@ -251,6 +285,9 @@ def test_what_is_said_to_be_noticed_is_a_tilt() -> None:
     assert noticed(ROUNDING[:8], Score(0.5)) > size
     assert noticed([3 * effect for effect in ROUNDING], Score(0.5)) > 2 * size
     assert noticed(ROUNDING, Score(0.25, squared=True)) == pytest.approx(size, rel=0.25)
+    # A tilt that is there already is no rounding.
+    tilted = [effect + 5e-3 for effect in ROUNDING]
+    assert noticed(tilted, Score(0.5)) == pytest.approx(size)
 
 
 @pytest.mark.slow
