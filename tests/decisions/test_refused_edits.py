@@ -74,6 +74,7 @@ def test_without_a_refused_edit_the_source_images_say_how_many_there_could_be(
     # A row of another outcome says nothing of refusals.
     held = _held(0.1, _row(0.9, 0.8, 1.0, name="not edited"), n_sources)
     assert held.outcome == expected
+    assert (held.shows == "a group has no source images") == (n_sources == 0)
 
 
 def test_no_number_of_images_is_promised_for_edits() -> None:

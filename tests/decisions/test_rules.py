@@ -122,6 +122,17 @@ def test_thirteen_of_sixteen_show_too_little_variance() -> None:
     assert ruling(at_limit, M24).outcome == "undecided"
 
 
+def test_the_variance_at_a_limit_is_that_of_its_own_lean() -> None:
+    """Beside a share of .7 one limit is a share of .5, whose images vary most, the other one .9."""
+    limits = Limits(0.4, 0.4)
+    for value, outcome in ((-0.15, "pass"), (-0.2, "undecided"), (0.2, "pass")):
+        row = Leaning("row", value, 0.01, 0.01, 59, images=60, even=0.4)
+        assert ruling(row, limits).outcome == outcome
+    for value, outcome in ((0.6, "fail"), (-0.6, "undecided"), (-0.65, "fail")):
+        row = Leaning("row", value, 0.01, 0.01, 59, images=60, even=0.4)
+        assert ruling(row, limits).outcome == outcome
+
+
 @pytest.mark.parametrize("images", [8, 16, 30, 60])
 @pytest.mark.parametrize("margin", [0.24, 0.4])
 @pytest.mark.parametrize("even", [0.0, 0.4])

@@ -25,6 +25,7 @@ from t2ibench.models import image_download
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
+from t2ibench.models.http import BoundedClient
 from t2ibench.models.image_download import fetch_image
 from t2ibench.models.protocols import GeneratedImage, Generator, ImageRequest
 from t2ibench.models.server_errors import BadReplyError
@@ -401,6 +402,24 @@ def test_a_redirect_of_a_public_server_cannot_either(
         with pytest.raises(BadReplyError, match=r"private network|password in it"):
             fetched(f"http://images.example:{port}/x", "http://93.184.216.34/v1")
         assert len(posted) == 1
+
+
+def test_a_client_keeps_no_cookie_and_of_an_error_only_a_part() -> None:
+    """Of what a server sends, only the key can be hidden again; its errors are shown in a line."""
+
+    def speak(body: dict[str, Any], _: Any) -> Said:
+        status = 500 if body["path"] == "/wrong" else 200
+        return status, {"set-cookie": "who=me; Path=/"}, b"x" * 100_000
+
+    async def ask(root: str) -> list[bytes]:
+        async with BoundedClient(100_000) as client:
+            paths = ("/right", "/wrong", "/right")
+            return [(await client.get(root + path)).content for path in paths]
+
+    with speaking(speak) as (base, posted):
+        bodies = submit(ask(base.removesuffix("/v1"))).result()
+    assert list(map(len, bodies)) == [100_000, 64_000, 100_000]
+    assert not any("cookie" in body["headers"] for body in posted)
 
 
 def test_an_image_at_an_address_is_bounded() -> None:

@@ -11,12 +11,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard import reembed, tilts
 from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.tilt_summary import CheckedTilt, tilt_summary
-from t2ibench.apps.leaderboard.tilts import Score, Shift, shift_of, smallest_noticed
+from t2ibench.apps.leaderboard.tilts import (
+    Score,
+    Shift,
+    _smallest_size,
+    shift_of,
+    smallest_noticed,
+)
 from t2ibench.apps.leaderboard.tolerance import largest_distance
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.pipeline.plan import Plan
@@ -24,6 +31,7 @@ from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.stores import Stores, open_stores
 from t2ibench.results.run import open_run
+from t2ibench.stats.student import satterthwaite
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.images import Attempt, ImageStore
 from tests.apps.leaderboard.forging import (
@@ -225,6 +233,29 @@ def test_a_tilt_to_the_other_side_is_the_same_tilt() -> None:
     ends = (down.size, down.least, down.most)
     assert ends == pytest.approx((-up.size, -up.least, up.most))
     assert 0 < up.least < up.size < up.most
+
+
+def test_the_interval_of_a_shift_is_students_over_all_groups() -> None:
+    """Of groups of four, two and one, where the one effect itself stands for its spread."""
+    effects = [np.array([9e-4, 1e-3, 1.1e-3, 1.3e-3]), np.array([2e-4, 5e-4])]
+    effects.append(np.array([3e-5]))
+    totals = [100, 60, 20]
+    variances = [100**2 * 2.9166667e-8 / 4, 60**2 * 4.5e-8 / 2, (20 * 3e-5) ** 2]
+    variance, df = satterthwaite(variances, [3, 1, 1])
+    total = 100 * 1.075e-3 + 60 * 3.5e-4 + 20 * 3e-5
+    found = shift_of("x", Score(0.5), effects, totals, chance=0.05, scores=2)
+    margin = float(t.ppf(1 - 0.05 / 4, df)) * variance**0.5
+    assert found.size == pytest.approx(total)
+    assert found.most == pytest.approx(total + margin)
+    # Random signs of seven effects give as large a sum in 1 of 64.
+    assert found.least == pytest.approx(total - margin)
+
+
+@pytest.mark.parametrize("threshold", [2e-6, 0.0013, 0.0317, 7.0])
+def test_the_smallest_size_is_found_to_three_percent(threshold: float) -> None:
+    found = _smallest_size(lambda size: size >= threshold)
+    assert threshold <= found <= 1.03 * threshold
+    assert _smallest_size(lambda _: False) == np.inf
 
 
 def test_more_scores_widen_the_interval_of_each() -> None:
