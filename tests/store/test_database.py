@@ -6,6 +6,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -21,6 +22,7 @@ from t2ibench.results.run import mending
 from t2ibench.store import connections
 from t2ibench.store import database as module
 from t2ibench.store.answers import AnswerStore, StoredAnswer
+from t2ibench.store.checksums import row_checksums, unsealed
 from t2ibench.store.connections import is_on_network
 from t2ibench.store.database import BrokenDatabaseError, Database
 from t2ibench.store.evidence import EvidenceStore, text_key
@@ -137,6 +139,26 @@ def test_rows_of_another_width_and_rows_that_are_no_numbers_are_damage(
     assert "(embeddings 3)" in store.database.damage() and store.width == 8
     mend(store.database, Mock())
     assert not embeddings(tmp_path).database.damage()
+
+
+def test_the_checksum_of_an_embedding_is_of_its_key_and_all_of_its_numbers() -> None:
+    """Scores that are kept are those of these checksums."""
+    rows = unit(3)
+    keys = np.frombuffer(bytes.fromhex("".join(KEYS[:3])), np.uint8).reshape(3, -1)
+    expected = [
+        zlib.crc32(bytes.fromhex(key) + row.tobytes())
+        for key, row in zip(KEYS, rows, strict=False)
+    ]
+    assert row_checksums(keys, rows).tolist() == expected
+
+
+def test_a_file_that_is_nested_beyond_measure_is_damaged() -> None:
+    content: dict[str, object] = {"checksum": "00000000"}
+    for _ in range(100_000):
+        content = {"checksum": "00000000", "inner": content}
+    assert not unsealed(content)
+    while isinstance(inner := content.get("inner"), dict):
+        content = inner  # level by level: to free them at once is nested as deeply
 
 
 def test_embeddings_in_half_precision_are_read(tmp_path: Path) -> None:

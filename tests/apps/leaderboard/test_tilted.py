@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from t2ibench.apps.leaderboard.tilt_summary import CheckedTilt, tilt_summary
 from t2ibench.apps.leaderboard.tilts import (
     Score,
     Shift,
+    _share_of_flips,
     _smallest_size,
     shift_of,
     smallest_noticed,
@@ -251,6 +253,18 @@ def test_the_interval_of_a_shift_is_students_over_all_groups() -> None:
     assert found.least == pytest.approx(total - margin)
 
 
+def test_random_signs_weigh_each_effect_by_what_it_stands_for() -> None:
+    """Each drawn one stands for those of its group that were not; all signs can be counted."""
+    effects = [np.array([1.0, 0.9, 1.1, 0.4]), np.array([-2.0, -1.5])]
+    weighted = np.concatenate([effects[0] * 100 / 4, effects[1] * 20 / 2])
+    signs = np.array(list(product((1.0, -1.0), repeat=6)))
+    sums = np.abs(signs @ weighted)
+    expected = float((sums >= abs(weighted.sum()) - 1e-9).mean())
+    assert 0.1 < expected < 0.9
+    # The share of 100,000 draws has a standard error of .0011.
+    assert _share_of_flips(effects, [100, 20]) == pytest.approx(expected, abs=0.005)
+
+
 @pytest.mark.parametrize("threshold", [2e-6, 0.0013, 0.0317, 7.0])
 def test_the_smallest_size_is_found_to_three_percent(threshold: float) -> None:
     found = _smallest_size(lambda size: size >= threshold)
@@ -316,6 +330,10 @@ def test_what_is_said_to_be_noticed_is_a_tilt() -> None:
     assert noticed(ROUNDING[:8], Score(0.5)) > size
     assert noticed([3 * effect for effect in ROUNDING], Score(0.5)) > 2 * size
     assert noticed(ROUNDING, Score(0.25, squared=True)) == pytest.approx(size, rel=0.25)
+    # A single further embedding hides hardly more.
+    groups = [np.array(ROUNDING), np.array([5e-5])]
+    with_one = smallest_noticed(Score(0.5), groups, [100, 1], chance=1e-2)
+    assert with_one == pytest.approx(size, rel=0.1)
     # A tilt that is there already is no rounding.
     tilted = [effect + 5e-3 for effect in ROUNDING]
     assert noticed(tilted, Score(0.5)) == pytest.approx(size)
