@@ -30,7 +30,7 @@ from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.labels import Label, LabelStore
 from t2ibench.store.repair import mend
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
-from t2ibench.store.schema import TABLES, key_columns
+from t2ibench.store.schema import TABLES, blob_checksum, key_columns
 from t2ibench.store.scores import ScoreStore, StoredScore
 from tests import hand
 
@@ -139,6 +139,29 @@ def test_rows_of_another_width_and_rows_that_are_no_numbers_are_damage(
     assert "(embeddings 3)" in store.database.damage() and store.width == 8
     mend(store.database, Mock())
     assert not embeddings(tmp_path).database.damage()
+
+
+@pytest.mark.parametrize("column", ["rows", "sums", "keys"])
+def test_a_batch_whose_parts_do_not_fit_is_damage_whatever_its_checksum(
+    column: str, tmp_path: Path
+) -> None:
+    """As somebody would write it who sends a database and knows how its checksums are made."""
+    store = embeddings(tmp_path)
+    store.add("images", KEYS[:2], unit(2))
+    store.add("images", KEYS[2:], unit(2))
+    ((part, *blobs),) = store.database.read(
+        "SELECT part, keys, rows, sums FROM embeddings WHERE part = 2"
+    )
+    place = ["keys", "rows", "sums"].index(column)
+    for cut in (blobs[place][:-4], blobs[place][:-3], blobs[place] * 2, b""):
+        changed = [*blobs[:place], cut, *blobs[place + 1 :]]
+        store.database.execute(
+            f"UPDATE embeddings SET {column} = ?, crc = ? WHERE part = ?",
+            *(cut, blob_checksum(*changed), part),
+        )
+        again = embeddings(tmp_path)
+        assert again.keys("images") == KEYS[:2]
+        assert "(embeddings 1)" in again.database.damage()
 
 
 def test_the_checksum_of_an_embedding_is_of_its_key_and_all_of_its_numbers() -> None:
