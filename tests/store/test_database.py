@@ -136,9 +136,26 @@ def test_rows_of_another_width_and_rows_that_are_no_numbers_are_damage(
     assert store.missing("images", [*KEYS, *wrong]) == wrong
     assert store.has("texts", text_key("no vector"))
     assert store.has("images", text_key("no face"))
-    assert "(embeddings 3)" in store.database.damage() and store.width == 8
-    mend(store.database, Mock())
-    assert not embeddings(tmp_path).database.damage()
+    damage = store.database.damage()
+    assert "(embeddings 3)" in damage and store.width == 8
+    assert damage.endswith("makes again what scores need.")  # no label is damaged
+    notices = Mock()
+    mend(store.database, notices)
+    notices.warn.assert_called_once_with(damage)
+    mended = embeddings(tmp_path).database
+    assert not mended.damage()
+    mend(mended, notices)
+    notices.warn.assert_called_once()
+
+
+def test_a_text_that_is_not_utf_8_is_damage_and_no_fault_of_the_disk(
+    tmp_path: Path,
+) -> None:
+    database = Database(tmp_path)
+    database.add_texts(["a nurse"])
+    database.execute("UPDATE texts SET text = CAST(x'ff41' AS TEXT)")
+    with pytest.raises(BrokenDatabaseError, match="is damaged"):
+        database.read_checked("texts")
 
 
 @pytest.mark.parametrize("column", ["rows", "sums", "keys"])
