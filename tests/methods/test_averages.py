@@ -66,6 +66,11 @@ def judged(inference: Inference) -> MethodResult:
         # A p-value above .05 does not go with an interval without 0.
         ([Inference(0.1, 0.3, 0.01), Inference(0.2, 0.6, 0.06)], (0.0, 0.45), 0.06),
         ([Inference(-0.4, 0.3, 0.3), Inference(0.2, 0.6, 0.01)], (-0.1, 0.45), 0.3),
+        (
+            [Inference(-0.3, -0.1, 0.01), Inference(-0.6, -0.2, 0.06)],
+            (-0.45, 0.0),
+            0.06,
+        ),
         # What one judge lacks, their mean lacks.
         ([Inference(0.1, 0.3, 0.01), Inference(None, None, 0.02)], None, 0.02),
         ([Inference(0.1, 0.3, 0.01), Inference(0.2, 0.6, None)], (0.15, 0.45), None),
