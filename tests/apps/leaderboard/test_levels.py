@@ -11,7 +11,7 @@ import pytest
 
 from t2ibench.apps.leaderboard import regenerate
 from t2ibench.apps.leaderboard.chosen import plan_problems
-from t2ibench.apps.leaderboard.claims import _mismatches
+from t2ibench.apps.leaderboard.claims import _mismatches, command_problems
 from t2ibench.apps.leaderboard.reembed import _control, _dtype, _parts
 from t2ibench.apps.leaderboard.regenerate import Verdict, _generator
 from t2ibench.apps.leaderboard.submission import Manifest
@@ -24,7 +24,7 @@ from t2ibench.apps.leaderboard.verify import _conclude
 from t2ibench.decisions.plan import make_plan, write_plan
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.fixed_before import RegisteredPlan
-from t2ibench.settings import Measurement
+from t2ibench.settings import Measurement, RunSettings
 from t2ibench.tasks.index import load_tasks
 from tests import hand
 from tests.decisions.made import lean_task, profile, scenario
@@ -136,6 +136,41 @@ def test_what_is_claimed_is_what_the_evidence_gives(
     for first, second in ((claimed, computed), (computed, claimed)):
         found = list(_mismatches(first, second, where))
         assert (not found) == same
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, None),
+        ({"model_args": {"steps": "9"}}, "names another model, or other arguments"),
+        ({"model": "toy"}, "names another model, or other arguments"),
+        ({"rewriter": "file:x.jsonl"}, "names another rewriter"),
+        ({"encoder": ("toyland", "toy-clip")}, "names other encoders"),
+        ({"judge": ("toyland",)}, "names other judges"),
+        ({"images_per_prompt": 50}, "says images_per_prompt = 50"),
+        # A model may have numbers of images of its own, and nothing else.
+        ({"images_per_prompt": None}, None),
+        ({"seed": 3}, "says seed = 3"),
+    ],
+)
+def test_a_command_says_what_the_submission_says(
+    changes: dict[str, Any], problem: str | None
+) -> None:
+    honest = RunSettings(
+        model="toyland", tasks=("all",), encoder=("toyland",), images_per_prompt=7
+    )
+    manifest: Any = SimpleNamespace(
+        model="toyland", model_args={}, encoders={"toyland": "a"}, judges={}
+    )
+    results: Any = SimpleNamespace(model=SimpleNamespace(rewriter=None))
+    recorded: Any = honest
+    command = honest.model_copy(update=changes)
+    problems = list(command_problems(command, manifest, results, recorded))
+    if problem is None:
+        assert problems == []
+    else:
+        (said,) = problems
+        assert problem in said
 
 
 def part(name: str, fingerprint: str) -> Any:
