@@ -11,7 +11,12 @@ import pytest
 
 from t2ibench.apps.leaderboard import regenerate
 from t2ibench.apps.leaderboard.chosen import plan_problems
-from t2ibench.apps.leaderboard.claims import _mismatches, command_problems
+from t2ibench.apps.leaderboard.claims import (
+    _mismatches,
+    command_problems,
+    manifest_problems,
+    model_problems,
+)
 from t2ibench.apps.leaderboard.reembed import _control, _dtype, _parts
 from t2ibench.apps.leaderboard.regenerate import Verdict, _generator
 from t2ibench.apps.leaderboard.submission import Manifest
@@ -30,6 +35,7 @@ from tests import hand
 from tests.decisions.made import lean_task, profile, scenario
 
 SOME = {"images": 32}
+PEOPLE: dict[str, Any] = {"judges": {"answers by anna": "c"}, "encoders": {}}
 
 
 @pytest.mark.parametrize(
@@ -171,6 +177,43 @@ def test_a_command_says_what_the_submission_says(
     else:
         (said,) = problems
         assert problem in said
+
+
+def test_what_is_stated_of_a_model_is_what_it_has() -> None:
+    stated = {"steps": 3, "size": [64, 64], "dtype": None}
+    assert list(model_problems(stated, {**stated, "size": (64, 64), "more": 1})) == []
+    for has in ({"steps": 3, "size": [64, 64]}, {**stated, "dtype": "float32"}):
+        (said,) = model_problems(stated, has)
+        assert said.startswith("it states dtype = null; the model has")
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, None),
+        ({"name": "other"}, "different models"),
+        ({"fingerprint": "b"}, "different models"),
+        ({"revision": "other"}, "different revisions"),
+        ({"t2ibench": "9"}, "different versions of t2ibench"),
+        ({"model": "folder:/home/me/images", **PEOPLE}, "is a path; a submission"),
+        ({"model": "folder:images"}, "is not a model: where its images come from"),
+        # Images of an unknown origin may be shown where people answered.
+        ({"model": "folder:images", **PEOPLE}, None),
+    ],
+)
+def test_both_files_name_one_model(
+    changes: dict[str, Any], problem: str | None
+) -> None:
+    model = SimpleNamespace(name="toyland", fingerprint="a", revision="1")
+    results: Any = SimpleNamespace(model=model, t2ibench="0", environment={})
+    given: dict[str, Any] = {
+        "name": "toyland", "fingerprint": "a", "revision": "1", "t2ibench": "0",
+        "model": "toyland", "judges": {}, "encoders": {"toyland": "a"},
+    }  # fmt: skip
+    manifest: Any = SimpleNamespace(**{**given, **changes})
+    problems = list(manifest_problems(manifest, results))
+    assert len(problems) == (problem is not None)
+    assert problem is None or problem in problems[0]
 
 
 def part(name: str, fingerprint: str) -> Any:
