@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
-from t2ibench.apps.leaderboard import regenerate
+from t2ibench.apps.leaderboard import reembed, regenerate
 from t2ibench.apps.leaderboard.chosen import plan_problems
 from t2ibench.apps.leaderboard.claims import (
     _mismatches,
@@ -17,7 +18,13 @@ from t2ibench.apps.leaderboard.claims import (
     manifest_problems,
     model_problems,
 )
-from t2ibench.apps.leaderboard.reembed import _control, _dtype, _parts
+from t2ibench.apps.leaderboard.reembed import (
+    _control,
+    _dtype,
+    _parts,
+    check_answers,
+    check_embeddings,
+)
 from t2ibench.apps.leaderboard.regenerate import Verdict, _generator
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.tolerance import (
@@ -244,6 +251,34 @@ def test_a_part_that_cannot_be_loaded_is_not_asked_and_the_reason_is_said() -> N
     assert list(_parts("judge", ["vlm:x"], make, stores, verdict)) == []
     assert verdict.not_asked == ["judge vlm:x"] and verdict.problems == []
     assert "no memory for vlm:x" in verdict.not_regenerated[0]
+
+
+def test_no_path_that_a_submission_names_is_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened = Mock()
+    for name in ("create_encoder", "create_judges", "check_shifts"):
+        monkeypatch.setattr(reembed, name, opened)
+    encoder, judge = "vectors:/etc/passwd", "clip:/usr"
+    claims: Any = SimpleNamespace(
+        command=SimpleNamespace(
+            encoder=(encoder,), judge=(judge,), judge_args={}, dtype=None
+        ),
+        results=SimpleNamespace(model=SimpleNamespace(settings={})),
+        plan=None,
+        stores=SimpleNamespace(
+            encoders={encoder: part(encoder, "a")}, judges={judge: part(judge, "b")}
+        ),
+    )
+    verdict = Verdict("recomputed")
+    check_answers(claims, [], verdict)
+    assert not opened.called
+    check_embeddings(claims, [], verdict)
+    # The check for tilts alone, of nothing.
+    assert opened.call_count == 1
+    assert verdict.not_asked == [f"judge {judge}", f"encoder {encoder}"]
+    for line in verdict.not_regenerated:
+        assert "is a path of this machine" in line
 
 
 class Untrained:
