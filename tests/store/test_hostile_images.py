@@ -142,6 +142,7 @@ def test_a_file_within_a_file_is_no_way_past_the_limits() -> None:
         read_image(iptc(buffer.getvalue()))
 
 
+@pytest.mark.filterwarnings("ignore:Image was not the expected size")
 @pytest.mark.parametrize(
     ("size", "why"), [((200, 200), "40,000 pixels, more"), ((1, 200), "100 times")]
 )

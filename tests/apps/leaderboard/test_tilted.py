@@ -263,6 +263,8 @@ def test_random_signs_weigh_each_effect_by_what_it_stands_for() -> None:
     assert 0.1 < expected < 0.9
     # The share of 100,000 draws has a standard error of .0011.
     assert _share_of_flips(effects, [100, 20]) == pytest.approx(expected, abs=0.005)
+    # The signs that came out count as one more draw, so that the share is never 0.
+    assert _share_of_flips([np.ones(40)], [40]) == 1 / 100_001
 
 
 @pytest.mark.parametrize("threshold", [2e-6, 0.0013, 0.0317, 7.0])
