@@ -429,6 +429,14 @@ def test_three_addresses_are_asked_and_the_key_goes_to_the_server_alone(
             assert len(asked_here) == 5 and len(asked_there) == 1
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_an_address_that_redirects_is_followed(status: int) -> None:
+    replies = iter([(status, {"location": "/image"}, b""), (200, {}, picture())])
+    with speaking(lambda *_: next(replies)) as (base, asked):
+        assert fetched("/first", base) == picture()
+    assert [body["path"] for body in asked] == ["/first", "/image"]
+
+
 @pytest.mark.parametrize("status", [204, 304, 404])
 def test_an_address_without_an_image_says_what_it_replied(status: int) -> None:
     with (
