@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
 import io
 import os
 import shutil
@@ -53,10 +55,36 @@ _RUNS = {"pipeline", "leaderboard"}  # folders whose tests make and verify runs
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_collection() -> Iterator[None]:
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Collect no garbage while thousands of tests are made, which all stay until the end."""
     with uncollected():
+        _import_share_of_worker(session.config)
         yield
+
+
+def _import_share_of_worker(config: pytest.Config) -> None:
+    """Import every n-th test module, if this is one of n workers of pytest-xdist.
+
+    All workers import all modules in the same order. In a fresh checkout, each of them would
+    compile each module, and rewrite its asserts, at the same time as the others. Now each compiles
+    its share first, and reads what the others have compiled meanwhile.
+    """
+    worker: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    number = int(worker["workerid"].removeprefix("gw"))
+    named = [Path(word.partition("::")[0]).resolve() for word in config.args]
+    modules = [
+        module
+        for path in named
+        for module in (path.rglob("test_*.py") if path.is_dir() else [path])
+    ]
+    modules.sort(key=lambda module: (-module.stat().st_size, module))
+    for module in modules[number :: worker["workercount"]]:
+        name = module.relative_to(config.rootpath).with_suffix("")
+        # The collection reports what cannot be imported, or is skipped.
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(name.parts))
 
 
 def pytest_collection_modifyitems(
