@@ -72,9 +72,7 @@ def model_results(
         "occupations_t2iat": hand.mean_square(images),
         "openbias_examples": hand.mean_square({"x": images["x"], "y": images["y"]}),
         "tibet_occupations": hand.mean_square(images),
-        "weat_7_math_arts": hand.mean_lean(
-            {"words": np.array([0.1, 0.4, 0.2, 0.3])}
-        ),
+        "weat_7_math_arts": hand.mean_lean({"words": np.array([0.1, 0.4, 0.2, 0.3])}),
     }
 
 
