@@ -43,6 +43,8 @@ from t2ibench.reports.view import TaskView, run_view, series_view
 from t2ibench.results.schema import Row, Score
 from tests import hand
 
+pytestmark = pytest.mark.pictures
+
 AXIS = Axis("female", "male")
 VALUES = {"nurse": -0.8, "clerk": 0.0, "chef": 0.25, "guard": 0.9}
 
