@@ -518,4 +518,5 @@ ADAPTER = Adapter(
     "one that edits; 'diffusers:' may be omitted",
     Args=DiffusersArguments,
     libraries=("torch", "diffusers", "transformers", "peft"),
+    imports=("torch", "diffusers.pipelines.auto_pipeline"),
 )
