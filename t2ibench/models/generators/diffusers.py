@@ -8,10 +8,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
@@ -75,6 +72,9 @@ from t2ibench.models.protocols import (
     TowerReading,
 )
 from t2ibench.store.user_paths import expanded
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _VERSION = 1
 # Settings of where weights are kept, which affect no image.
@@ -380,6 +380,7 @@ class DiffusersGenerator:
     def _call(
         self, batch: Sequence[ImageRequest], options: Mapping[str, Any]
     ) -> list[GeneratedImage]:
+        import numpy as np
         import torch
 
         call: dict[str, Any] = {"prompt": [request.prompt for request in batch]}
@@ -431,6 +432,7 @@ class DiffusersGenerator:
 
 def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImage:
     """Return pixels of shape (h, w, 3), 0 to 1, as an image, or the reason why they are none."""
+    import numpy as np
     from PIL import Image
 
     if not np.isfinite(image).all():
