@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
@@ -34,6 +34,7 @@ from t2ibench.models.generators.batches import (
     out_of_memory,
     suited_batch_size,
 )
+from t2ibench.models.generators.checked_pixels import checked_image
 from t2ibench.models.generators.editing_pipelines import (
     SourceImages,
     check_edits,
@@ -66,28 +67,17 @@ from t2ibench.models.generators.prompts import EncodedPrompts, encode_once
 from t2ibench.models.generators.readings import PromptReader
 from t2ibench.models.locations import exists, is_hub_id, is_path, no_folder
 from t2ibench.models.protocols import (
-    ALL_BLACK,
     GeneratedImage,
     ImageRequest,
     TowerReading,
 )
 from t2ibench.store.user_paths import expanded
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 _VERSION = 1
 # Settings of where weights are kept, which affect no image.
 _PLACES = ("offload", "load.device_map", "load.max_memory")
 _WITH_HOOK = 4  # calls that one batch may be divided into
 _UNFIXED = 8  # images at once on a GPU where no run fixes their number
-_WAY_OUT = "give --dtype float32 or bfloat16, whose numbers reach further"
-_NOT_FINITE = {
-    "float16": _WAY_OUT,
-    "float32": "its weights or settings are at fault; check its files, and leave out lora, "
-    "scheduler and guidance",
-}
-_PERHAPS_PRECISION = "its weights or settings are at fault, or --dtype float32 helps"
 _NOT_ONE_BY_ONE = (AttributeError, TypeError)
 
 
@@ -405,7 +395,7 @@ class DiffusersGenerator:
         self._shape = np.asarray(images[0]).shape
         flagged = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
         return [
-            _checked(np.asarray(image), bool(unsafe), self._dtype)
+            checked_image(np.asarray(image), bool(unsafe), self._dtype)
             for image, unsafe in zip(images, flagged, strict=True)
         ]
 
@@ -428,25 +418,6 @@ class DiffusersGenerator:
         with self._reader.reading(prompts, call):
             yield
         self._unread |= self._reader.unread()
-
-
-def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImage:
-    """Return pixels of shape (h, w, 3), 0 to 1, as an image, or the reason why they are none."""
-    import numpy as np
-    from PIL import Image
-
-    if not np.isfinite(image).all():
-        way_out = _NOT_FINITE.get(dtype, _PERHAPS_PRECISION)
-        return GeneratedImage(
-            "failed",
-            reason=f"the image has values that are not numbers in {dtype}: {way_out}",
-        )
-    if unsafe:
-        return GeneratedImage("filtered", reason="the pipeline's safety checker")
-    pixels = (image * 255).round().astype(np.uint8)
-    if not pixels.any():
-        return GeneratedImage("filtered", reason=ALL_BLACK)
-    return GeneratedImage("ok", Image.fromarray(pixels))
 
 
 def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:
