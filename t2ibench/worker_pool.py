@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from queue import SimpleQueue
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -84,7 +84,7 @@ def each_of(
     Items should be in descending order of their duration. Work begins in this process, with the
     last item. After a second, or `at_once`, the remaining items are shared with new processes,
     which begin with the first. If `work` or an item cannot be pickled, or a process dies (for lack
-    of memory, say), this process does the work.
+    of memory, say), this process does the work. An error of `part_of` is raised like one of `work`.
 
     Args:
         items: What to work on.
@@ -112,12 +112,15 @@ def each_of(
                 and time.process_time() - begun >= seconds_alone
             ):
                 several = False  # If processes fail, this one does the remaining work.
+                errors_of_parts: list[Exception] = []
                 with suppress(BrokenProcessPool, OSError):
                     for number, result in _in_processes(
-                        items, left, work, workers or cores(), part_of
+                        items, left, work, workers or cores(), part_of, errors_of_parts
                     ):
                         results[number] = result
                         on_done(items[number], result)
+                if errors_of_parts:
+                    raise errors_of_parts[0]
                 left = [number for number in left if number not in results]
                 continue
             number = left.pop()
@@ -137,7 +140,13 @@ def _in_processes(
     work: Callable[[Item], T],
     workers: int,
     part_of: Callable[[Item], Callable[[], T]] | None,
+    errors_of_parts: list[Exception],
 ) -> Iterator[tuple[int, T]]:
+    """Yield the number of each item with its result, as they are done here or elsewhere.
+
+    An error of `part_of` is raised, and is in `errors_of_parts`, which tells it from an error of
+    the other processes.
+    """
     try:
         everything = None if part_of else (list(items), work)
         order = pickle.dumps(everything)
@@ -147,38 +156,18 @@ def _in_processes(
     others = set(multiprocessing.active_children())
     processes = min(workers, len(numbers)) - 1
     pool = ProcessPoolExecutor(processes, context, _begin, (order,))
-    waiting = deque(numbers)
-    done = SimpleQueue[tuple[int, Future[T]]]()
-
-    def submit() -> None:
-        number = waiting.popleft()
-        if part_of is None:
-            future = pool.submit(_run, number)
-        else:
-            try:
-                part = pickle.dumps(part_of(items[number]))
-            except Exception:  # this process does it then
-                waiting.append(number)
-                return
-            future = pool.submit(_run_part, part)
-        future.add_done_callback(partial(finish, number))
-
-    def finish(number: int, future: Future[T]) -> None:
-        # Each process gets one item at a time; others could not take items queued in the pool.
-        # IndexError: no item is waiting. RuntimeError: the pool is broken.
-        with suppress(IndexError, RuntimeError):
-            submit()
-        done.put((number, future))
-
+    shared = _SharedItems(pool, items, numbers, part_of, errors_of_parts)
     try:
         with new_processes(dict.fromkeys(THREADS, "1")):
             for _ in range(processes):
-                submit()
+                shared.submit()
         for _ in numbers:
+            if errors_of_parts:
+                raise errors_of_parts[0]
             try:
-                number = waiting.pop()
+                number = shared.waiting.pop()
             except IndexError:
-                number, future = done.get()
+                number, future = shared.done.get()
                 yield number, future.result()
             else:
                 yield number, work(items[number])
@@ -189,6 +178,62 @@ def _in_processes(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+class _SharedItems(Generic[Item, T]):
+    """Items that this process shares with others, each of which gets one at a time.
+
+    Attributes:
+        waiting: Numbers of the items that nobody works on yet.
+        done: Numbers of the items that another process is done with, each with its outcome.
+    """
+
+    def __init__(
+        self,
+        pool: ProcessPoolExecutor,
+        items: Sequence[Item],
+        numbers: Sequence[int],
+        part_of: Callable[[Item], Callable[[], T]] | None,
+        errors_of_parts: list[Exception],
+    ) -> None:
+        self.waiting = deque(numbers)
+        self.done = SimpleQueue[tuple[int, Future[T]]]()
+        self._pool = pool
+        self._items = items
+        self._part_of = part_of
+        self._errors_of_parts = errors_of_parts
+
+    def submit(self) -> None:
+        """Give the first waiting item to another process; raise IndexError if none is waiting."""
+        number = self.waiting.popleft()
+        if self._part_of is None:
+            self._send(number, _run, number)
+            return
+        try:
+            call = self._part_of(self._items[number])
+        except Exception as error:
+            self._errors_of_parts.append(error)
+            failed = Future[T]()
+            failed.set_exception(error)
+            self.done.put((number, failed))
+            return
+        try:
+            part = pickle.dumps(call)
+        except Exception:  # this process does it then
+            self.waiting.append(number)
+            return
+        self._send(number, _run_part, part)
+
+    def _send(self, number: int, run: Callable[..., T], argument: object) -> None:
+        future = self._pool.submit(run, argument)
+        future.add_done_callback(partial(self._finish, number))
+
+    def _finish(self, number: int, future: Future[T]) -> None:
+        # Each process gets one item at a time; others could not take items queued in the pool.
+        # IndexError: no item is waiting. RuntimeError: the pool is broken.
+        with suppress(IndexError, RuntimeError):
+            self.submit()
+        self.done.put((number, future))
 
 
 @contextmanager

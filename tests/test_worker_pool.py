@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -123,6 +124,34 @@ def test_an_item_whose_part_cannot_be_sent_is_done_here(at_once: None) -> None:
 
     found = each_of(range(4), work_and_process, 2, part_of=part_of)
     assert found == [(number * number, HERE) for number in range(4)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("error", "number_of_part"),
+    [(T2IBenchError, 1), (OSError, 2), (RuntimeError, 2)],
+)
+def test_an_error_of_a_part_is_raised(
+    at_once: None, error: type[Exception], number_of_part: int
+) -> None:
+    """If a process fails with an error of such a kind, this one does the work instead."""
+    asked: list[int] = []
+    has_failed = threading.Event()
+
+    def part_of(number: int) -> Callable[[], tuple[int, int]]:
+        asked.append(number)
+        if len(asked) == number_of_part:
+            has_failed.set()
+            raise error("the records are gone")
+        return partial(work_and_process, number)
+
+    def work_here(number: int) -> tuple[int, int]:
+        assert has_failed.wait(timeout=60)
+        return work_and_process(number)
+
+    with pytest.raises(error, match="the records are gone"):
+        each_of(range(8), work_here, 2, part_of=part_of)
+    assert len(asked) == number_of_part
 
 
 PROGRAM = """
