@@ -329,6 +329,7 @@ def _task_scored(
             stores=stores,
             edits=edits,
             judges=evidence.judges,
+            measures=evidence.measures,
             scored=scored,
             repeated=repeated,
             level=plan.settings.level,
