@@ -82,8 +82,8 @@ def each_of(
     """Call `work` with every item, several at a time, and return the results in order.
 
     Items should be in descending order of their duration. Work begins in this process, with the
-    last item. After a second, or `at_once`, the remaining items are shared with new processes,
-    which begin with the first. If `work` or an item cannot be pickled, or a process dies (for lack
+    last item. After a second, or `at_once`, the remaining items are shared with new processes, and
+    all begin with the first. If `work` or an item cannot be pickled, or a process dies (for lack
     of memory, say), this process does the work. An error of `part_of` is raised like one of `work`.
 
     Args:
@@ -165,7 +165,8 @@ def _in_processes(
             if errors_of_parts:
                 raise errors_of_parts[0]
             try:
-                number = shared.waiting.pop()
+                # The longest that is left, as elsewhere: short ones at the end keep all cores busy.
+                number = shared.waiting.popleft()
             except IndexError:
                 number, future = shared.done.get()
                 yield number, future.result()
