@@ -22,7 +22,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
+from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
 from types import ModuleType
 from typing import Any, Generic, TypeVar
@@ -152,11 +154,11 @@ def _in_processes(
         order = pickle.dumps(everything)
     except Exception:  # pickle raises many kinds for objects of a plug-in
         return
-    context = multiprocessing.get_context("spawn")
-    others = set(multiprocessing.active_children())
     processes = min(workers, len(numbers)) - 1
-    pool = ProcessPoolExecutor(processes, context, _begin, (order,))
-    shared = _SharedItems(pool, items, numbers, part_of, errors_of_parts)
+    pool = None if part_of is None else _Pool.started_ahead()
+    if pool is None:
+        pool = _Pool.of(processes, order)
+    shared = _SharedItems(pool.executor, items, numbers, part_of, errors_of_parts)
     try:
         with new_processes(dict.fromkeys(THREADS, "1")):
             for _ in range(processes):
@@ -173,12 +175,83 @@ def _in_processes(
             else:
                 yield number, work(items[number])
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
+        pool.terminate()
         raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.executor.shutdown(cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Processes that wait for work.
+
+    Attributes:
+        executor: Gives them work.
+        others: The processes that this one had started before.
+    """
+
+    executor: ProcessPoolExecutor
+    others: set[BaseProcess]
+
+    @classmethod
+    def of(cls, processes: int, order: bytes) -> _Pool:
+        """Return a pool of so many processes, each of which starts when there is work for it."""
+        others = set(multiprocessing.active_children())
+        context = multiprocessing.get_context("spawn")
+        return cls(ProcessPoolExecutor(processes, context, _begin, (order,)), others)
+
+    @classmethod
+    def started_ahead(cls) -> _Pool | None:
+        """Return the pool of `processes_ahead`, which belongs to the caller then; None without."""
+        global _ahead
+        pool, _ahead = _ahead, None
+        return pool
+
+    def terminate(self) -> None:
+        """End the processes at once, whatever they do."""
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - self.others:
+            process.terminate()
+
+
+# What `processes_ahead` has started and `each_of` has not taken yet.
+_ahead: _Pool | None = None
+
+
+@contextmanager
+def processes_ahead(module: str, workers: int | None = None) -> Iterator[None]:
+    """Start the processes for an `each_of` inside this context now, so that it need not wait.
+
+    The first `each_of` with `part_of` takes them. They end with this context if none does.
+
+    Args:
+        module: What they import meanwhile.
+        workers: The number of processes, this one included; None for one per core.
+    """
+    global _ahead  # noqa: PLW0603
+    processes = (cores() if workers is None else workers) - 1
+    if processes < 1 or not may_start_processes() or _ahead is not None:
+        yield
+        return
+    pool = _Pool.of(processes, pickle.dumps(None))
+    # Without them, `each_of` does the work in this process.
+    with (
+        suppress(BrokenProcessPool, OSError),
+        new_processes(dict.fromkeys(THREADS, "1")),
+    ):
+        for _ in range(processes):
+            pool.executor.submit(_import, module)
+    _ahead = pool
+    try:
+        yield
+    finally:
+        if _ahead is pool:
+            _Pool.started_ahead()
+            pool.terminate()
+
+
+def _import(module: str) -> None:
+    importlib.import_module(module)
 
 
 class _SharedItems(Generic[Item, T]):
