@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import pickle
 import shutil
 import subprocess
@@ -107,6 +108,29 @@ def test_scoring_reads_every_embedding_of_a_task_once(
     monkeypatch.setattr(StoredEvidence, "images", images)
     scored()
     assert read and max(read.values()) == 1
+
+
+@pytest.mark.slow
+def test_processes_that_start_before_the_records_are_opened_change_no_byte(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = run / "results.json"
+    rescoring.rescore(run, SilentReporter())
+    alone = results.read_bytes()
+    started: list[int | None] = []
+    real = ImageStore.refresh
+
+    def refresh(self: ImageStore) -> None:
+        started.extend(child.pid for child in multiprocessing.active_children())
+        real(self)
+
+    monkeypatch.setattr(scoring, "_MANY", 1)
+    monkeypatch.setattr(worker_pool, "cores", lambda: 2)
+    monkeypatch.setattr(ImageStore, "refresh", refresh)
+    results.unlink()
+    rescoring.rescore(run, SilentReporter())
+    assert len(set(started)) == 1
+    assert results.read_bytes() == alone
 
 
 @pytest.fixture
