@@ -7,7 +7,7 @@ so that images fail which have long been made.
 from __future__ import annotations
 
 import importlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from time import monotonic
 from typing import Any
 
@@ -49,7 +49,7 @@ class Patience:
         return self._left >= 0.0
 
 
-async def messages_of(server: ComfyServer, client: str) -> AsyncIterator[str]:
+async def messages_of(server: ComfyServer, client: str) -> AsyncGenerator[str, None]:
     """Yield the messages for a client, the first of which is '' once the websocket is connected.
 
     Raises:
