@@ -316,6 +316,7 @@ class ComfyUi:
     inputs: dict[str, bytes] = field(default_factory=dict)
     uploads: list[tuple[str, bool]] = field(default_factory=list)
     posted: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)  # that came with them
     ran: list[str] = field(default_factory=list)
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -336,7 +337,14 @@ class ComfyUi:
         self.version = "0.38.1"
         self.history, self.files = {}, {}
         self.inputs.clear()
-        for notes in (self.posted, self.ran, self.asked, self.headers, self.uploads):
+        for notes in (
+            self.posted,
+            self.keys,
+            self.ran,
+            self.asked,
+            self.headers,
+            self.uploads,
+        ):
             notes.clear()
         self.most_in_queue = self.sockets = 0
         self._looks.clear()
@@ -573,6 +581,7 @@ class ComfyUi:
                 "Prompt outputs failed validation",
                 node_errors=errors,
             )
+        self.keys.append(request.headers.get("x-api-key", ""))
         self.posted.append(body)
         extra = {**body.get("extra_data", {})}
         if "client_id" in body:
