@@ -54,6 +54,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 _OPENAI = "https://api.openai.com/v1"
 LARGEST_REPLY = 8_000_000  # bytes, unpacked
+_LARGEST_OF_LITELLM = 100_000_000  # the same, of images and chats alike
 _RATE_LIMITED = 429
 _PATIENCE = 300.0  # seconds without any answer, after which requests fail
 _LONGEST_WAIT = 30.0  # seconds, unless the server asks for more
@@ -494,6 +495,11 @@ def _load_litellm() -> Any:
             "pip install 't2ibench[litellm]'",
         ) from None
     litellm.suppress_debug_info = True
+    # For servers of OpenAI's kind it takes a client, unless the user has given it one.
+    if getattr(litellm, "aclient_session", None) is None:
+        from t2ibench.models.http import BoundedClient
+
+        litellm.aclient_session = BoundedClient(_LARGEST_OF_LITELLM)
     return litellm
 
 
