@@ -31,6 +31,16 @@ OPTIONS = (
     *("--limit", "3", "--permutations", "200", "--bootstrap", "50"),
 )
 DRAWN = ("--model", "toyland", "--images-per-prompt", "4")
+# The command does this first of all. A signal that comes before ends the process of the test, which
+# is forked and not started as the command is, in another way.
+MARK = "listens"
+LISTENING = f"""
+    from pathlib import Path
+    from t2ibench.cli import termination
+    termination.listen()
+    termination.listen_to_interruptions()
+    Path({MARK!r}).touch()
+"""
 
 
 @dataclass
@@ -132,12 +142,19 @@ def ended(runs: Runs, served: Served, stop: Callable[[Any], None]) -> int:
     """Start a run, stop it, and return its status; no error of Python is shown."""
     served.starts += 1
     keys = dict.fromkeys(("OPENAI_API_KEY", "COMFYUI_API_KEY"), served.key)
-    process = runs.start(flags=served.flags, **keys)
+    process = runs.start(flags=served.flags, before=LISTENING, **keys)
+    runs.until(lambda: process.poll() is not None or mark(runs).exists())
+    mark(runs).unlink(missing_ok=True)
     stop(process)
     status = process.wait(WAIT)
     errors = process.communicate()[1]
     assert "Traceback" not in errors and status in ENDS, (status, errors)
     return status
+
+
+def mark(runs: Runs) -> Path:
+    """What says that a process has heard of signals."""
+    return runs.folder / MARK
 
 
 def leave(_: object) -> None:
