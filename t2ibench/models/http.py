@@ -17,6 +17,7 @@ from t2ibench.version import __version__
 CONNECT = 20.0
 USER_AGENT = f"t2ibench/{__version__}"
 _LARGEST_ERROR = 64_000
+_PARTIAL = 206  # the status of a part, which nobody asks for
 _SENT = {
     "accept",
     "accept-encoding",
@@ -98,7 +99,9 @@ class BoundedClient(httpx.AsyncClient):
         )
 
     async def _body(self, response: httpx.Response, largest: int) -> bytes:
-        good = response.status_code == 200
+        good = response.status_code in range(200, 300)
+        if response.status_code == _PARTIAL:
+            raise BadReplyError("the server sent a part of its reply alone (206)")
         largest = largest if good else _LARGEST_ERROR
         encoding = response.headers.get("content-encoding", "").strip().lower()
         if encoding not in {"", "identity", "gzip", "x-gzip"}:
@@ -123,6 +126,9 @@ class BoundedClient(httpx.AsyncClient):
                 raise BadReplyError(
                     f"the server's reply is larger than {largest:,} bytes"
                 )
+            # What follows would be kept by the library, however much it is.
+            if unpacker and unpacker.eof:
+                break
         if good and unpacker and not unpacker.eof:
             raise ConnectionResetError("the packed reply ends early")
         return bytes(data)
