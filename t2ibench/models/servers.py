@@ -326,8 +326,8 @@ class Server:
             if isinstance(cause, T2IBenchError):
                 raise cause
         # What waits for a handshake of TLS is no error of its own.
-        told = [one for one in chain if not isinstance(one, SSLWantReadError)]
-        kinds = [type(cause).__name__ for cause in told]
+        causes = [cause for cause in chain if not isinstance(cause, SSLWantReadError)]
+        kinds = [type(cause).__name__ for cause in causes]
         away = [kind for kind in kinds if any(word in kind.lower() for word in _AWAY)]
         response, status = _response_of(chain)
         if isinstance(status, int) and status >= 300 and not away:
@@ -340,17 +340,35 @@ class Server:
                 f"The server {self.where}{through_proxy(self.address)} {problem.what}.",
                 problem.next_step,
             ) from None
+        has_status = isinstance(status, int)
+        raise self._without_reply(error, kinds, away, has_status) from None
+
+    def _without_reply(
+        self,
+        error: Exception,
+        kinds: Sequence[str],
+        away: Sequence[str],
+        has_status: bool,
+    ) -> Exception:
+        """Return the error of a request that got no reply.
+
+        Args:
+            error: A library's exception.
+            kinds: The names of its class and of its causes' classes.
+            away: Those of them that mean that the server was not reached.
+            has_status: Whether the exception has a status all the same.
+        """
         words = self.key.hide(first_line(error))
         if isinstance(error, self._hopeless):
-            raise UnusableServerError(
+            return UnusableServerError(
                 f"{self.where}: {words.rstrip('.')} ({kinds[0]})."
-            ) from None
+            )
         if away or isinstance(error, OSError):
             kind = [*kinds[:1], *away][-1]
             # LiteLLM calls whatever goes wrong in it a connection's error of status 500.
-            detail = f": {one_line(words, _WORDS)}" if isinstance(status, int) else ""
-            raise Failure(f"cannot be reached ({kind}{detail})") from None
-        raise BadReplyError(f"{kinds[0]}: {words}") from None
+            detail = f": {one_line(words, _WORDS)}" if has_status else ""
+            return Failure(f"cannot be reached ({kind}{detail})")
+        return BadReplyError(f"{kinds[0]}: {words}")
 
     def _taken(self, reply: Reply, headers: Any = None) -> Reply:
         """Return a reply that settles the request; raise Failure if the server is only busy."""

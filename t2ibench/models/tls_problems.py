@@ -42,7 +42,9 @@ def tls_problem(chain: Sequence[BaseException]) -> TlsProblem | None:
     Args:
         chain: The exception with which a request failed, and its causes.
     """
-    unverified = [one for one in chain if isinstance(one, ssl.SSLCertVerificationError)]
+    unverified = [
+        cause for cause in chain if isinstance(cause, ssl.SSLCertVerificationError)
+    ]
     if unverified:
         return _certificate_problem(unverified[-1])
     # A library may only repeat what was said.

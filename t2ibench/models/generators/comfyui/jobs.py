@@ -24,7 +24,9 @@ _BEHIND = 5.0  # seconds of waiting behind other jobs after which the user is to
 # A job that comes no nearer to its turn is waited for so many times as long as an image may take:
 # other people's jobs may be videos, which take an hour.
 _PATIENCE = 12
-_TOLD = 10  # messages about the end of a job that hurry a look at it; there are two or three
+_MOST_HURRIES = (
+    10  # messages of a job's end that hurry a look at it; two or three are usual
+)
 _ENDS = {"execution_success", "execution_error", "execution_interrupted"}
 
 
@@ -60,7 +62,7 @@ class Jobs:
         self._client = client
         self._timeout = timeout
         self._events: dict[str, asyncio.Event] = {}
-        self._told: Counter[str] = Counter()
+        self._hurried: Counter[str] = Counter()
         self._queue: Queue | None = None
         self._looked = 0.0
         self._lock: asyncio.Lock | None = None
@@ -129,7 +131,7 @@ class Jobs:
             return None
         finally:
             self._events.pop(job, None)
-            self._told.pop(job, None)
+            self._hurried.pop(job, None)
 
     async def _fresh_queue(self, asked: float) -> Queue:
         """Return the queue as it is after the moment `asked`, which others may have looked up."""
@@ -233,8 +235,8 @@ class Jobs:
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
             return
         is_over = kind in _ENDS or (kind == "executing" and data.get("node") is None)
-        if is_over and job in self._events and self._told[job] < _TOLD:
-            self._told[job] += 1
+        if is_over and job in self._events and self._hurried[job] < _MOST_HURRIES:
+            self._hurried[job] += 1
             self._events[job].set()
 
     async def close(self) -> None:

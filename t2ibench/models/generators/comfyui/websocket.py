@@ -20,7 +20,7 @@ _LARGEST_MESSAGE = (
     100_000  # characters of a message that is read; the end of a job takes a hundred
 )
 _FAREWELL = 1.0  # seconds for the server to end the connection
-# A frame counts as one, and as one more for so many bytes. A job sends some hundred in all.
+# A frame counts as one, and as one more for so many bytes. A job sends some hundred.
 _BYTES = 10_000
 _MOST_A_SECOND = 1_000.0
 _MOST_AT_ONCE = 10_000.0
