@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, ndtr
 
 from t2ibench.arrays import Float64Array
+from t2ibench.stats.error_rate import error_rate
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.squares import SquareNoise
 
@@ -131,7 +132,7 @@ def root_difference(
     low = min(lower_end, value)
     high = max(upper_end, value)
     # The test decides where an end is 0 but for Monte Carlo.
-    if p >= 1 - level:
+    if p >= error_rate(level):
         low = min(low, 0.0)
         high = max(high, 0.0)
     elif low <= 0 <= high and statistic > 0:

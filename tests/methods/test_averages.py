@@ -65,6 +65,8 @@ def judged(inference: Inference) -> MethodResult:
         ([Inference(0.1, 0.3, 0.01), Inference(0.2, 0.6, 0.04)], (0.15, 0.45), 0.04),
         # A p-value above .05 does not go with an interval without 0.
         ([Inference(0.1, 0.3, 0.01), Inference(0.2, 0.6, 0.06)], (0.0, 0.45), 0.06),
+        # Nor does one of .05 exactly, the smallest of a test of three prompts against three.
+        ([Inference(0.1, 0.3, 0.01), Inference(0.2, 0.6, 0.05)], (0.0, 0.45), 0.05),
         ([Inference(-0.4, 0.3, 0.3), Inference(0.2, 0.6, 0.01)], (-0.1, 0.45), 0.3),
         (
             [Inference(-0.3, -0.1, 0.01), Inference(-0.6, -0.2, 0.06)],

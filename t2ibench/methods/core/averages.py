@@ -17,6 +17,7 @@ from t2ibench.methods.core.row_test import reach_null
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
 from t2ibench.stats import p_value
+from t2ibench.stats.error_rate import error_rate
 
 
 def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
@@ -161,7 +162,12 @@ def bounded_mean(
         [inference.interval for inference in inferences],
     )
     low, high = interval or (None, None)
-    if low is not None and high is not None and p is not None and p >= 1 - level:
+    if (
+        low is not None
+        and high is not None
+        and p is not None
+        and p >= error_rate(level)
+    ):
         # A signed mean may lie on either side of 0.
         low = min(low, 0.0)
         high = max(high, 0.0)

@@ -23,6 +23,7 @@ from t2ibench.methods.edits.mean_change import (
 )
 from t2ibench.methods.edits.schema import EditsTask
 from t2ibench.stats.clopper_pearson import clopper_pearson
+from t2ibench.stats.error_rate import error_rate
 
 # Of the images of the positive control, the least share that has to be made.
 _LEAST_MADE = 0.5
@@ -207,7 +208,7 @@ def shuffled_control(
             followed.possible,
             level,
         )
-        rejected += difference.p is not None and difference.p < 1 - level
+        rejected += difference.p is not None and difference.p < error_rate(level)
     return of_shuffles(
         f"With shuffled groups the test finds a difference in {rejected} of {SHUFFLES} tries.",
         rejected / SHUFFLES,

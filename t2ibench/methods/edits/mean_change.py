@@ -14,6 +14,7 @@ import numpy as np
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.influence import Influence
+from t2ibench.stats.error_rate import error_rate
 
 # Observations that are added to each group for the middle of an interval (Agresti and Caffo 2000).
 _ADDED = 2
@@ -184,7 +185,8 @@ def difference_of_changes(
     at_null = _null_influence(influence, mean, other)
     shrunk = _shrunk(mean, possible, together) - _shrunk(other, possible, together)
     interval = _widened(estimate, sign * shrunk - value)
-    if interval is not None and estimate.p is not None and estimate.p < 1 - level:
+    is_clear = estimate.p is not None and estimate.p < error_rate(level)
+    if interval is not None and is_clear:
         interval = beside_zero(interval, value)
     return Estimate(
         estimate.value,

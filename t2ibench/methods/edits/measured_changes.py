@@ -25,6 +25,7 @@ from t2ibench.methods.edits.mean_change import (
 )
 from t2ibench.methods.edits.pixels import cells_in, distance, lightness
 from t2ibench.methods.edits.schema import NO_CHANGE, Edit, EditsTask, Region
+from t2ibench.stats.error_rate import error_rate
 
 # The least that is taken for the largest change of a picture: one level of 255.
 _ONE_LEVEL = 1 / 255
@@ -94,7 +95,7 @@ class MeasuredChange(GroupedChange):
         if estimate.value is None or not estimate.interval or not wide.interval:
             return estimate
         interval = _both(estimate.interval, wide.interval)
-        if estimate.p is not None and estimate.p < 1 - level:
+        if estimate.p is not None and estimate.p < error_rate(level):
             interval = beside_zero(interval, estimate.value)
         return replace(estimate, interval=interval)
 

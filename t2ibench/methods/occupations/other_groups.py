@@ -22,6 +22,7 @@ from t2ibench.methods.core.leans import BOTTOM, TOP, Leans
 from t2ibench.methods.core.stimulus_images import StimulusImages
 from t2ibench.methods.core.wording_images import WordingImages
 from t2ibench.methods.occupations.design import GroupPair
+from t2ibench.stats.error_rate import error_rate
 
 # The name of the control.
 OTHER_GROUPS = "other_groups"
@@ -165,7 +166,7 @@ def _allowing(
     if estimate.p is None or p is None or not np.isfinite(p) or p <= estimate.p:
         return estimate
     allowed = replace(estimate, p=p)
-    is_explained = estimate.p < 1 - level <= p
+    is_explained = estimate.p < error_rate(level) <= p
     return allowed.undecided(reason) if is_explained else allowed
 
 

@@ -14,6 +14,7 @@ from t2ibench.methods.tibet.alternatives import nearest_to_even
 from t2ibench.methods.tibet.axis_shares import AxisShares
 from t2ibench.methods.tibet.even_shares_test import counts_of_two
 from t2ibench.methods.tibet.headline import headline_of_axes
+from t2ibench.stats.error_rate import error_rate
 
 # Begins the name of a share's score; the counterfactual's name follows.
 SHARE = "share:"
@@ -97,7 +98,7 @@ def _lean(axis: AxisShares, level: float, tested: Estimate) -> Estimate:
     low, high = _hull(estimates) or (np.nan, np.nan)
     nearest_low, nearest_high = estimates[-1].interval or (low, high)
     value = float(axis.leans[0])
-    if tested.p is None or not tested.p < 1 - level:
+    if tested.p is None or not tested.p < error_rate(level):
         low = min(low, 0.0)
         high = max(high, 0.0)
     elif value > 0:

@@ -15,6 +15,7 @@ from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.methods.weat.word_sets import WordSets, associations_of_targets
 from t2ibench.settings import Settings
 from t2ibench.stats import p_value
+from t2ibench.stats.error_rate import error_rate
 from t2ibench.stats.moments import placements
 from t2ibench.stats.relatedness import related_dominance
 from t2ibench.stats.rounding import settled
@@ -102,7 +103,8 @@ def delta_over_encoders(
     low, high = np.mean(intervals, axis=0).tolist()
     p = p_value(null, mean.value, task.alternative, exact=False)
     # Test and interval agree about 0.
-    if p_value(null, mean.value, "two-sided", exact=False) > 1.0 - level:
+    two_sided = p_value(null, mean.value, "two-sided", exact=False)
+    if two_sided >= error_rate(level):
         low = min(low, 0.0)
         high = max(high, 0.0)
     elif mean.value > 0:
