@@ -9,6 +9,7 @@ from importlib.resources import as_file, files
 STYLES = ("regular", "bold")
 # First and last letters of the small fonts: Latin and Greek ones, punctuation, and signs. The small
 # fonts have a third of the letters, and a PDF of them takes half the time to write.
+# tools/write_small_fonts.py writes them.
 COMMON_LETTERS = (
     ("\u0000", "\u017f"),
     ("\u03b1", "\u03c9"),
