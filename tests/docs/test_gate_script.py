@@ -1,10 +1,11 @@
-"""examples/gate/gate.sh, run as a pipeline runs it: before and after a change."""
+"""examples/gate/gate.sh, with the command as it is, and with a stand-in that ends in any status."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,14 +15,51 @@ import yaml
 from tests.conftest import Cli
 from tests.decisions.made import scenario
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "examples" / "gate" / "gate.sh"
 TASK = "core_occupations_gender"
 FAIR = "all.gender.female=0.5"
+DECISIONS = {f"decision.{ending}" for ending in ("txt", "md", "json", "xml", "html")}
+# A command that notes how it was called, writes what the script copies, and ends in a given status.
+STAND_IN = """#!/bin/sh
+echo "$@" >> calls
+case $1 in
+  run) mkdir -p runs/after; touch runs/after/results.json runs/after/report.html; exit $RUN;;
+  decide) echo decided > after/decision.txt; exit $DECIDE;;
+esac
+"""
+
+Gate = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_a_pipeline_decides_before_and_after(cli: Cli, tmp_path: Path) -> None:
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    """Runs the script with a program that is called t2ibench."""
+
+    def run(
+        program: str, *flags: str, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        command = tmp_path / "t2ibench"
+        command.write_text(program, encoding="utf-8")
+        command.chmod(0o755)
+        path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+        return subprocess.run(
+            [SCRIPT, "plan.json", "after", "--model", "toyland", *flags],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path, "ARTEFACTS": "after", **variables},
+            capture_output=True,
+            check=False,
+            encoding="utf-8",
+        )
+
+    return run
+
+
+@pytest.mark.slow
+def test_a_pipeline_decides_about_a_change(
+    gate: Gate, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     measurement = {"task": TASK, "statistic": "headline"}
     compared = {"task": TASK, "statistic": "comparison"}
     content = {
@@ -35,35 +73,42 @@ def test_a_pipeline_decides_before_and_after(cli: Cli, tmp_path: Path) -> None:
     accept.write_text(yaml.safe_dump(content), encoding="utf-8")
     status, _, err = cli("plan", "--accept", accept, "--images-per-prompt", "8")
     assert status == 0, err
-    program = tmp_path / "t2ibench"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m t2ibench "$@"\n')
-    program.chmod(0o755)
-    environment = {
-        **os.environ,
-        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-    }
+    before = ("--name", "before", "--output-dir", "runs")
+    status, _, err = cli("run", "--plan", "plan.json", "--model", "toyland", *before)
+    assert status == 0, err
+    assert cli("decide", "runs/before", "--plan", "plan.json")[0] == 4
 
-    def gate(name: str, *flags: str, **more: str) -> int:
-        script = ROOT / "examples" / "gate" / "gate.sh"
-        finished = subprocess.run(
-            [script, "plan.json", name, "--model", "toyland", *flags],
-            cwd=tmp_path,
-            env=environment | {"ARTEFACTS": name} | more,
-            capture_output=True,
-            check=False,
-        )
-        return finished.returncode
-
-    assert gate("before") == 4
-    assert gate("after", "--model-args", FAIR, BASE="runs/before") == 0
-    for name in ("before", "after"):
-        kept = {path.name for path in (tmp_path / name).iterdir()}
-        endings = ("txt", "md", "json", "xml", "html")
-        assert {f"decision.{ending}" for ending in endings} <= kept
-        assert {"plan.json", "results.json", "report.html"} <= kept
+    program = f'#!/bin/sh\nexec "{sys.executable}" -m t2ibench "$@"\n'
+    variables = {"BASE": "runs/before", "PYTHONPATH": str(ROOT)}
+    assert gate(program, "--model-args", FAIR, **variables).returncode == 0
+    kept = {path.name for path in (tmp_path / "after").iterdir()}
+    assert {*DECISIONS, "plan.json", "results.json", "report.html"} <= kept
     suite = ElementTree.parse(tmp_path / "after" / "decision.xml").find("testsuite")
     assert suite is not None and suite.get("failures") == "0" == suite.get("errors")
-    # Wrong input is no decision.
-    assert gate("other", "--seed", "3") == 1
-    assert not (tmp_path / "other" / "decision.xml").exists()
+
+
+@pytest.mark.parametrize(
+    ("measured", "decided", "status"),
+    [(0, 0, 0), (0, 4, 4), (0, 3, 3), (3, 3, 3), (1, 0, 1), (2, 0, 2)],
+)
+@pytest.mark.parametrize("base", ["", "runs/before"])
+def test_the_status_is_that_of_the_decision_unless_the_run_failed(
+    measured: int, decided: int, status: int, base: str, gate: Gate, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.json").touch()
+    statuses = {"RUN": str(measured), "DECIDE": str(decided)}
+    finished = gate(STAND_IN, "--seed", "3", BASE=base, **statuses)
+    assert finished.returncode == status
+    calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    run = "run --plan plan.json --name after --output-dir runs --model toyland --seed 3"
+    decide = (
+        f"decide {base} runs/after --plan plan.json "
+        "--format terminal,markdown,json,junit,html --output after/decision"
+    )
+    # A run with wrong input gives nothing to decide about.
+    is_decided = measured in {0, 3}
+    assert calls == ([run, " ".join(decide.split())] if is_decided else [run])
+    assert finished.stdout == ("decided\n" if is_decided else "")
+    kept = {path.name for path in (tmp_path / "after").iterdir()}
+    copied = {"decision.txt", "plan.json", "results.json", "report.html"}
+    assert kept == (copied if is_decided else set())

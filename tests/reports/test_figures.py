@@ -6,11 +6,12 @@ import io
 import re
 import zlib
 from importlib.resources import files
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fpdf import FPDF
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
@@ -30,10 +31,12 @@ from t2ibench.methods.core.presentation import (
 )
 from t2ibench.methods.tibet.concept_figures import concept_figures
 from t2ibench.reports import files as report_files
+from t2ibench.reports.figures import files as figure_files
 from t2ibench.reports.figures.axes import spanning
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import DrawnFigure, draw
 from t2ibench.reports.figures.files import SCALE, pdf, png, write_figure
+from t2ibench.reports.figures.fonts import COMMON_LETTERS
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.figures.frame import MARGIN, Frame
 from t2ibench.reports.figures.labels import labels
@@ -224,6 +227,46 @@ def test_a_pdf_has_the_figures_text_and_font(
         ".png",
         ".svg",
     ]
+
+
+@pytest.fixture
+def fonts_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the font files that fpdf2 reads for a PDF."""
+    names: list[str] = []
+    add_font = FPDF.add_font
+
+    def noted(page: FPDF, family: str, style: str, path: str) -> None:
+        names.append(Path(path).stem)
+        add_font(page, family, style, path)
+
+    monkeypatch.setattr(FPDF, "add_font", noted)
+    return names
+
+
+def test_a_pdf_has_the_same_bytes_from_the_small_fonts(
+    fonts_read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = [range(ord(first), ord(last) + 1) for first, last in COMMON_LETTERS]
+    canvas = Canvas(60, 30, "t")
+    for name in ("", "strong"):
+        canvas.text(10, 10, "".join(map(chr, chain(*codes))), name=name)
+    frame = Frame(canvas, "A title")
+    from_small = pdf(frame)
+    monkeypatch.setattr(figure_files, "has_common_letters", lambda text: False)
+    assert pdf(frame) == from_small
+    names = ["figure-sans-regular", "figure-sans-bold"]
+    assert fonts_read == [f"{name}-small" for name in names] + names
+
+
+@pytest.mark.parametrize(("text", "small"), [("Ärztin 護士", True), ("врач", False)])
+def test_a_pdf_reads_the_whole_fonts_only_for_rare_letters(
+    text: str, small: bool, fonts_read: list[str]
+) -> None:
+    canvas = Canvas(60, 30, "t")
+    for number, word in enumerate(text.split()):
+        canvas.text(10, 10 * number, word)
+    pdf(Frame(canvas, "A title"))
+    assert [name.endswith("-small") for name in fonts_read] == [small, small]
 
 
 def test_the_font_of_files_has_what_figures_say() -> None:

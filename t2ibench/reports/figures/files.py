@@ -6,11 +6,9 @@ import functools
 import io
 import logging
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
-from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +20,11 @@ from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import DrawnFigure
+from t2ibench.reports.figures.fonts import (
+    font_files,
+    has_common_letters,
+    needs_system_fonts,
+)
 from t2ibench.reports.figures.frame import FACTS, MARGIN, Frame, sheet, style_element
 from t2ibench.reports.figures.marks import (
     LEFT_OF_ANCHOR,
@@ -45,13 +48,6 @@ SCALE = 2  # pixels of the PNG for a CSS pixel
 _POINT = 0.75  # points of a CSS pixel
 _COLOURS = 128
 _PICTURE_SCALE = 6  # pixels for a CSS pixel, of a text that is a picture in a PDF
-# First and last letters of what the bundled font lacks: from Armenian on, and East Asian ones.
-_LETTERS_LACKED = (
-    ("\u0530", "\u1dff"),
-    ("\u2e80", "\ufdff"),
-    ("\ufe70", "\uffdc"),
-    ("\U00010000", "\U000323af"),
-)
 _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
 
 
@@ -99,17 +95,6 @@ def _shown(text: str) -> str:
     return visible_lines(text).translate(_NO_XML)
 
 
-@contextmanager
-def _fonts() -> Iterator[tuple[str, str]]:
-    """Context that gives the paths of the package's font files, first regular, then bold."""
-    folder = files("t2ibench.reports") / "static" / "fonts"
-    with (
-        as_file(folder / "figure-sans-regular.ttf") as regular,
-        as_file(folder / "figure-sans-bold.ttf") as bold,
-    ):
-        yield str(regular), str(bold)
-
-
 def png(svg: str, scale: int = SCALE) -> bytes:
     """Return an SVG figure as PNG bytes.
 
@@ -118,13 +103,13 @@ def png(svg: str, scale: int = SCALE) -> bytes:
     """
     import resvg_py
 
-    with _fonts() as fonts:
+    with font_files() as fonts:
         data = resvg_py.svg_to_bytes(
             svg_string=svg,
             background="#ffffff",
             zoom=scale,
             skip_system_fonts=not needs_system_fonts(svg),
-            font_files=list(fonts),
+            font_files=fonts,
             sans_serif_family="Figure Sans",
         )
     image = Image.open(io.BytesIO(bytes(data))).convert("RGB")
@@ -147,7 +132,7 @@ def pdf(frame: Frame) -> bytes:
     page.set_creation_date(datetime(2000, 1, 1, tzinfo=timezone.utc))
     page.set_title(_shown(frame.canvas.title))
     page.set_auto_page_break(False)
-    with _fonts() as fonts:
+    with font_files(small=_says_common_letters(frame)) as fonts:
         for style, font in zip(("", "B"), fonts, strict=True):
             page.add_font("figure", style, font)
     page.add_page()
@@ -157,6 +142,18 @@ def pdf(frame: Frame) -> bytes:
     for mark in frame.canvas.marks:
         _draw(page, mark, MARGIN, top)
     return bytes(page.output())
+
+
+def _says_common_letters(frame: Frame) -> bool:
+    """Return whether the small fonts have all letters of a figure.
+
+    fpdf2 reads the whole font for each document, and embeds the letters that it shows. These are
+    the same from either font.
+    """
+    marks: list[Mark] = [*frame.texts(), *frame.canvas.marks]
+    texts = [_shown(mark.text) for mark in marks if isinstance(mark, Text)]
+    # A text that needs further fonts is a picture in the PDF.
+    return all(has_common_letters(text) or needs_system_fonts(text) for text in texts)
 
 
 def _draw(page: FPDF, mark: Mark, left: float, top: float) -> None:
@@ -206,18 +203,6 @@ def _draw_shape(
             page.circle(x, y, _POINT * mark.radius, style)
     else:
         page.rect(x, y, _POINT * mark.width, _POINT * mark.height, style)
-
-
-def needs_system_fonts(text: str) -> bool:
-    """Return whether a text has letters that the bundled font lacks, such as Chinese ones.
-
-    Examples:
-        >>> [needs_system_fonts(name) for name in ("Ärztin, врач", "護士", "אחות")]
-        [False, True, True]
-    """
-    return any(
-        first <= letter <= last for letter in text for first, last in _LETTERS_LACKED
-    )
 
 
 def _draw_text(
