@@ -190,18 +190,15 @@ class _Pool:
 
     Attributes:
         executor: Gives them work.
-        others: The processes that this one had started before.
     """
 
     executor: ProcessPoolExecutor
-    others: set[BaseProcess]
 
     @classmethod
     def of(cls, processes: int, order: bytes) -> _Pool:
         """Return a pool of so many processes, each of which starts when there is work for it."""
-        others = set(multiprocessing.active_children())
         context = multiprocessing.get_context("spawn")
-        return cls(ProcessPoolExecutor(processes, context, _begin, (order,)), others)
+        return cls(ProcessPoolExecutor(processes, context, _begin, (order,)))
 
     @classmethod
     def started_ahead(cls) -> _Pool | None:
@@ -212,8 +209,10 @@ class _Pool:
 
     def terminate(self) -> None:
         """End the processes at once, whatever they do."""
+        # Not `active_children`: the program around this may have started others meanwhile.
+        processes: list[BaseProcess] = list((self.executor._processes or {}).values())
         self.executor.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - self.others:
+        for process in processes:
             process.terminate()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -184,9 +185,22 @@ def test_processes_started_ahead_for_nothing_end() -> None:
     before = set(multiprocessing.active_children())
     with suppress(InterruptedError), worker_pool.processes_ahead("json", 2):
         (started,) = set(multiprocessing.active_children()) - before
+        other = multiprocessing.get_context("spawn").Process(
+            target=time.sleep, args=(600,)
+        )
+        with worker_pool.new_processes({}):
+            other.start()
         raise InterruptedError
-    started.join(timeout=60)
-    assert not started.is_alive()
+    # `join` may return before the pool's own thread, which waits for it, too, has noted its end.
+    end = time.monotonic() + 60
+    while started.is_alive():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    # A process that the program around this has started meanwhile goes on.
+    assert other.exitcode is None
+    other.kill()
+    other.join()
+    assert other.exitcode == -signal.SIGKILL
     # Nor does a later call take them.
     assert each_of([1, 2], str, 2) == ["1", "2"]
 

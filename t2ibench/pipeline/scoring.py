@@ -11,6 +11,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.identity import ImageKey, content_id
+from t2ibench.machine import cores
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.estimate import MethodResult
@@ -56,11 +57,13 @@ def scoring_processes(
 ) -> AbstractContextManager[None]:
     """Return a context in which to open a run's records and score it.
 
-    The processes that score a large plan start meanwhile, so that nobody waits for them.
+    The processes that score a large plan start meanwhile, so that nobody waits for them; no more
+    than it has tasks.
     """
     if _n_images(plan) < _MANY:
         return nullcontext()
-    return processes_ahead(__name__, workers)
+    most = cores() if workers is None else workers
+    return processes_ahead(__name__, min(most, len(plan.tasks)))
 
 
 def score_plan(

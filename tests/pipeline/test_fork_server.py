@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import pytest
 
@@ -83,6 +84,29 @@ def test_workers_end_with_a_server_that_is_killed(server: ForkServer) -> None:
     for line in lines:
         line.close()
     until(lambda: not any(map(alive, pids)))
+
+
+def test_a_server_that_is_still_importing_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imported_slowly.py").write_text("import time; time.sleep(20)")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(fork_server, "_PATIENCE", 60.0)
+    server = ForkServer(["imported_slowly"], tell_and_wait, {})
+    worker, _ = started(server)
+    server.close()
+    worker.join()
+    assert server._process.exitcode == -signal.SIGKILL
+
+
+def test_a_server_ends_its_workers_after_half_an_order(server: ForkServer) -> None:
+    """Ctrl-C may come between an order and the line that belongs to it."""
+    worker, line = started(server)
+    pid, *_ = line.recv()
+    server.order(fork_server._Order("start", 1))
+    server.close()
+    worker.join()
+    assert server._process.exitcode == 0 and not alive(pid)
 
 
 def test_models_say_what_they_import_and_gpus_are_used_by_spawned_workers(

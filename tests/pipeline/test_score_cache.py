@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,23 @@ def test_processes_that_start_before_the_records_are_opened_change_no_byte(
     rescoring.rescore(run, SilentReporter())
     assert len(set(started)) == 1
     assert results.read_bytes() == alone
+
+
+def test_no_more_processes_start_ahead_than_a_run_has_tasks(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int | None] = []
+
+    def ahead(_: str, workers: int | None = None) -> AbstractContextManager[None]:
+        asked.append(workers)
+        return nullcontext()
+
+    monkeypatch.setattr(scoring, "_MANY", 1)
+    monkeypatch.setattr(scoring, "processes_ahead", ahead)
+    monkeypatch.setattr(scoring, "cores", lambda: 64)
+    with scoring.scoring_processes(stored_plan(open_run(run))):
+        pass
+    assert asked == [len(TASKS)]
 
 
 @pytest.fixture

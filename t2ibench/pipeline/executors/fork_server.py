@@ -55,6 +55,7 @@ class ForkServer:
             self._process.start()
         theirs.close()
         self._workers: list[ForkedWorker] = []
+        self._has_imported = False
         threading.Thread(target=self._listen, daemon=True).start()
 
     def start(self, line: Connection) -> ForkedWorker:
@@ -77,13 +78,16 @@ class ForkServer:
         """End the server with all its workers."""
         with suppress(OSError):  # it has died
             self.order(_Order("end"))
-        self._process.join(_PATIENCE)
+        if self._has_imported:  # before, it has no workers to end and reads no order
+            self._process.join(_PATIENCE)
         self._process.kill()
         self._process.join()
 
     def _listen(self) -> None:
         """Note in a thread how each worker ended, until the server itself ends."""
         with suppress(EOFError, OSError):
+            self._orders.recv()
+            self._has_imported = True
             while True:
                 number, exitcode = self._orders.recv()
                 self._workers[number].note_end(exitcode)
@@ -150,7 +154,9 @@ def _serve(orders: Connection, modules: Sequence[str], work: Work) -> None:
                 importlib.import_module(module)
     gc.freeze()  # or workers would copy the memory of every object to see whether it is in use
     workers: dict[int, BaseProcess] = {}
-    with suppress(EOFError, OSError):  # the leader is gone
+    # The leader is gone, or was interrupted between an order and the line that belongs to it.
+    with suppress(Exception):
+        orders.send("imported")
         while _obeys(orders, workers, work):
             for number, worker in list(workers.items()):
                 if worker.exitcode is not None:
