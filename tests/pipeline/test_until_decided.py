@@ -73,6 +73,7 @@ def test_it_looks_until_it_is_decided(cli: Cli, tmp_path: Path) -> None:
         (("--max-images-per-prompt", "12", "--until-precise", "0.2"), "two rules"),
         ((), "needs the largest number of images"),
         (("--max-images-per-prompt", "2"), "below the first look"),
+        (("--max-images-per-prompt", f"1{400 * '0'}"), "is too large"),
         (("--max-images-per-prompt", "12", "--generate-only"), "has to score"),
     ],
 )
