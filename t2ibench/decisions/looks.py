@@ -42,9 +42,7 @@ def planned_looks(
             f"--max-images-per-prompt {most} is below the first look, {first} images a prompt.",
             "Raise it, or lower --images-per-prompt.",
         )
-    largest = int(
-        min(first * MOST_TIMES / measurement.times, MOST_IMAGES * MOST_TIMES)
-    )
+    largest = int(min(first * MOST_TIMES / measurement.times, MOST_IMAGES * MOST_TIMES))
     if most > largest:
         raise T2IBenchError(
             f"--max-images-per-prompt {shown(most)} is too large: a run that begins at {first} "
