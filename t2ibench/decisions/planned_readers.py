@@ -71,5 +71,5 @@ def _check(
     raise T2IBenchError(
         f"'{shown(scenario.name)}' fixes {readers(kind, rule)}, and {shown(task)} {would} in a "
         "run by this plan.",
-        f"Fix the same in all scenarios and in --{kind}, or write a plan for each.",
+        f"Fix the same in every scenario and in --{kind}, or write a plan for each.",
     )

@@ -79,9 +79,9 @@ def _is_among(judge: str, fixed: Sequence[str]) -> bool:
     return any(_stands_for(spec, judge) for spec in fixed)
 
 
-def _mean_the_same(one: str, other: str) -> bool:
-    return _stands_for(one, name_in_results(other)) or _stands_for(
-        other, name_in_results(one)
+def _mean_the_same(some: str, other: str) -> bool:
+    return _stands_for(some, name_in_results(other)) or _stands_for(
+        other, name_in_results(some)
     )
 
 

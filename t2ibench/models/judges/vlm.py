@@ -265,10 +265,12 @@ class VlmJudge:
         enough = max(scores.values()) - self._tolerance(scored)
         close = [name for name, score in scores.items() if score >= enough]
         return (
-            _likeliest(scores) if len(close) == 1 else self._again(query, scores, close)
+            _likeliest(scores)
+            if len(close) == 1
+            else self._close_alone(query, scores, close)
         )
 
-    def _again(
+    def _close_alone(
         self, query: Query, scores: Mapping[str, float], close: Sequence[str]
     ) -> Answer:
         """Return the likeliest of the close classes, by a separate pass of the model for each.
@@ -379,8 +381,8 @@ def _likeliest(
 ) -> Answer:
     """Return the class with the highest score as an answer, which records these or other scores."""
     best = max(scores, key=lambda name: scores[name])  # of equals, the first
-    kept = {name: round(value, 4) for name, value in (recorded or scores).items()}
-    return Answer(best, json.dumps(kept))
+    rounded = {name: round(value, 4) for name, value in (recorded or scores).items()}
+    return Answer(best, json.dumps(rounded))
 
 
 def _failed_answer(error: Exception) -> Answer:
