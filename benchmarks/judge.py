@@ -245,13 +245,13 @@ class Loop:
 def count_asked_again(judge: VlmJudge) -> list[Query]:
     """A list that receives each question of which the judge scores close classes again."""
     received: list[Query] = []
-    score_again = judge._again
+    rescore = judge._rescored
 
     def counted(query: Query, *given: Any) -> Answer:
         received.append(query)
-        return score_again(query, *given)
+        return rescore(query, *given)
 
-    judge._again = counted  # type: ignore[method-assign]
+    judge._rescored = counted  # type: ignore[method-assign]
     return received
 
 

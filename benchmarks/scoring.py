@@ -39,7 +39,7 @@ from t2ibench.machine import cores
 from t2ibench.methods.core.association import association
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.pipeline.scoring import score_plan
+from t2ibench.pipeline.scoring import score_plan, scoring_processes
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
 from t2ibench.settings import Settings
@@ -121,21 +121,26 @@ def processor() -> float:
 def measure(root: Path, images: int, tasks: int, workers: int | None) -> dict[str, Any]:
     """Every step of `t2ibench score`, in a process of its own."""
     plan_s, _, plan = timed(lambda: plan_of(images, tasks))
-    records_s, _, store = timed(lambda: ImageStore(Database(root), GENERATOR))
-    parts_s, _, rows = timed(lambda: EvidenceStore(Database(root), "made-up", ENCODER))
-
-    def lacking() -> int:
-        found = [store.get(one.key) for one in plan.requests]
-        return len(
-            rows.missing("images", [one.sha256 for one in found if one and one.sha256])
+    with scoring_processes(plan, workers):
+        records_s, _, store = timed(lambda: ImageStore(Database(root), GENERATOR))
+        parts_s, _, rows = timed(
+            lambda: EvidenceStore(Database(root), "made-up", ENCODER)
         )
 
-    check_s, _, missing = timed(lacking)
-    stores = Stores({"made-up": rows}, {})
-    before = processor()
-    score_s, _, scored = timed(
-        lambda: score_plan(plan, store, stores, SilentReporter(), workers)
-    )
+        def lacking() -> int:
+            found = [store.get(one.key) for one in plan.requests]
+            return len(
+                rows.missing(
+                    "images", [one.sha256 for one in found if one and one.sha256]
+                )
+            )
+
+        check_s, _, missing = timed(lacking)
+        stores = Stores({"made-up": rows}, {})
+        before = processor()  # what other processes did before belongs to scoring, too
+        score_s, _, scored = timed(
+            lambda: score_plan(plan, store, stores, SilentReporter(), workers)
+        )
     assert (
         not missing
         and len(scored) == tasks

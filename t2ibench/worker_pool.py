@@ -22,10 +22,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
+from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -95,9 +97,9 @@ def each_of(
     """Call `work` with every item, several at a time, and return the results in order.
 
     Items should be in descending order of their duration. Work begins in this process, with the
-    last item. After a second, or `at_once`, the remaining items are shared with new processes,
-    which begin with the first. If `work` or an item cannot be pickled, or a process dies (for lack
-    of memory, say), this process does the work.
+    last item. After a second, or `at_once`, the remaining items are shared with new processes, and
+    all begin with the first. If `work` or an item cannot be pickled, or a process dies (for lack
+    of memory, say), this process does the work. An error of `part_of` is raised like one of `work`.
 
     Args:
         items: What to work on.
@@ -125,12 +127,15 @@ def each_of(
                 and time.process_time() - begun >= seconds_alone
             ):
                 several = False  # If processes fail, this one does the remaining work.
+                errors_of_parts: list[Exception] = []
                 with suppress(BrokenProcessPool, OSError):
                     for number, result in _in_processes(
-                        items, left, work, workers or cores(), part_of
+                        items, left, work, workers or cores(), part_of, errors_of_parts
                     ):
                         results[number] = result
                         on_done(items[number], result)
+                if errors_of_parts:
+                    raise errors_of_parts[0]
                 left = [number for number in left if number not in results]
                 continue
             number = left.pop()
@@ -150,59 +155,173 @@ def _in_processes(
     work: Callable[[Item], T],
     workers: int,
     part_of: Callable[[Item], Callable[[], T]] | None,
+    errors_of_parts: list[Exception],
 ) -> Iterator[tuple[int, T]]:
+    """Yield the number of each item with its result, as they are done here or elsewhere.
+
+    An error of `part_of` is raised, and is in `errors_of_parts`, which tells it from an error of
+    the other processes.
+    """
     try:
         everything = None if part_of else (list(items), work)
         order = pickle.dumps(everything)
     except Exception:  # pickle raises many kinds for objects of a plug-in
         return
-    context = multiprocessing.get_context("spawn")
-    others = set(multiprocessing.active_children())
     processes = min(workers, len(numbers)) - 1
-    pool = ProcessPoolExecutor(processes, context, _begin, (order,))
-    waiting = deque(numbers)
-    done = SimpleQueue[tuple[int, Future[T]]]()
-
-    def submit() -> None:
-        number = waiting.popleft()
-        if part_of is None:
-            future = pool.submit(_run, number)
-        else:
-            try:
-                part = pickle.dumps(part_of(items[number]))
-            except Exception:  # this process does it then
-                waiting.append(number)
-                return
-            future = pool.submit(_run_part, part)
-        future.add_done_callback(partial(finish, number))
-
-    def finish(number: int, future: Future[T]) -> None:
-        # Each process gets one item at a time; others could not take items queued in the pool.
-        # IndexError: no item is waiting. RuntimeError: the pool is broken, or shut down.
-        with suppress(IndexError, RuntimeError):
-            _raise_if_broken(future)
-            submit()
-        done.put((number, future))
-
+    pool = None if part_of is None else _Pool.started_ahead()
+    if pool is None:
+        pool = _Pool.of(processes, order)
+    shared = _SharedItems(pool.executor, items, numbers, part_of, errors_of_parts)
     try:
         with new_processes(dict.fromkeys(THREADS, "1")):
             for _ in range(processes):
-                submit()
+                shared.submit()
         for _ in numbers:
+            if errors_of_parts:
+                raise errors_of_parts[0]
             try:
-                number = waiting.pop()
+                # The longest that is left, as elsewhere: short ones at the end keep all cores busy.
+                number = shared.waiting.popleft()
             except IndexError:
-                number, future = done.get()
+                number, future = shared.done.get()
                 yield number, future.result()
             else:
                 yield number, work(items[number])
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
+        pool.terminate()
         raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.executor.shutdown(cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Processes that wait for work.
+
+    Attributes:
+        executor: Gives them work.
+        others: The processes that this one had started before.
+    """
+
+    executor: ProcessPoolExecutor
+    others: set[BaseProcess]
+
+    @classmethod
+    def of(cls, processes: int, order: bytes) -> _Pool:
+        """Return a pool of so many processes, each of which starts when there is work for it."""
+        others = set(multiprocessing.active_children())
+        context = multiprocessing.get_context("spawn")
+        return cls(ProcessPoolExecutor(processes, context, _begin, (order,)), others)
+
+    @classmethod
+    def started_ahead(cls) -> _Pool | None:
+        """Return the pool of `processes_ahead`, which belongs to the caller then; None without."""
+        global _ahead
+        pool, _ahead = _ahead, None
+        return pool
+
+    def terminate(self) -> None:
+        """End the processes at once, whatever they do."""
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - self.others:
+            process.terminate()
+
+
+# What `processes_ahead` has started and `each_of` has not taken yet.
+_ahead: _Pool | None = None
+
+
+@contextmanager
+def processes_ahead(module: str, workers: int | None = None) -> Iterator[None]:
+    """Start the processes for an `each_of` inside this context now, so that it need not wait.
+
+    The first `each_of` with `part_of` takes them. They end with this context if none does.
+
+    Args:
+        module: What they import meanwhile.
+        workers: The number of processes, this one included; None for one per core.
+    """
+    global _ahead  # noqa: PLW0603
+    processes = (cores() if workers is None else workers) - 1
+    if processes < 1 or not may_start_processes() or _ahead is not None:
+        yield
+        return
+    pool = _Pool.of(processes, pickle.dumps(None))
+    # Without them, `each_of` does the work in this process.
+    with (
+        suppress(BrokenProcessPool, OSError),
+        new_processes(dict.fromkeys(THREADS, "1")),
+    ):
+        for _ in range(processes):
+            pool.executor.submit(_import, module)
+    _ahead = pool
+    try:
+        yield
+    finally:
+        if _ahead is pool:
+            _Pool.started_ahead()
+            pool.terminate()
+
+
+def _import(module: str) -> None:
+    importlib.import_module(module)
+
+
+class _SharedItems(Generic[Item, T]):
+    """Items that this process shares with others, each of which gets one at a time.
+
+    Attributes:
+        waiting: Numbers of the items that nobody works on yet.
+        done: Numbers of the items that another process is done with, each with its outcome.
+    """
+
+    def __init__(
+        self,
+        pool: ProcessPoolExecutor,
+        items: Sequence[Item],
+        numbers: Sequence[int],
+        part_of: Callable[[Item], Callable[[], T]] | None,
+        errors_of_parts: list[Exception],
+    ) -> None:
+        self.waiting = deque(numbers)
+        self.done = SimpleQueue[tuple[int, Future[T]]]()
+        self._pool = pool
+        self._items = items
+        self._part_of = part_of
+        self._errors_of_parts = errors_of_parts
+
+    def submit(self) -> None:
+        """Give the first waiting item to another process; raise IndexError if none is waiting."""
+        number = self.waiting.popleft()
+        if self._part_of is None:
+            self._send(number, _run, number)
+            return
+        try:
+            call = self._part_of(self._items[number])
+        except Exception as error:
+            self._errors_of_parts.append(error)
+            failed = Future[T]()
+            failed.set_exception(error)
+            self.done.put((number, failed))
+            return
+        try:
+            part = pickle.dumps(call)
+        except Exception:  # this process does it then
+            self.waiting.append(number)
+            return
+        self._send(number, _run_part, part)
+
+    def _send(self, number: int, run: Callable[..., T], argument: object) -> None:
+        future = self._pool.submit(run, argument)
+        future.add_done_callback(partial(self._finish, number))
+
+    def _finish(self, number: int, future: Future[T]) -> None:
+        # Each process gets one item at a time; others could not take items queued in the pool.
+        # IndexError: no item is waiting. RuntimeError: the pool is broken, or shut down.
+        with suppress(IndexError, RuntimeError):
+            _raise_if_broken(future)
+            self.submit()
+        self.done.put((number, future))
 
 
 def _raise_if_broken(future: Future[Any]) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import importlib
+import io
 import os
 import shutil
 import signal
@@ -15,7 +19,9 @@ from typing import Any
 import pytest
 from filelock import FileLock
 from hypothesis import settings
+from PIL import Image
 
+from t2ibench.garbage import uncollected
 from tests.system import chromium
 
 # The fixture `cli`: a command line's (exit status, standard output, standard error).
@@ -46,6 +52,39 @@ collect_ignore = [
 ]
 collect_ignore = collect_ignore if sys.version_info < (3, 11) else []
 _RUNS = {"pipeline", "leaderboard"}  # folders whose tests make and verify runs
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Collect no garbage while thousands of tests are made, which all stay until the end."""
+    with uncollected():
+        _import_share_of_worker(session.config)
+        yield
+
+
+def _import_share_of_worker(config: pytest.Config) -> None:
+    """Import every n-th test module, if this is one of n workers of pytest-xdist.
+
+    All workers import all modules in the same order. In a fresh checkout, each of them would
+    compile each module, and rewrite its asserts, at the same time as the others. Now each compiles
+    its share first, and reads what the others have compiled meanwhile.
+    """
+    worker: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    number = int(worker["workerid"].removeprefix("gw"))
+    named = [Path(word.partition("::")[0]).resolve() for word in config.args]
+    modules = [
+        module
+        for path in named
+        for module in (path.rglob("test_*.py") if path.is_dir() else [path])
+    ]
+    modules.sort(key=lambda module: (-module.stat().st_size, module))
+    for module in modules[number :: worker["workercount"]]:
+        name = module.relative_to(config.rootpath).with_suffix("")
+        # The collection reports what cannot be imported, or is skipped.
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(name.parts))
 
 
 def pytest_collection_modifyitems(
@@ -80,6 +119,41 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def _no_line_of_a_slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is slow to begin says that it works: tests read what it says besides."""
     monkeypatch.setattr("t2ibench.cli.run._SILENCE", 60.0)
+
+
+@functools.cache
+def _empty_picture(kind: str) -> bytes:
+    """A file of one pixel, as PNG or PDF."""
+    buffer = io.BytesIO()
+    Image.new("L", (1, 1)).save(buffer, kind)
+    return buffer.getvalue()
+
+
+# Of a module, so that the runs which its tests share are made so too.
+@pytest.fixture(scope="module", autouse=True)
+def _figures_without_pictures(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Write the SVG of each figure, but an empty PNG and PDF, unless a module is marked `pictures`.
+
+    Drawing these two takes most of the time of a small run. The runs that all modules share
+    (`shared_run`, the leaderboard's) are made with their pictures.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if request.node.get_closest_marker("pictures") is None:
+            files = "t2ibench.reports.figures.files"
+            patch.setattr(f"{files}.png", lambda *_, **__: _empty_picture("PNG"))
+            patch.setattr(f"{files}.pdf", lambda *_: _empty_picture("PDF"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_waits_for_the_disk() -> Iterator[None]:
+    """Let a file count as flushed at once: no test needs its files after a power cut.
+
+    A small run flushes some fifty files and folders, for which a slow disk takes a second.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 # Of a module: while it runs, no other test of the process may start a loop of asyncio.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -162,6 +164,7 @@ def test_messages_hide_passwords_in_addresses_of_the_environment(
         "somebody.with.a.long.name@mail.example",
         "https://host.example/path?who=somebody@mail.example",
         "/usr/local/bin:/usr/bin",
+        "https://username:password@host.example",
     ],
 )
 def test_addresses_without_a_password_are_no_secrets(
@@ -190,6 +193,7 @@ def escaped(key: str, form: str) -> str:
     return "".join(form.format(ord(character)) for character in key)
 
 
+ENTITIES = {"+": "plus", "/": "sol", "=": "equals", "_": "lowbar"}
 ENCODED: dict[str, Any] = {
     "hex": lambda key: key.encode().hex(),
     "hex in capitals": lambda key: key.encode().hex().upper(),
@@ -214,9 +218,16 @@ ENCODED: dict[str, Any] = {
     "percent twice": lambda key: escaped(key, "%25{:02x}"),
     "entities": lambda key: escaped(key, "&#{};"),
     "entities of hex": lambda key: escaped(key, "&#x{:X};"),
+    "named entities": lambda key: re.sub(
+        "[+/=_]", lambda mark: f"&{ENTITIES[mark[0]]};", key
+    ),
     "JSON": lambda key: escaped(key, "\\u{:04x}"),
+    "JSON of PHP": lambda key: key.replace("/", "\\/"),
     "JSON in JSON": lambda key: escaped(key, "\\\\u{:04x}"),
     "C": lambda key: escaped(key, "\\x{:02x}"),
+    "marks in C": lambda key: re.sub(
+        r"\W", lambda mark: escaped(mark[0], "\\x{:02X}"), key
+    ),
     "capitals": str.upper,
     "swapped": str.swapcase,
     "spaced": " ".join,
@@ -237,8 +248,42 @@ def test_a_key_is_decoded_before_it_is_compared(name: str) -> None:
         assert "***" in text and encoded[third : 2 * third] not in text, (key, text)
 
 
+@pytest.mark.parametrize("encoded", [json.dumps, quote, str.upper])
+def test_a_passphrase_of_any_alphabet_is_hidden(encoded: Any) -> None:
+    known = Redaction(["пароль-😀-из-слов"])
+    assert known.values(f"I heard {encoded('пароль-😀-из-слов')}").strip('"') in {
+        "I heard ***",
+        'I heard "***',
+    }
+
+
+def test_a_secret_that_begins_like_another_is_hidden_whole() -> None:
+    known = Redaction(["abcdef012345", "abcdef012345-and-more", "abcdef"])
+    assert known.values("of abcdef012345-and-more") == "of ***"
+
+
+def test_secrets_of_a_word_length_are_hidden_from_a_server_and_longer_ones_in_messages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert Redaction(["sixsix"]).values("a sixsix") == "a ***"
+    assert not Redaction(["fives"]) and not Redaction().contains("anything")
+    monkeypatch.setenv("SOME_TOKEN", "eightful")
+    monkeypatch.setenv("OTHER_TOKEN", "sevenfu")
+    assert str(T2IBenchError("no eightful, sevenfu")) == "no ***, sevenfu"
+    # The path of a file with a secret is none.
+    monkeypatch.setenv("TOKEN", "/run/secrets/token")
+    assert str(T2IBenchError("no /run/secrets/token")) == "no /run/secrets/token"
+
+
+def test_a_secret_in_the_name_of_an_argument_is_not_named() -> None:
+    assert secret_argument({"body.sk-proj-abcdefgh1234": "yes"}) == "***"
+    assert secret_argument({"steps": "3", "api_key": VALUE}) == "api_key"
+
+
 def test_ordinary_texts_are_kept_whole() -> None:
-    known = Redaction([KEY, "correct-horse-battery", "0123456789ab"])
+    known = Redaction(
+        [KEY, "correct-horse-battery", "0123456789ab", "w-a-t-e-r-f-a-l-l"]
+    )
     for text in (
         "A photo of a nurse, in the style of a 1950s poster; seed 1234567890",
         "a" * 64,
@@ -246,5 +291,6 @@ def test_ordinary_texts_are_kept_whole() -> None:
         "3f2a" * 16 + " is a SHA-256",
         "&amp;&lt;&#33; \\u0041 %41%42%43",
         "a horse, a battery: correct",
+        "a waterfall",
     ):
         assert known.values(text) == text

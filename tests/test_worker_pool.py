@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -191,6 +193,69 @@ def test_an_item_whose_part_cannot_be_sent_is_done_here(at_once: None) -> None:
 
     found = each_of(range(4), work_and_process, 2, part_of=part_of)
     assert found == [(number * number, HERE) for number in range(4)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("error", "number_of_part"),
+    [(T2IBenchError, 1), (OSError, 2), (RuntimeError, 2)],
+)
+def test_an_error_of_a_part_is_raised(
+    at_once: None, error: type[Exception], number_of_part: int
+) -> None:
+    """If a process fails with an error of such a kind, this one does the work instead."""
+    asked: list[int] = []
+    has_failed = threading.Event()
+
+    def part_of(number: int) -> Callable[[], tuple[int, int]]:
+        asked.append(number)
+        if len(asked) == number_of_part:
+            has_failed.set()
+            raise error("the records are gone")
+        return partial(work_and_process, number)
+
+    def work_here(number: int) -> tuple[int, int]:
+        assert has_failed.wait(timeout=60)
+        return work_and_process(number)
+
+    with pytest.raises(error, match="the records are gone"):
+        each_of(range(8), work_here, 2, part_of=part_of)
+    assert len(asked) == number_of_part
+
+
+@pytest.mark.slow
+def test_processes_started_ahead_do_the_work(at_once: None) -> None:
+    done_elsewhere = threading.Event()
+
+    def work_here(number: int) -> tuple[int, int]:
+        assert done_elsewhere.wait(timeout=60)
+        return work_and_process(number)
+
+    def on_part(number: int) -> Callable[[], tuple[int, int]]:
+        if number > 0:  # asked for as soon as the first is done
+            done_elsewhere.set()
+        return partial(work_and_process, number)
+
+    before = set(multiprocessing.active_children())
+    with worker_pool.processes_ahead("json", 2):
+        (started,) = set(multiprocessing.active_children()) - before
+        found = each_of(range(4), work_here, 2, part_of=on_part)
+    assert [square for square, _ in found] == [0, 1, 4, 9]
+    assert found[0][1] == started.pid
+    assert {process for _, process in found} == {HERE, started.pid}
+    assert set(multiprocessing.active_children()) <= before
+
+
+@pytest.mark.slow
+def test_processes_started_ahead_for_nothing_end() -> None:
+    before = set(multiprocessing.active_children())
+    with suppress(InterruptedError), worker_pool.processes_ahead("json", 2):
+        (started,) = set(multiprocessing.active_children()) - before
+        raise InterruptedError
+    started.join(timeout=60)
+    assert not started.is_alive()
+    # Nor does a later call take them.
+    assert each_of([1, 2], str, 2) == ["1", "2"]
 
 
 PROGRAM = """

@@ -78,6 +78,9 @@ class Adapter(Generic[T]):
         cpu_weights: For generators, encoders and judges: returns, without loading them, the bytes
             of weights that a process loads onto a CPU; None where the model runs elsewhere, or
             nobody can tell. Runs of small models start a worker for each core.
+        imports: For generators and encoders: modules that it imports where it is loaded onto a CPU.
+            On Linux, one process imports them for all workers of the machine, which are forked
+            from there, so importing one must start no thread.
     """
 
     create: Callable[[Request[Any]], T]
@@ -94,6 +97,7 @@ class Adapter(Generic[T]):
     unreachable: Callable[[Sequence[str]], frozenset[str]] | None = None
     downloads: Callable[[Request[Any]], Sequence[Download]] | None = None
     cpu_weights: Callable[[Request[Any]], int | None] | None = None
+    imports: tuple[str, ...] = ()
 
     def takes(self, source: str | None) -> bool:
         """Return whether a name with this `source` after its colon fits the adapter's form.

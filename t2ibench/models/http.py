@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from contextlib import suppress
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 
@@ -17,6 +18,7 @@ from t2ibench.version import __version__
 CONNECT = 20.0
 USER_AGENT = f"t2ibench/{__version__}"
 _LARGEST_ERROR = 64_000
+_PARTIAL = 206  # the status of a part of a reply; no request asks for one
 _SENT = {
     "accept",
     "accept-encoding",
@@ -98,31 +100,43 @@ class BoundedClient(httpx.AsyncClient):
         )
 
     async def _body(self, response: httpx.Response, largest: int) -> bytes:
-        good = response.status_code == 200
-        largest = largest if good else _LARGEST_ERROR
-        encoding = response.headers.get("content-encoding", "").strip().lower()
-        if encoding not in {"", "identity", "gzip", "x-gzip"}:
-            if not good:
-                return b""
-            raise BadReplyError(
-                f"the server's reply has the encoding '{one_line(encoding, 40)}'"
-            )
-        unpacker = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
-        data = bytearray()
-        async for chunk in response.aiter_raw():
-            try:
-                room = largest - len(data) + 1
-                data += unpacker.decompress(chunk, room) if unpacker else chunk
-            except zlib.error:
-                if not good:
-                    return b""
-                raise BadReplyError("the server's reply cannot be unpacked") from None
-            if len(data) > largest and not good:
-                return bytes(data[:largest])
-            if len(data) > largest:
-                raise BadReplyError(
-                    f"the server's reply is larger than {largest:,} bytes"
-                )
-        if good and unpacker and not unpacker.eof:
+        if response.status_code == _PARTIAL:
+            raise BadReplyError("the server sent a part of its reply alone (206)")
+        if response.status_code not in range(200, 300):
+            with suppress(BadReplyError):
+                message, _ = await _unpacked(response, _LARGEST_ERROR)
+                return bytes(message[:_LARGEST_ERROR])
+            return b""
+        data, is_complete = await _unpacked(response, largest)
+        if len(data) > largest:
+            raise BadReplyError(f"the server's reply is larger than {largest:,} bytes")
+        if not is_complete:
             raise ConnectionResetError("the packed reply ends early")
         return bytes(data)
+
+
+async def _unpacked(response: httpx.Response, largest: int) -> tuple[bytearray, bool]:
+    """Return a reply's body unpacked, and whether it is complete.
+
+    Reading ends with the first bytes beyond `largest`.
+
+    Raises:
+        BadReplyError: it cannot be unpacked.
+    """
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in {"", "identity", "gzip", "x-gzip"}:
+        raise BadReplyError(
+            f"the server's reply has the encoding '{one_line(encoding, 40)}'"
+        )
+    unpacker = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
+    data = bytearray()
+    async for chunk in response.aiter_raw():
+        room = largest - len(data) + 1
+        try:
+            data += unpacker.decompress(chunk, room) if unpacker else chunk
+        except zlib.error:
+            raise BadReplyError("the server's reply cannot be unpacked") from None
+        # zlib would hold whatever follows the end, however much it is.
+        if len(data) > largest or (unpacker and unpacker.eof):
+            break
+    return data, unpacker is None or unpacker.eof

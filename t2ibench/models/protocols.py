@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from t2ibench.arrays import Float32Array
 from t2ibench.identity import ImageKey
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from t2ibench.arrays import Float32Array
     from t2ibench.store.images import ImageFile, StoredImage
 
 Status = Literal["ok", "refused", "filtered", "failed"]

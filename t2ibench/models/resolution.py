@@ -260,6 +260,15 @@ def cpu_weights_of(
     return weights
 
 
+def imports_of(registry: Registry[Any], spec: str) -> tuple[str, ...]:
+    """Return the modules that an encoder's adapter says it imports where it is loaded.
+
+    A module that the name may name is not imported.
+    """
+    resolved = find_registered(registry, spec)
+    return () if resolved is None else resolved.adapter.imports
+
+
 def given_object(value: T, protocol: Any, kind: str, args: object = None) -> T:
     """Return a model given as an object, after checking its members; it takes no arguments."""
     name = getattr(value, "name", type(value).__name__)

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import lru_cache
+from ssl import SSLWantReadError
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
@@ -42,6 +43,7 @@ from t2ibench.models.server_states import (
     takes_no_images,
     unpaid_code,
 )
+from t2ibench.models.tls_problems import tls_problem
 from t2ibench.models.waits import in_words, names_day_quota, seconds_to_wait
 from t2ibench.redaction import is_secret_name
 
@@ -52,6 +54,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 _OPENAI = "https://api.openai.com/v1"
 LARGEST_REPLY = 8_000_000  # bytes, unpacked
+_LARGEST_OF_LITELLM = 100_000_000  # the same, of images and chats alike
 _RATE_LIMITED = 429
 _PATIENCE = 300.0  # seconds without any answer, after which requests fail
 _LONGEST_WAIT = 30.0  # seconds, unless the server asks for more
@@ -289,7 +292,7 @@ class Server:
         elif advice is None and self.where.startswith("http"):
             advice = (
                 f"Check that it is running and that base_url=… (in {_ARGUMENTS}) is its "
-                f"address."
+                "address, with http:// or https:// as it speaks."
             )
         where = f"{self.where}{through_proxy(self.address)}"
         return ServerAwayError(
@@ -322,29 +325,50 @@ class Server:
         for cause in chain[1:]:
             if isinstance(cause, T2IBenchError):
                 raise cause
-        kinds = [type(cause).__name__ for cause in chain]
+        # What waits for a handshake of TLS is no error of its own.
+        causes = [cause for cause in chain if not isinstance(cause, SSLWantReadError)]
+        kinds = [type(cause).__name__ for cause in causes]
         away = [kind for kind in kinds if any(word in kind.lower() for word in _AWAY)]
         response, status = _response_of(chain)
         if isinstance(status, int) and status >= 300 and not away:
             body = _body_of(error, response, self._code_of(error))
             headers = getattr(response, "headers", None)
             return self._taken(Reply(status, body, self.key), headers)
-        if _is_about_certificates(chain):
+        problem = tls_problem(chain)
+        if problem is not None:
             raise ServerAwayError(
-                f"The certificate of the server {self.where} cannot be verified.",
-                "Name your own authority's certificates in SSL_CERT_FILE.",
+                f"The server {self.where}{through_proxy(self.address)} {problem.what}.",
+                problem.next_step,
             ) from None
+        has_status = isinstance(status, int)
+        raise self._without_reply(error, kinds, away, has_status) from None
+
+    def _without_reply(
+        self,
+        error: Exception,
+        kinds: Sequence[str],
+        away: Sequence[str],
+        has_status: bool,
+    ) -> Exception:
+        """Return the error of a request that got no reply.
+
+        Args:
+            error: A library's exception.
+            kinds: The names of its class and of its causes' classes.
+            away: Those of them that mean that the server was not reached.
+            has_status: Whether the exception has a status all the same.
+        """
         words = self.key.hide(first_line(error))
         if isinstance(error, self._hopeless):
-            raise UnusableServerError(
+            return UnusableServerError(
                 f"{self.where}: {words.rstrip('.')} ({kinds[0]})."
-            ) from None
+            )
         if away or isinstance(error, OSError):
             kind = [*kinds[:1], *away][-1]
             # LiteLLM calls whatever goes wrong in it a connection's error of status 500.
-            detail = f": {one_line(words, _WORDS)}" if isinstance(status, int) else ""
-            raise Failure(f"cannot be reached ({kind}{detail})") from None
-        raise BadReplyError(f"{kinds[0]}: {words}") from None
+            detail = f": {one_line(words, _WORDS)}" if has_status else ""
+            return Failure(f"cannot be reached ({kind}{detail})")
+        return BadReplyError(f"{kinds[0]}: {words}")
 
     def _taken(self, reply: Reply, headers: Any = None) -> Reply:
         """Return a reply that settles the request; raise Failure if the server is only busy."""
@@ -489,6 +513,11 @@ def _load_litellm() -> Any:
             "pip install 't2ibench[litellm]'",
         ) from None
     litellm.suppress_debug_info = True
+    # For servers of OpenAI's kind it takes a client, unless the user has given it one.
+    if getattr(litellm, "aclient_session", None) is None:
+        from t2ibench.models.http import BoundedClient
+
+        litellm.aclient_session = BoundedClient(_LARGEST_OF_LITELLM)
     return litellm
 
 
@@ -642,11 +671,6 @@ def _chain_of(error: BaseException) -> list[BaseException]:
             break
         chain.append(cause)
     return chain
-
-
-def _is_about_certificates(chain: Sequence[BaseException]) -> bool:
-    """Return whether a request failed because a server's certificate could not be verified."""
-    return any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in chain)
 
 
 def _result_of(future: Future[T]) -> T | T2IBenchError:

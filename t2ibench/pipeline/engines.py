@@ -19,6 +19,7 @@ from t2ibench.pipeline.worker import UserLine, WorkerSpec
 from t2ibench.pipeline.worker_count import (
     images_to_generate,
     needs_workers,
+    shared_imports,
     worker_count,
 )
 from t2ibench.settings import RunSettings
@@ -105,4 +106,11 @@ def _workers(
         return None
     reporter.say(number.sentence())
     spec = WorkerSpec.for_run(context, models.generator, observing)
-    return Processes(spec, number.count, list(number.gpus), number.threads)
+    imports = shared_imports(settings, observing=spec.embeds) if number.on_cpu else ()
+    return Processes(
+        spec,
+        number.count,
+        list(number.gpus),
+        number.threads,
+        shared_imports=imports,
+    )

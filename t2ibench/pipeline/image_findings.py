@@ -10,7 +10,7 @@ from t2ibench.methods.core.contradictions import contradictions
 from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity
 from t2ibench.methods.core.evidence import UNKNOWN, Needs
 from t2ibench.methods.core.prompt_values import PromptValues
-from t2ibench.methods.core.text_image_alignment import PromptCosines, measure_prompts
+from t2ibench.methods.core.text_image_alignment import PromptCosines, PromptMeasures
 from t2ibench.pipeline.edit_attempts import EditAttempts
 from t2ibench.pipeline.exclusion_reasons import most_frequent, reason_line
 from t2ibench.pipeline.people import asked_questions, people_agreement
@@ -64,6 +64,7 @@ def observe_images(
     stores: Stores,
     edits: EditAttempts | None,
     judges: Collection[str],
+    measures: Mapping[str, PromptMeasures],
     scored: ScoredTask,
     repeated: list[RepeatedPrompt],
     level: float,
@@ -76,6 +77,7 @@ def observe_images(
         stores: What was observed of them.
         edits: What became of its edits; None for a task without edits.
         judges: The judges and people that were asked about the task.
+        measures: By encoder, what was measured of images as they were read.
         scored: What the task's method finds.
         repeated: The prompts whose images repeat one another.
         level: The level of the intervals.
@@ -119,7 +121,7 @@ def observe_images(
         )
     alikeness = _Alikeness()
     if needs.embeds:
-        alikeness = _alikeness(needs, images, stores.encoders, level)
+        alikeness = _alikeness(images, stores.encoders, measures, level)
         findings["text_image_alignment"] = alikeness.alignment
         findings["diversity"] = alikeness.diversity
     lines = [
@@ -240,18 +242,16 @@ class _Alikeness:
 
 
 def _alikeness(
-    needs: Needs,
     images: DistinctImages,
     encoders: Mapping[str, EvidenceStore],
+    measures: Mapping[str, PromptMeasures],
     level: float,
 ) -> _Alikeness:
     """Return how well images agree with their prompts and how diverse they are, by encoder."""
     alikeness = _Alikeness()
-    for name, encoder in encoders.items():
-        if not encoder.embeds_images:
-            continue
-        evidence = StoredEvidence(images, encoder)
-        cosines, diversities = measure_prompts(needs, evidence)
+    for name, measured in measures.items():
+        evidence = StoredEvidence(images, encoders[name])
+        cosines, diversities = measured.results(evidence)
         if cosines:
             alikeness.alignment[name] = agreement_records(cosines, level)
             alikeness.cosines[name] = tuple(cosines)

@@ -13,7 +13,7 @@ from t2ibench.models.fingerprint import fingerprint
 from t2ibench.pipeline.plan import Plan, make_plan, plan_of_sources, with_edits
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, TaskScored
-from t2ibench.pipeline.scoring import score_plan
+from t2ibench.pipeline.scoring import score_plan, scoring_processes
 from t2ibench.pipeline.source_images import (
     SourceImages,
     source_folder,
@@ -62,12 +62,13 @@ def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
         for line in lines:
             reporter.warn(line)
         images = None
-        if record.generator:
-            images = ImageStore(folder.database, record.generator.fingerprint)
-        cache = ScoreCache(folder.database, reuse=False)
-        results, _, is_damaged = score_stored(
-            folder, plan, images, reporter, cache, old.tasks if old else ()
-        )
+        with scoring_processes(plan):
+            if record.generator:
+                images = ImageStore(folder.database, record.generator.fingerprint)
+            cache = ScoreCache(folder.database, reuse=False)
+            results, _, is_damaged = score_stored(
+                folder, plan, images, reporter, cache, old.tasks if old else ()
+            )
     complete = is_complete(results.tasks.values(), record.settings.allow_missing)
     return results.in_folder(folder.path), complete and not is_damaged
 

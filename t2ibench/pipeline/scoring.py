@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -44,10 +45,22 @@ from t2ibench.settings import Settings
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.tasks.loader import LoadedTask
-from t2ibench.worker_pool import each_of
+from t2ibench.worker_pool import each_of, processes_ahead
 
 # As many images as take a second core some seconds to score.
 _MANY = 20_000
+
+
+def scoring_processes(
+    plan: Plan, workers: int | None = None
+) -> AbstractContextManager[None]:
+    """Return a context in which to open a run's records and score it.
+
+    The processes that score a large plan start meanwhile, so that nobody waits for them.
+    """
+    if _n_images(plan) < _MANY:
+        return nullcontext()
+    return processes_ahead(__name__, workers)
 
 
 def score_plan(
@@ -99,19 +112,23 @@ def score_plan(
 
         whole_plan = replace(plan, requests=(), edits=PlannedEdits())
         call = partial(_cached_or_scored, whole_plan, stores, cache)
-        n_images = sum(_size(plan.needs[task.id]) for task in plan.tasks)
         each_of(
             largest_first,
             call,
             workers,
             store,
             part_of=part_of,
-            at_once=n_images >= _MANY and (cache is None or not cache.reuses),
+            at_once=_n_images(plan) >= _MANY and (cache is None or not cache.reuses),
         )
     line = _repeats_of_run(by_task.values(), plan)
     if line:
         reporter.warn(line)
     return {task.id: by_task[task.id] for task in plan.tasks}
+
+
+def _n_images(plan: Plan) -> int:
+    """Return about how many images a plan is scored from; those of several tasks count in each."""
+    return sum(_size(plan.needs[task.id]) for task in plan.tasks)
 
 
 def _size(needs: Needs) -> int:
@@ -329,6 +346,7 @@ def _task_scored(
             stores=stores,
             edits=edits,
             judges=evidence.judges,
+            measures=evidence.measures,
             scored=scored,
             repeated=repeated,
             level=plan.settings.level,

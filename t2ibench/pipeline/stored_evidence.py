@@ -14,6 +14,7 @@ from t2ibench.errors import MissingEvidence
 from t2ibench.methods.core.edit_evidence import EditNeed, SourceImage
 from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence
 from t2ibench.methods.core.judge_check import JudgeCheck
+from t2ibench.methods.core.text_image_alignment import PromptMeasures
 from t2ibench.models.judges import unreachable_classes
 from t2ibench.pipeline.source_images import status_without_source
 from t2ibench.store.answers import AnswerStore, is_file_of_answers
@@ -67,6 +68,7 @@ class StoredEvidence:
         *,
         awaits_answers: bool = True,
         sources: StoredEvidence | None = None,
+        measures: PromptMeasures | None = None,
     ) -> None:
         """Read evidence from the stores of a run.
 
@@ -80,6 +82,7 @@ class StoredEvidence:
             awaits_answers: Whether a missing answer makes the evidence incomplete, because a judge
                 will be asked for it.
             sources: What the same encoder or judge observed of source images; None without them.
+            measures: What is measured of each prompt's images as soon as they are read.
         """
         self._images = images
         self._store = store
@@ -89,6 +92,7 @@ class StoredEvidence:
         self._votes = votes
         self._awaits_answers = awaits_answers
         self._sources = sources
+        self._measures = measures
         # Of the source images, too: a result without them is as incomplete.
         self.gaps: Gaps = Gaps() if sources is None else sources.gaps
 
@@ -158,7 +162,10 @@ class StoredEvidence:
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
         """Return the embeddings of a prompt's first `n` images, and how many are excluded."""
-        return self._embeddings_of(self._image_records(prompt, n))
+        images = self._embeddings_of(self._image_records(prompt, n))
+        if self._measures is not None:
+            self._measures.see(prompt, n, images)
+        return images
 
     def edited(self, edit: EditNeed) -> ImageEvidence:
         """Return the embeddings of the images of an edit, and how many are excluded."""

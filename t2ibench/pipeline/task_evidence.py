@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from t2ibench.methods.core.edit_needs import needs_of_sources
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
+from t2ibench.methods.core.text_image_alignment import PromptMeasures
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores
@@ -29,11 +30,13 @@ class TaskEvidence:
         by_reader: The evidence of each encoder or judge that the task is scored by.
         encoders: Name to fingerprint of the encoders that take part.
         judges: Name to fingerprint of the judges that take part.
+        measures: By encoder, what is measured of each prompt's images when they are first read.
     """
 
     by_reader: Mapping[str, StoredEvidence]
     encoders: Mapping[str, str]
     judges: Mapping[str, str]
+    measures: Mapping[str, PromptMeasures] = field(default_factory=dict)
 
     def settings(
         self, measurement: Measurement, without: Collection[str]
@@ -68,6 +71,7 @@ def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
     encoders = {
         name: store for name, store in stores.encoders.items() if store.embeds_images
     }
+    measures = _measures(needs, encoders, stores)
     judges: Mapping[str, Judge]
     if needs.is_judged:
         # Judges are compared; the first encoder alone measures what needs embeddings.
@@ -75,7 +79,7 @@ def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
         by_people = _people_are_the_judge(needs, stores)
         judges = stores.people if by_people else stores.readers
         encoder = next(iter(encoders.values()), None)
-        evidence = _by_judge(stores, encoder, judges, by_people)
+        evidence = _by_judge(stores, encoder, judges, by_people, measures)
     else:
         encoders = encoders if needs.shows_images else dict(stores.encoders)
         judge = first_judge(needs, stores)
@@ -87,6 +91,7 @@ def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
                 judge,
                 awaits_answers=_awaits_answers(judge, stores),
                 sources=_embedded_sources(stores, name),
+                measures=measures.get(name),
             )
             for name, store in encoders.items()
         }
@@ -94,7 +99,20 @@ def evidence_of(plan: Plan, task: LoadedTask, stores: Stores) -> TaskEvidence:
         by_reader=evidence,
         encoders={name: store.fingerprint for name, store in encoders.items()},
         judges=_fingerprints(judges.values(), stores),
+        measures=measures,
     )
+
+
+def _measures(
+    needs: Needs, encoders: Mapping[str, EvidenceStore], stores: Stores
+) -> dict[str, PromptMeasures]:
+    """Return what measures the images of a task by each encoder that embeds them."""
+    if not needs.embeds or stores.images is None:
+        return {}
+    return {
+        name: PromptMeasures.of(needs, StoredEvidence(stores.images, store))
+        for name, store in encoders.items()
+    }
 
 
 def _embedded_sources(
@@ -174,6 +192,7 @@ def _by_judge(
     encoder: EvidenceStore | None,
     judges: Mapping[str, Judge],
     by_people: bool,
+    measures: Mapping[str, PromptMeasures],
 ) -> dict[str, StoredEvidence]:
     """Return the evidence of each judge, with human labels beside it, keyed by judge.
 
@@ -190,6 +209,7 @@ def _by_judge(
             stores.check_of(judge),
             votes,
             sources=_judged_sources(stores, encoder, judge, by_people),
+            measures=None if encoder is None else measures.get(encoder.name),
         )
         for name, judge in judges.items()
     }

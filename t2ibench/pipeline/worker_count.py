@@ -15,17 +15,20 @@ from dataclasses import dataclass
 from t2ibench.machine import available_memory, cores
 from t2ibench.models.encoders import ENCODERS
 from t2ibench.models.generators import cpu_weights
+from t2ibench.models.generators import imports_of as imports_of_generator
 from t2ibench.models.judges import JUDGES
-from t2ibench.models.resolution import cpu_weights_of
+from t2ibench.models.resolution import cpu_weights_of, imports_of
 from t2ibench.pipeline.executors.processes import visible_gpus
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.settings import RunSettings
 from t2ibench.worker_pool import may_start_processes
 
-# A worker imports its libraries for 7 s of a core, in which `toy` generates as many images.
+# A worker imports its libraries for 7 s of a core, in which `toy` generates as many images. Where
+# it is forked it need not, but there are as many workers on every system.
 IMAGES_PER_WORKER = 500
 _SMALL = 100_000_000  # bytes of weights of all models of a run
-# A worker's libraries take 570 MB that no other process shares, and batches come on top.
+# A worker's libraries take 570 MB that no other process shares, unless it is forked, and batches
+# come on top.
 _BYTES_OF_WORKER = 800_000_000
 # Weights are in memory once in their file's form and once in use; activations come on top.
 _BYTES_A_WEIGHT_BYTE = 4
@@ -41,12 +44,14 @@ class WorkerCount:
         gpus: Names of the GPUs that they share.
         reason: Why there are so many; empty where the user says so.
         single_threaded: Whether each computes in one thread, which small models do best.
+        on_cpu: Whether it is certain that no model of the run uses a GPU.
     """
 
     count: int
     gpus: Sequence[str]
     reason: str
     single_threaded: bool = False
+    on_cpu: bool = False
 
     @property
     def threads(self) -> int:
@@ -73,12 +78,14 @@ class WorkerCount:
 def worker_count(context: RunContext, models: Models) -> WorkerCount:
     """Return how many workers a run has on this machine."""
     settings = context.settings
-    gpus = gpus_of_workers(settings)
     if settings.workers is not None:
-        return WorkerCount(settings.workers, gpus, "")
+        gpus = gpus_of_workers(settings)
+        on_cpu = _certain_device(settings) == "cpu"
+        return WorkerCount(settings.workers, gpus, "", on_cpu=on_cpu)
     weights = _small_weights(context, models)
     if weights is not None:
         return _for_small_models(weights, images_to_generate(context))
+    gpus = gpus_of_workers(settings)
     if len(gpus) > 1:
         return WorkerCount(len(gpus), gpus, "one for each")
     reason = (
@@ -92,6 +99,19 @@ def gpus_of_workers(settings: RunSettings) -> list[str]:
     if settings.engine == "local" and settings.device in {None, "auto", "cuda"}:
         return visible_gpus()
     return []
+
+
+def shared_imports(settings: RunSettings, *, observing: bool) -> tuple[str, ...]:
+    """Return the modules that the workers of a run import to load its models.
+
+    With `observing`, encoders are among these.
+    """
+    modules: list[str] = []
+    if settings.model is not None:
+        modules += imports_of_generator(settings.model)
+    for name in settings.encoder if observing else ():
+        modules += imports_of(ENCODERS, name)
+    return tuple(dict.fromkeys(modules))
 
 
 def needs_workers(settings: RunSettings) -> bool:
@@ -168,7 +188,7 @@ def _for_small_models(weights: int, n_images: int) -> WorkerCount:
     ]
     count, limit = min(limits, key=lambda each: each[0])
     reason = f"{limit}, because the models are small (--workers 1 starts none)"
-    return WorkerCount(count, [], reason, single_threaded=True)
+    return WorkerCount(count, [], reason, single_threaded=True, on_cpu=True)
 
 
 def _number_that_fits(weights: int, available: int) -> int:

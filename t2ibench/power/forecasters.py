@@ -12,8 +12,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ncfdtr
-from scipy.stats import chi2, f, nct, norm, t
+from scipy.special import fdtri, gammaincinv, ncfdtr, nctdtr, ndtr, ndtri, stdtrit
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
@@ -85,7 +84,7 @@ class Signed:
     def width(self, effect: float, images: float, prompts: float) -> float:
         """Return the expected width of the interval (see `Forecaster.width`)."""
         error, df = self._scaled(images, prompts)
-        return float(2 * t.ppf((1 + self.level) / 2, df) * error)
+        return float(2 * stdtrit(df, (1 + self.level) / 2) * error)
 
     def power(
         self, effect: float, images: float, prompts: float, alpha: float | None = None
@@ -94,13 +93,13 @@ class Signed:
         error, df = self._scaled(images, prompts)
         if error == 0:
             return float(effect != 0)
-        critical = t.isf(_alpha(alpha, self.level) / 2, df)
+        critical = -stdtrit(df, _alpha(alpha, self.level) / 2)
         away = abs(effect) / error
         if away > 30:
             return 1.0
         # From 8 standard errors on the other tail is below 1e-10, and scipy returns nan for it.
-        other_tail = nct.cdf(-critical, df, away) if away < _FAR else 0.0
-        return float(nct.sf(critical, df, away) + other_tail)
+        other_tail = nctdtr(df, away, -critical) if away < _FAR else 0.0
+        return float(1 - nctdtr(df, away, critical) + other_tail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ class Squares:
         noncentrality = len(variances) * effect**2 * df / total
         if noncentrality > 1e4:
             return 1.0
-        critical = f.isf(_alpha(alpha, self.level), df, df_error)
+        critical = fdtri(df, df_error, 1 - _alpha(alpha, self.level))
         return float(1 - ncfdtr(df, df_error, noncentrality, critical))
 
 
@@ -174,7 +173,7 @@ class Shares:
     def width(self, effect: float, images: float, prompts: float) -> float:
         """Return the expected width of the interval of the root mean square."""
         error, _ = self._errors(effect, images, prompts)
-        half = float(norm.ppf((1 + self.level) / 2)) * error
+        half = float(ndtri((1 + self.level) / 2)) * error
         return _root(effect**2 + half) - _root(effect**2 - half)
 
     def power(
@@ -182,10 +181,10 @@ class Shares:
     ) -> float:
         """Return the probability of detecting the effect (see `Forecaster.power`)."""
         error, fair = self._errors(effect, images, prompts)
-        critical = float(norm.isf(_alpha(alpha, self.level))) * fair
+        critical = float(-ndtri(_alpha(alpha, self.level))) * fair
         if not error:
             return float(effect != 0)
-        return float(norm.sf(critical, effect**2, error))
+        return float(ndtr((effect**2 - critical) / error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +209,7 @@ class Excess:
         """Return logarithms of random word sets' mean squares, and their low and high quantiles."""
         worth = max(self.concepts * prompts, 1.0)
         places = np.array([(1 - level) / HIGH_END, level, *_PLACES])
-        least, most, *sets = np.log(chi2.ppf(places, worth) / worth).tolist()
+        least, most, *sets = np.log(_chi_squared(places, worth) / worth).tolist()
         return np.array(sets), least, most
 
     def _errors(self, images: float, level: float) -> tuple[float, float, float]:
@@ -218,8 +217,8 @@ class Excess:
         error = max(float(np.sqrt(self.by_image / images)), _NO_ERROR)
         return (
             error,
-            norm.ppf(level) * error,
-            norm.ppf((1 + level) / 2) * error,
+            ndtri(level) * error,
+            ndtri((1 + level) / 2) * error,
         )
 
     def width(self, effect: float, images: float, prompts: float) -> float:
@@ -239,7 +238,17 @@ class Excess:
         sets, _, most = self._sets(prompts, level)
         error, below, _ = self._errors(images, level)
         ratios = sets + 2 * np.arctanh(min(effect, _EDGE))
-        return float(norm.sf((max(most, below) - ratios) / error).mean())
+        return float(ndtr((ratios - max(most, below)) / error).mean())
+
+
+def _chi_squared(places: float | Float64Array, df: float) -> Float64Array:
+    """Return quantiles of chi-squared.
+
+    `scipy.stats` returns the same, here as above, but importing it takes half a second, and the
+    report of a run needs nothing else of it.
+    """
+    quantiles: Float64Array = 2 * gammaincinv(df / 2, places)
+    return quantiles
 
 
 def _alpha(alpha: float | None, level: float) -> float:
@@ -345,7 +354,7 @@ def _shares(
     """Return the forecaster for a mean square of shares."""
     value = max(headline.value or 0.0, 0.0)
     fair = headline.fair[1] if headline.fair is not None else 0.0
-    floor = min((fair / float(norm.ppf(level))) ** 2, by_image)
+    floor = min((fair / float(ndtri(level))) ** 2, by_image)
     # Without bias in the pilot, the variance beyond the floor does not measure the slope. Then the
     # slope of two classes is taken, 4 (1 - h) / N, where the floor, 2 / N², gives N.
     slope = float(2 * np.sqrt(2 * floor))
@@ -363,8 +372,8 @@ def _excess(headline: HeadlineEstimate, by_image: float, level: float) -> Excess
     most = 2 * np.arctanh(min(headline.fair[1], _EDGE) if headline.fair else _EDGE)
 
     def beyond(worth: float) -> float:
-        typical = typical_square(chi2.ppf(_PLACES, worth) / worth)
-        return float(np.log(chi2.ppf(level, worth) / worth / typical) - most)
+        typical = typical_square(_chi_squared(_PLACES, worth) / worth)
+        return float(np.log(_chi_squared(level, worth) / worth / typical) - most)
 
     fewest, largest = _WORTH
     if beyond(fewest) <= 0:
@@ -380,7 +389,7 @@ def _variance(inference: Inference, level: float) -> float | None:
     if inference.ci_low is None or inference.ci_high is None:
         return None
     half = (inference.ci_high - inference.ci_low) / 2
-    error = half / t.ppf((1 + level) / 2, inference.df or 1e6)
+    error = half / stdtrit(inference.df or 1e6, (1 + level) / 2)
     return float(error**2)
 
 

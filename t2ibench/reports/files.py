@@ -6,10 +6,14 @@ import contextlib
 import hashlib
 import json
 import re
+from collections.abc import Callable, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.machine import cores
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.markdown.document import results_markdown
 from t2ibench.reports.view import RunView, run_view
@@ -20,11 +24,18 @@ from t2ibench.store.files import UNWRITABLE, read_ordinary, write_text
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
 from t2ibench.tasks.run_tasks import stored_specs
+from t2ibench.worker_pool import each_of
+
+if TYPE_CHECKING:
+    from t2ibench.reports.html.run_page import PageFigure
 
 PAGE = "report.html"
 COMPARISON = "comparison.html"
 TEXT = "results.md"
 SUBMISSION = "submission.json"
+# A figure takes a sixth of a second, and a process that draws a second to start.
+_MANY_FIGURES = 12
+_MOST_PROCESSES = 4
 
 
 def write_reports(results: Results, folder: Path) -> None:
@@ -68,7 +79,6 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
     With a target the page goes there, and the folder's own files stay as they are.
     """
     # Imported here: no other command needs the libraries that draw.
-    from t2ibench.reports.figures.files import write_figure
     from t2ibench.reports.html.run_page import run_page
 
     place = target or folder / PAGE
@@ -78,17 +88,32 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
     write_text(place, page.html)
     if target is None:
         write_text(folder / TEXT, results_markdown(run.results, run))
-        made = _made(run.results, folder)
-        for drawn in page.figures:
-            caption = f"{drawn.figure.title}: {drawn.about}"
-            write_figure(
-                drawn.figure,
-                caption,
-                folder / "figures",
-                drawn.name,
-                facts=f"{drawn.facts} · {made}",
-            )
+        write_figures(page.figures, folder / "figures", _made(run.results, folder))
     return place
+
+
+def write_figures(figures: Sequence[PageFigure], folder: Path, made: str) -> None:
+    """Write the files of figures; several processes write many of them."""
+    from t2ibench.reports.figures.files import write_figure
+
+    writing = [
+        partial(
+            write_figure,
+            drawn.figure,
+            f"{drawn.figure.title}: {drawn.about}",
+            folder,
+            drawn.name,
+            facts=f"{drawn.facts} · {made}",
+        )
+        for drawn in figures
+    ]
+    workers = min(_MOST_PROCESSES, cores())
+    is_long = len(writing) >= _MANY_FIGURES
+    each_of(writing, _done, workers, at_once=is_long)
+
+
+def _done(work: Callable[[], object]) -> None:
+    work()
 
 
 def _origin(results: Results, folder: Path) -> str:

@@ -137,22 +137,27 @@ class Resamples:
         """Return how often each resample contains each value, shape (draws, n)."""
         draws = len(self.picks)
         n = len(self.clusters.order)
-        places, inside = self._places()
+        # Each draw has n numbers of its own, so that all draws are counted at once.
+        first_numbers = np.arange(draws)[:, None] * n
+        starts = self.clusters.starts.take(self.picks)
+        if self.clusters.in_order:
+            starts += first_numbers
+        places, inside = self._places(starts[:, :, None])
         indices = places.reshape(draws, -1)
         if not self.clusters.in_order:
             indices = self.clusters.order[indices]
-        # Each draw has n numbers of its own, so that all draws are counted at once.
-        first_numbers = np.arange(draws) * n
-        indices += first_numbers[:, None]
+            indices += first_numbers
         counted = np.bincount(indices.ravel(), weights=inside, minlength=draws * n)
         return counted.reshape(draws, n).astype(np.float64)
 
-    def _places(self) -> tuple[IntArray, BoolArray | None]:
+    def _places(self, starts: IntArray) -> tuple[IntArray, BoolArray | None]:
         """Return the positions of the drawn values among the values sorted by cluster.
 
         With them, which of these places count, where the clusters are padded to one size.
+
+        Args:
+            starts: Where each picked cluster begins, shape (draws, k, 1).
         """
-        starts = self.clusters.starts.take(self.picks)[:, :, None]
         longest = self.clusters.longest
         if self.uniforms is not None:
             sizes = self.clusters.sizes.take(self.picks)[:, :, None]
@@ -162,16 +167,17 @@ class Resamples:
             return starts + picked, inside.ravel()
         if not self.codes:
             return starts, None
-        places = []
+        places = np.empty((*self.picks.shape, longest), np.int64)
+        first = 0
         for codes, length in self.codes:
-            table = digits(longest, length)
-            decoded = table.take(codes, axis=0)
-            picked = decoded.reshape(*self.picks.shape, -1)
-            picked += starts
-            places.append(picked)
-        if len(places) == 1:
-            return places[0], None
-        return np.concatenate(places, axis=2), None
+            picked = codes  # a code of one digit is that digit
+            if length > 1:
+                decoded = digits(longest, length).take(codes, axis=0)
+                picked = decoded.reshape(*self.picks.shape, -1)
+            end = first + picked.shape[2]
+            np.add(picked, starts, out=places[:, :, first:end])
+            first = end
+        return places, None
 
 
 def draw_resamples(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from t2ibench.arrays import Float64Array
 from t2ibench.toyland.caption import Caption, parse
 from t2ibench.toyland.framing import light_of
 from t2ibench.toyland.world import AXES, BiasSettings
+
+if TYPE_CHECKING:
+    from t2ibench.arrays import Float64Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ def sample_scene(caption: str, seed: int, biases: BiasSettings | None = None) ->
     The same random numbers are sampled whatever the caption fixes. So with the same seed and other
     bias settings, a value changes only if the change of its share passes its random number.
     """
+    import numpy as np  # models are listed without it
+
     settings = biases or BiasSettings()
     content = parse(caption)
     numbers = np.random.Generator(np.random.PCG64(seed)).random(32)

@@ -52,8 +52,9 @@ def test_a_list_of_tasks_imports_neither_what_reads_them_nor_what_scores_them() 
 
 @pytest.mark.slow
 def test_help_of_run_and_lists_of_adapters_import_no_model() -> None:
-    kinds = ("models", "encoders", "judges", "rewriters", "proposers", "methods")
-    modules = imported("run --help", *(f"ls {kind}" for kind in kinds))
+    modules = imported("run --help", "ls models", "ls rewriters", "ls proposers")
+    assert not (COMPUTING | {"PIL", "datasets"}) & modules
+    modules = imported("ls encoders", "ls judges", "ls methods")
     assert not (COMPUTING - {"numpy"} | {"PIL", "datasets"}) & modules
 
 

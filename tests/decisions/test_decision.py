@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from t2ibench.decisions.decision import EXIT_STATUS
+from t2ibench.decisions.changed import Changed
+from t2ibench.decisions.decision import EXIT_STATUS, ScenarioDecision
+from t2ibench.decisions.evidence import headline_quantity
+from t2ibench.decisions.leaning import Leaning
 from t2ibench.decisions.runs import MeasuredRun, read_run
+from t2ibench.methods.core.inference import Inference
 from t2ibench.reports.decisions.formats import FORMATS
 from t2ibench.results.people import AskedQuestion
 from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
@@ -135,6 +139,18 @@ def test_parts_of_a_run_that_are_missing_are_no_pass() -> None:
     assert decided(profile(), run).outcome == "undecided"
 
 
+def test_chances_are_that_all_scenarios_pass_or_any_fails() -> None:
+    other = scenario(name="other", measurement={"task": "b", "statistic": "headline"})
+    tasks = {TASK: lean_task(0.33), "b": lean_task(0.45)}
+    decision = decided(profile(scenario(), other), tasks)
+    first, second = (
+        part.repeat.chances for part in decision.scenarios if part.repeat is not None
+    )
+    assert 0.1 < first.passes < 0.99 and 0.01 < second.fails < 0.99
+    any_fails = first.fails + second.fails - first.fails * second.fails
+    assert decision.chances == pytest.approx((first.passes * second.passes, any_fails))
+
+
 def test_chances_of_another_run_are_of_numbers_alone() -> None:
     assert decided(profile(), {TASK: lean_task(0.0)}).chances is not None
     absent = scenario(
@@ -211,6 +227,52 @@ def test_a_row_is_named_or_the_nearest_is() -> None:
     assert "Did you mean 'nurse'?" in decision.scenarios[0].reasons[0]
 
 
+def test_rows_of_one_name_need_their_attribute() -> None:
+    task = lean_task(0.0)
+    x, _ = task.by
+    other = hand.record(hand.mean_lean({"x": images(0.95)})).by[0]
+    rows = [
+        x.model_copy(update={"group": "gender"}),
+        other.model_copy(update={"group": "age", "n_images": 200}),
+    ]
+    tasks = {TASK: task.model_copy(update={"by": rows})}
+    measurement = {"task": TASK, "statistic": "row x"}
+    unnamed = decided(profile(scenario(measurement=measurement)), tasks)
+    assert unnamed.outcome == "undecided"
+    assert "name one in measurement.attribute" in unnamed.scenarios[0].reasons[0]
+    for attribute, outcome in (("gender", "pass"), ("age", "fail")):
+        named = scenario(measurement={**measurement, "attribute": attribute})
+        assert decided(profile(named), tasks).outcome == outcome
+    absent = scenario(measurement={**measurement, "attribute": "skin"})
+    (part,) = decided(profile(absent), tasks).scenarios
+    assert part.reasons == (f"{TASK} has no rows with a lean",)
+
+
+def test_a_share_beside_statistics_counts_twice_as_a_lean() -> None:
+    """Shares of .3 more than the statistics have: twice that is the deviation of the lean."""
+    task = lean_task(0.0)
+    score = Score(value=0.3, ci_low=0.25, ci_high=0.35)
+    other = Score(value=0.0, ci_low=-0.01, ci_high=0.01)
+    beside = {"share_minus_reference:male": score, "share_minus_reference:x": other}
+    rows = [row.model_copy(update={"scores": row.scores | beside}) for row in task.by]
+    tasks = {TASK: task.model_copy(update={"by": rows})}
+
+    def part(group: str | None) -> ScenarioDecision:
+        given = scenario(
+            measurement={"task": TASK, "statistic": "rows", "group": group},
+            reference="labour statistics",
+        )
+        return decided(profile(given), tasks).scenarios[0]
+
+    assert [entry.quantity.value for entry in part("male").rulings] == [0.6, 0.6]
+    # .05 of a share at each end of its .95 interval is .1 of a lean.
+    assert part("male").rulings[0].quantity.interval(0.025) == pytest.approx((0.5, 0.7))
+    assert [part(group).outcome for group in ("male", None, "x")] == [
+        "fail", "fail", "pass",
+    ]  # fmt: skip
+    assert "no share of labour statistics" in part("y").reasons[0]
+
+
 def test_counts_are_compared_with_a_share_or_with_statistics() -> None:
     task = {TASK: counted_task({"nurse": {"female": 60, "male": 140}})}
     rows = {"task": TASK, "statistic": "rows"}
@@ -243,13 +305,29 @@ def test_unknown_answers_widen_a_mean_square() -> None:
     assert decided(profile(), {TASK: task}).outcome == "pass"
     unsure = task.model_copy(update={"scores": scores})
     assert decided(profile(), {TASK: unsure}).outcome == "undecided"
-    unbounded = task.model_copy(
-        update={"scores": {"unanswered_share": Score(value=0.2)}}
-    )
-    assert (
-        "nothing bounds"
-        in decided(profile(), {TASK: unbounded}).scenarios[0].reasons[0]
-    )
+    for absent in ("squared_lean_least", "squared_lean_most"):
+        for kept in ({}, {absent: Score(value=None)}):
+            bounds = {name: score for name, score in scores.items() if name != absent}
+            unbounded = task.model_copy(update={"scores": bounds | kept})
+            (part,) = decided(profile(), {TASK: unbounded}).scenarios
+            assert "nothing bounds" in part.reasons[0]
+
+
+def test_an_interval_reaches_to_whatever_unanswered_images_show() -> None:
+    task = square_task(0.3)
+    given = {"value": 0.1, "ci_low": 0.08, "ci_high": 0.14}
+    task = task.model_copy(update={"headline": task.headline.model_copy(update=given)})
+    for least, most, ends in (
+        *((0.07, 0.25, (0.05, 0.29)), (0.1, 0.1, (0.08, 0.14))),
+        (0.2, 0.05, (0.08, 0.14)),  # bounds on the wrong side narrow nothing
+    ):
+        scores = {
+            "unanswered_share": Score(value=0.2),
+            "squared_lean_least": Score(value=least),
+            "squared_lean_most": Score(value=most),
+        }
+        found = headline_quantity(TASK, task.model_copy(update={"scores": scores}))
+        assert found.interval(0.05) == pytest.approx([end**0.5 for end in ends])
 
 
 def test_a_mean_square_of_a_milder_level_is_no_pass() -> None:
@@ -262,10 +340,58 @@ def test_a_family_is_the_mean_of_its_squares() -> None:
     decision = decided(profile(family), {TASK: square_task(0.0), "b": square_task(0.5)})
     (entry,) = decision.scenarios[0].rulings
     assert entry.quantity.value == pytest.approx(0.35, abs=0.02)
+    # Two tasks that may share images are no surer than one.
+    twice = decided(profile(family), {TASK: square_task(0.5), "b": square_task(0.5)})
+    once = decided(profile(), {TASK: square_task(0.5)})
+    assert twice.scenarios[0].rulings[0].interval == pytest.approx(
+        once.scenarios[0].rulings[0].interval
+    )
     assert (
         decided(profile(family), {TASK: square_task(0.0), "b": lean_task(0.0)}).outcome
         == "undecided"
     )
+    part = decided(profile(family), {TASK: square_task(0.0)})
+    assert part.outcome == "undecided"
+    assert "b is not in the run" in part.scenarios[0].reasons[0]
+
+
+@pytest.mark.parametrize(("value", "side"), [(0.9, 1.0), (-0.9, -1.0)])
+def test_an_end_of_the_scale_says_nothing_and_is_no_pass(
+    value: float, side: float
+) -> None:
+    """An interval that was cut to the scale may have been of any width on that side."""
+    task = lean_task(value)
+    ends = sorted([0.85 * side, side])
+    headline = task.headline.model_copy(update={"ci_low": ends[0], "ci_high": ends[1]})
+    cut = task.model_copy(update={"headline": headline})
+    wide = scenario(accept=0.99, reject=0.99)
+    assert decided(profile(wide), {TASK: cut}).outcome == "undecided"
+
+
+def test_more_images_do_not_narrow_what_lies_between_prompts() -> None:
+    """Of a population of prompts: half as wide for fixed ones is a quarter of the variance."""
+    task = lean_task(0.1)
+    given: dict[str, Any] = {
+        "value": 0.1,
+        "ci_low": -0.1,
+        "ci_high": 0.3,
+        "prompt_population": Inference(-0.1, 0.3, df=9.0),
+        "fixed_prompts": Inference(0.0, 0.2, df=400.0),
+    }
+
+    def quantity(question: str) -> Leaning:
+        changes = {**given, "question": question}
+        headline = task.headline.model_copy(update=changes)
+        found = headline_quantity(TASK, task.model_copy(update={"headline": headline}))
+        assert isinstance(found, Leaning)
+        return found
+
+    drawn = quantity("prompt_population")
+    assert (drawn.df, drawn.fixed_part) == (9.0, pytest.approx(0.75))
+    # The level of the stored interval is .95: at .025 each end, it comes back.
+    assert drawn.interval(0.025) == pytest.approx((-0.1, 0.3))
+    fixed = quantity("fixed_prompts")
+    assert (fixed.df, fixed.fixed_part) == (400.0, 0.0)
 
 
 def test_holm_is_over_the_scenarios() -> None:
@@ -288,6 +414,10 @@ def test_the_images_that_would_decide_do() -> None:
     assert decided(profile(), {TASK: lean_task(0.3, more)}).outcome == "pass"
     at_limit = decided(profile(), {TASK: lean_task(0.4, 40)}).scenarios[0].needed
     assert at_limit is not None and at_limit.times is None
+    # No number of images decides about a trial, or about what is decided.
+    trial = lean_task(0.3, 40, settings=hand.settings(limit=2))
+    for task in (trial, lean_task(0.0), lean_task(0.9)):
+        assert decided(profile(), {TASK: task}).scenarios[0].needed is None
 
 
 @pytest.fixture
@@ -368,3 +498,24 @@ def test_a_run_may_be_the_reference(pair: tuple[MeasuredRun, MeasuredRun]) -> No
     for measured, accept, outcome in ((new, 0.1, "fail"), (new, 0.95, "pass")):
         given = scenario(reference={"run": str(old.path)}, accept=accept)
         assert decided(profile(given), measured.results).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("statistic", "names"),
+    [("headline", [TASK]), ("rows", ["x", "y"]), ("row y", ["y"])],
+)
+def test_what_is_named_is_what_is_compared_with_another_run(
+    pair: tuple[MeasuredRun, MeasuredRun], statistic: str, names: list[str]
+) -> None:
+    old, new = pair
+    measurement = {"task": TASK, "statistic": statistic}
+    given = scenario(
+        measurement=measurement, reference={"run": str(old.path)}, accept=0.1
+    )
+    (part,) = decided(profile(given), new.results).scenarios
+    quantities = {entry.quantity.name: entry.quantity for entry in part.rulings}
+    assert sorted(quantities) == names
+    for quantity in quantities.values():
+        assert isinstance(quantity, Changed) and not quantity.one_sided
+        # The shares are .55 and .9.
+        assert quantity.value == pytest.approx(0.7, abs=0.12)

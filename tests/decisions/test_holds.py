@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from t2ibench.decisions import holds as holding
+from t2ibench.decisions.held import Held, at_least
 from t2ibench.decisions.runs import MeasuredRun
 from t2ibench.methods.core.text_image_alignment import PromptCosines
 from t2ibench.results.alignment_records import TextImageAlignment
@@ -47,10 +49,14 @@ def measured(cosine: float, diversity: float = 0.5, **changes: Any) -> MeasuredR
     return MeasuredRun(None, results(**{TASK: task}), {TASK: paired})
 
 
-def outcome(holds: dict[str, float], new: MeasuredRun, old: MeasuredRun | None) -> str:
+def held(holds: dict[str, float], new: MeasuredRun, old: MeasuredRun | None) -> Held:
     (part,) = profile(scenario(holds=holds)).scenarios
     (entry,) = holding.holds(part, new, old)
-    return entry.outcome
+    return entry
+
+
+def outcome(holds: dict[str, float], new: MeasuredRun, old: MeasuredRun | None) -> str:
+    return held(holds, new, old).outcome
 
 
 @pytest.mark.parametrize(
@@ -81,14 +87,39 @@ def test_what_compares_needs_the_older_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [(0.5, 0.5, "pass"), (0.5, 0.4, "fail"), (0.5, 0.46, "undecided")],
+    ("before", "after", "expected", "shown"),
+    [
+        (0.5, 0.5, "pass", "0.000"),
+        (0.5, 0.56, "pass", "+0.060"),
+        (0.5, 0.4, "fail", "−0.100"),
+        (0.5, 0.46, "undecided", "−0.040"),
+    ],
 )
 def test_diversity_is_newer_less_older(
-    before: float, after: float, expected: str
+    before: float, after: float, expected: str, shown: str
 ) -> None:
     new, old = measured(0.3, after), measured(0.3, before)
-    assert outcome({"diversity": -0.05}, new, old) == expected
+    entry = held({"diversity": -0.05}, new, old)
+    assert entry.outcome == expected
+    assert entry.shows.startswith(f"toyland {shown} (")
+
+
+@pytest.mark.parametrize("name", ["agreement", "diversity"])
+def test_what_no_encoder_measured_in_both_runs_is_no_pass(name: str) -> None:
+    new = measured(0.3)
+    task = new.results.tasks[TASK].model_copy(update={"diversity": {}})
+    paired = replace(new.paired[TASK], agreement={})
+    old = MeasuredRun(None, results(**{TASK: task}), {TASK: paired})
+    for first, second in ((old, new), (new, old), (old, old)):
+        entry = held({name: -0.5}, second, first)
+        assert entry.outcome == "undecided"
+        assert entry.shows == "it was not measured in both runs by the same encoder"
+
+
+def test_a_change_without_an_interval_or_a_width_is_no_pass() -> None:
+    for low, high in ((None, None), (None, 0.2), (0.1, None), (0.1, 0.1)):
+        assert at_least(low, high, 0.0) == "undecided"
+    assert at_least(0.0, 0.1, 0.0) == "pass"
 
 
 def refused(counts: dict[str, int], total: int) -> list[PromptOutcomes]:

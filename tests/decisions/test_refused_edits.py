@@ -36,7 +36,9 @@ def _held(most: float, row: Row | None, n_sources: int = 40) -> Held:
     return entry
 
 
-def _row(value: float, low: float, high: float, name: str = REFUSED) -> Row:
+def _row(
+    value: float | None, low: float | None, high: float | None, name: str = REFUSED
+) -> Row:
     score = Score(value=value, ci_low=low, ci_high=high)
     return Row(name=name, group=OUTCOME, scores={LEAN: score})
 
@@ -57,6 +59,13 @@ def test_the_row_of_refused_edits_decides(row: Row, most: float, expected: str) 
 
 
 @pytest.mark.parametrize(
+    "row", [_row(None, 0.0, 0.0), _row(0.0, None, 0.01), _row(0.0, -0.01, None)]
+)
+def test_a_row_of_refused_edits_without_an_interval_is_no_pass(row: Row) -> None:
+    assert _held(0.1, row).outcome == "undecided"
+
+
+@pytest.mark.parametrize(
     ("n_sources", "expected"), [(40, "pass"), (5, "undecided"), (0, "undecided")]
 )
 def test_without_a_refused_edit_the_source_images_say_how_many_there_could_be(
@@ -65,6 +74,7 @@ def test_without_a_refused_edit_the_source_images_say_how_many_there_could_be(
     # A row of another outcome says nothing of refusals.
     held = _held(0.1, _row(0.9, 0.8, 1.0, name="not edited"), n_sources)
     assert held.outcome == expected
+    assert (held.shows == "a group has no source images") == (n_sources == 0)
 
 
 def test_no_number_of_images_is_promised_for_edits() -> None:

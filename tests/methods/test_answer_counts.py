@@ -7,11 +7,13 @@ from dataclasses import asdict
 import pytest
 
 from t2ibench.methods.core.answer_counts import (
+    COLOURS,
     KEY,
     CountedAttribute,
     CountedPrompt,
     RowShare,
     ShownRow,
+    class_colours,
     mean_counts,
     short_names,
     shown_attributes,
@@ -177,6 +179,16 @@ def test_rows_are_sorted_by_what_most_images_show() -> None:
     assert [row.short for row in sorted_rows(found)] == names
 
 
+def test_no_race_and_no_skin_looks_like_a_gender_or_an_age() -> None:
+    races = ("white", "black", "asian", "latino", "middle eastern", "indian")
+    others = ("male", "female", "nonbinary", "young", "old", "middle-aged")
+    colours = {name: class_colours([name])[name] for name in (*races, *others)}
+    skin = class_colours(["light skin", "dark skin"])
+    assert sorted(colours[name] for name in races) == [6, 7, 8, 9, 10, 11]
+    assert sorted(skin.values()) == [12, 13] and COLOURS == 14
+    assert {colours[name] for name in others} == {0, 1, 2}
+
+
 def test_several_judges_have_the_mean_of_their_counts() -> None:
     def judged(men: int, name: str = "a") -> dict[str, object]:
         rows = (
@@ -187,6 +199,14 @@ def test_several_judges_have_the_mean_of_their_counts() -> None:
 
     (mean,) = mean_counts([judged(9), judged(6)])
     assert mean["rows"][0]["counts"] == {"male": 7.5, "female": 2.5}
+    # Images without an answer, and classes that one judge alone was offered, are of both.
+    other = CountedPrompt("b", {"male": 2, "nonbinary": 1}, unanswered=7)
+    third = CountedAttribute("gender", ("male", "nonbinary"), (other,))
+    (mean,) = mean_counts([judged(9), {KEY: [asdict(third)]}])
+    assert mean["classes"] == ("male", "female", "nonbinary")
+    (counted,) = mean["rows"]
+    assert counted["counts"] == {"male": 3.0, "nonbinary": 0.5}
+    assert counted["unanswered"] == 3.5
     # A prompt that one judge said nothing of is not a mean of both.
     (mean,) = mean_counts([judged(9), judged(6, "c")])
     assert [one["name"] for one in mean["rows"]] == ["b"]

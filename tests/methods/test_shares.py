@@ -10,8 +10,9 @@ from t2ibench.methods.core.estimate import share_estimate
 
 
 def ends(hits: int, total: int) -> tuple[float, float]:
-    boot = share_estimate(hits, total).boot
-    assert boot is not None
+    estimate = share_estimate(hits, total)
+    boot = estimate.boot
+    assert boot is not None and estimate.value == hits / total
     low, high = np.quantile(boot, [0.025, 0.975])
     return float(low), float(high)
 

@@ -9,10 +9,11 @@ import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
 from t2ibench.methods import needs
-from t2ibench.methods.core.evidence import Needs, PromptNeed
+from t2ibench.methods.core.evidence import ImageEvidence, Needs, PromptNeed
 from t2ibench.methods.core.synthetic_evidence import SyntheticEvidence
 from t2ibench.methods.core.text_image_alignment import (
     PromptCosines,
+    PromptMeasures,
     difference_from_others,
     mean_cosine,
     measure_prompts,
@@ -54,6 +55,29 @@ def test_cosines_are_those_of_the_embeddings() -> None:
     assert [found.prompt for found in refused] == ["a"]
     none, diversities = measure_prompts(asked, SyntheticEvidence(Needs(asked.prompts)))
     assert (none, len(diversities)) == ([], 2)
+
+
+def test_images_that_somebody_has_read_are_not_read_again() -> None:
+    asked = Needs((PromptNeed("a", 3), PromptNeed("b", 2)), ("a", "b"))
+    evidence = SyntheticEvidence(asked)
+    measures = PromptMeasures.of(asked, evidence)
+    measures.see("a", 3, evidence.images("a", 3))
+    # Neither another number of images nor another prompt is what the task needs.
+    measures.see("b", 1, evidence.images("b", 1))
+    measures.see("c", 3, evidence.images("a", 3))
+    read: list[str] = []
+
+    class Reading(SyntheticEvidence):
+        def images(self, prompt: str, n: int) -> ImageEvidence:
+            read.append(prompt)
+            return super().images(prompt, n)
+
+    cosines, diversities = measures.results(Reading(asked))
+    assert read == ["b"]
+    expected_cosines, expected_diversities = measure_prompts(asked, evidence)
+    assert repr((cosines, diversities)) == repr(
+        (expected_cosines, expected_diversities)
+    )
 
 
 def test_prompts_of_one_stimulus_are_resampled_as_one_unit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import json
 import threading
@@ -28,7 +29,7 @@ from t2ibench.toyland import draw
 from tests.models.chat import Said, json_reply, without_waiting
 from tests.models.comfyui_graphs import EXAMPLES, example, node, two_stages, write
 from tests.models.comfyui_replies import replying
-from tests.models.comfyui_server import CHECKPOINTS, ComfyUi, comfyui
+from tests.models.comfyui_server import CHECKPOINTS, ComfyUi, Faults, comfyui
 from tests.models.test_served import KEY, PROMPTS, closed_port, requests
 from tests.pipeline.storing import generate_images
 
@@ -407,25 +408,29 @@ def test_other_peoples_jobs_are_waited_for_and_said_once(
 
 @pytest.mark.parametrize("old", [False, True])
 def test_a_run_that_is_cut_off_cancels_its_own_jobs_alone(
-    old: bool, server: tuple[str, ComfyUi]
+    old: bool, server: tuple[str, ComfyUi], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, state = server
-    state.faults.old = old
-    model = workflow(url)
-    wanted = requests(PROMPTS, 4)
-    parts = model.generate_in_parts(wanted)
-    for _ in range(4):
-        next(parts)
-    state.faults.seconds = 0.3
-    next(parts)
-    theirs = others(url, 1)
-    parts.close()  # as Ctrl-C does
+    # The ninth job runs until it is stopped.
+    state.faults = Faults(old=old, seconds=600.0, quick_jobs=8)
+    theirs: list[str] = []
+
+    def wait_until_cut_off(futures: Any, **options: Any) -> Any:
+        """Press Ctrl-C once a job runs and the others that are under way wait for it."""
+        if len(state.ran) == 9 and len(state.pending) == len(futures) - 1 >= 1:
+            state.faults.seconds = 0.0
+            theirs.extend(others(url, 1))
+            raise KeyboardInterrupt
+        return concurrent.futures.wait(futures, **options)
+
+    monkeypatch.setattr("t2ibench.models.servers.wait", wait_until_cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        workflow(url).generate(requests(PROMPTS, 6))
     until(lambda: not state.pending and state.working is None)
-    assert set(theirs) <= set(state.history)
-    status = state.history[theirs[0]]["status"]["status_str"]
-    assert status == "success"
-    unfinished = [body["prompt_id"] for body in state.posted]
-    assert len(set(unfinished) & set(state.ran)) < len(unfinished)
+    *_, stopped, other = state.ran
+    assert len(state.ran) == 10 and [other] == theirs
+    assert state.history[other]["status"]["status_str"] == "success"
+    assert state.history[stopped]["status"]["status_str"] == "error"
 
 
 def test_a_run_that_is_asked_to_stop_takes_its_waiting_jobs_back(

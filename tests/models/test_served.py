@@ -25,6 +25,7 @@ from t2ibench.models import image_download
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
+from t2ibench.models.http import BoundedClient
 from t2ibench.models.image_download import fetch_image
 from t2ibench.models.protocols import GeneratedImage, Generator, ImageRequest
 from t2ibench.models.server_errors import BadReplyError
@@ -334,8 +335,10 @@ def test_an_address_that_is_busy_is_asked_again(
     assert image.status == "ok" and len(posted) == 4 and len(waits) == 2
 
 
-def fetched(url: str, base: str, key: str = "NO_KEY") -> bytes:
-    return submit(fetch_image(url, base, ApiKey(key), 1000, 5.0)).result()
+def fetched(
+    url: str, base: str, key: str = "NO_KEY", largest: int = 1000, timeout: float = 5.0
+) -> bytes:
+    return submit(fetch_image(url, base, ApiKey(key), largest, timeout)).result()
 
 
 @pytest.mark.parametrize(
@@ -401,6 +404,93 @@ def test_a_redirect_of_a_public_server_cannot_either(
         with pytest.raises(BadReplyError, match=r"private network|password in it"):
             fetched(f"http://images.example:{port}/x", "http://93.184.216.34/v1")
         assert len(posted) == 1
+
+
+def test_three_addresses_are_asked_and_the_key_goes_to_the_server_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server in a private network may name another one there, which gets no key."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with speaking(lambda *_: (200, {}, picture())) as (other, asked_there):
+        away = other.removesuffix("/v1") + "/image"
+        places = iter(["/second", away])
+
+        def speak(*_: Any) -> Said:
+            return 302, {"location": next(places, "/again")}, b""
+
+        with speaking(speak) as (base, asked_here):
+            assert fetched("/first", base, "OPENAI_API_KEY") == picture()
+            keys = ["authorization" in body["headers"] for body in asked_here]
+            assert keys == [True, True]
+            assert "authorization" not in asked_there[0]["headers"]
+            # A fourth is not.
+            with pytest.raises(BadReplyError, match="redirects too often"):
+                fetched("/first", base)
+            assert len(asked_here) == 5 and len(asked_there) == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_an_address_that_redirects_is_followed(status: int) -> None:
+    replies = iter([(status, {"location": "/image"}, b""), (200, {}, picture())])
+    with speaking(lambda *_: next(replies)) as (base, asked):
+        assert fetched("/first", base) == picture()
+    assert [body["path"] for body in asked] == ["/first", "/image"]
+
+
+@pytest.mark.parametrize("status", [204, 304, 404])
+def test_an_address_without_an_image_says_what_it_replied(status: int) -> None:
+    with (
+        speaking(lambda *_: (status, {"location": "/other"}, b"")) as (base, asked),
+        pytest.raises(BadReplyError, match=f"address replied {status}"),
+    ):
+        fetched("/image", base)
+    assert len(asked) == 1
+
+
+def test_an_address_that_does_not_answer_is_left() -> None:
+    ended = threading.Event()
+    with speaking(lambda *_: (200, {}, b"x" * ended.wait(20))) as (base, _):
+        with pytest.raises(BadReplyError, match=r"does not answer within 0\.2 s"):
+            fetched("/image", base, timeout=0.2)
+        ended.set()
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:0/x", "http://127.0.0.1:99999/x"])
+def test_an_address_that_is_none_is_not_asked(url: str) -> None:
+    with pytest.raises(BadReplyError, match="not one of http or https"):
+        fetched(url, "http://127.0.0.1:1/v1")
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        *(("93.184.216.34", True), ("2606:2800:220:1:248:1893:25c8:1946", True)),
+        *(("::ffff:93.184.216.34", True), ("64:ff9b::5db8:d822", True)),
+        # 6to4, whose inner address decides: 2002:7f00:1:: is 127.0.0.1.
+        *(("2002:7f00:1::", False), ("2002:a01:203::1", False)),
+        *(("224.0.0.1", False), ("ff0e::1", False), ("255.255.255.255", False)),
+    ],
+)
+def test_which_addresses_are_public(address: str, public: bool) -> None:
+    assert image_download.is_public(address) == public
+
+
+def test_a_client_keeps_no_cookie_and_of_an_error_only_a_part() -> None:
+    """Of what a server sends, only the key can be hidden again; its errors are shown in a line."""
+
+    def speak(body: dict[str, Any], _: Any) -> Said:
+        status = 500 if body["path"] == "/wrong" else 200
+        return status, {"set-cookie": "who=me; Path=/"}, b"x" * 100_000
+
+    async def ask(root: str) -> list[bytes]:
+        async with BoundedClient(100_000) as client:
+            paths = ("/right", "/wrong", "/right")
+            return [(await client.get(root + path)).content for path in paths]
+
+    with speaking(speak) as (base, posted):
+        bodies = submit(ask(base.removesuffix("/v1"))).result()
+    assert list(map(len, bodies)) == [100_000, 64_000, 100_000]
+    assert not any("cookie" in body["headers"] for body in posted)
 
 
 def test_an_image_at_an_address_is_bounded() -> None:

@@ -13,10 +13,11 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline import stop_request
+from t2ibench.pipeline.executors.fork_server import can_fork
 from t2ibench.pipeline.executors.pool import MOST_RESTARTS, sendable
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from tests.conftest import Cli
-from tests.pipeline.engines import SMALL, SMALL_FLAGS, TWO, Runs, alive
+from tests.pipeline.engines import SMALL, SMALL_FLAGS, TWO, Runs, alive, parent_of
 from tests.pipeline.slow import Generator
 
 TASK = "t2iat_flowers_insects"
@@ -42,11 +43,24 @@ PATIENT = """
     """
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+FORKED = """
+    from t2ibench.pipeline import engines
+    engines.shared_imports = lambda *_, **__: ("json",)
+    """
+LINUX = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux alone")
+
+
+@pytest.mark.parametrize(
+    ("number", "before"),
+    [
+        (signal.SIGKILL, ""),
+        (signal.SIGSTOP, PATIENT),
+        pytest.param(signal.SIGKILL, FORKED, marks=LINUX),
+    ],
+)
 def test_a_worker_that_is_ended_or_suspended_is_replaced(
-    number: signal.Signals, runs: Runs, alone: Runs
+    number: signal.Signals, before: str, runs: Runs, alone: Runs
 ) -> None:
-    before = PATIENT if number == signal.SIGSTOP else ""
     process = runs.start(*TWO, before=before, T2I_MEET=2, T2I_PAUSE=0.1)
     runs.until(lambda: len(runs.attempts()) > 20)
     os.kill(min(runs.marked("here")), number)
@@ -57,15 +71,21 @@ def test_a_worker_that_is_ended_or_suspended_is_replaced(
     assert re.search(ended, said)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("workers", "before"), [(1, ""), (2, ""), pytest.param(2, FORKED, marks=LINUX)]
+)
 def test_workers_end_with_a_leader_that_is_killed(
-    workers: int, runs: Runs, alone: Runs
+    workers: int, before: str, runs: Runs, alone: Runs
 ) -> None:
     flags = ("--workers", str(workers))
-    process = runs.start(*flags, T2I_MEET=workers, T2I_PAUSE=0.1)
+    process = runs.start(*flags, before=before, T2I_MEET=workers, T2I_PAUSE=0.1)
     runs.until(lambda: len(runs.attempts()) > 20)
     working = runs.marked("here")
     assert len(working) == workers and all(map(alive, working))
+    if before == FORKED:
+        servers = {parent_of(worker) for worker in working}
+        assert len(servers) == 1 and process.pid not in servers
+        working |= servers
     process.kill()
     runs.until(lambda: not any(map(alive, working)))
     runs.end(runs.start(*flags))

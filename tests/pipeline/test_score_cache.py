@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import pickle
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,12 @@ import pytest
 import t2ibench
 from t2ibench import evaluate, worker_pool
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.evidence import ImageEvidence
 from t2ibench.pipeline import rescoring, scoring
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.score_cache import ScoreCache
+from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import open_stores
 from t2ibench.reports import files as report_files
 from t2ibench.reports.html import run_page as html_run_page
@@ -88,6 +92,45 @@ def test_processes_write_what_one_process_writes(
     monkeypatch.setattr(worker_pool, "WORTH", 0.0)
     computed, shared = scored(workers=2)
     assert len(computed) < len(TASKS) and shared == alone  # the others elsewhere
+
+
+def test_scoring_reads_every_embedding_of_a_task_once(
+    scored: Callable[..., tuple[list[str], str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores, agreement with prompts and diversity are measured of one reading."""
+    read: Counter[str] = Counter()
+    real = StoredEvidence.images
+
+    def images(self: StoredEvidence, prompt: str, n: int) -> ImageEvidence:
+        read[prompt] += 1
+        return real(self, prompt, n)
+
+    monkeypatch.setattr(StoredEvidence, "images", images)
+    scored()
+    assert read and max(read.values()) == 1
+
+
+@pytest.mark.slow
+def test_processes_that_start_before_the_records_are_opened_change_no_byte(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = run / "results.json"
+    rescoring.rescore(run, SilentReporter())
+    alone = results.read_bytes()
+    started: list[int | None] = []
+    real = ImageStore.refresh
+
+    def refresh(self: ImageStore) -> None:
+        started.extend(child.pid for child in multiprocessing.active_children())
+        real(self)
+
+    monkeypatch.setattr(scoring, "_MANY", 1)
+    monkeypatch.setattr(worker_pool, "cores", lambda: 2)
+    monkeypatch.setattr(ImageStore, "refresh", refresh)
+    results.unlink()
+    rescoring.rescore(run, SilentReporter())
+    assert len(set(started)) == 1
+    assert results.read_bytes() == alone
 
 
 @pytest.fixture

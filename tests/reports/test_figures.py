@@ -29,6 +29,7 @@ from t2ibench.methods.core.presentation import (
     Scatter,
 )
 from t2ibench.methods.tibet.concept_figures import concept_figures
+from t2ibench.reports import files as report_files
 from t2ibench.reports.figures.axes import spanning
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import DrawnFigure, draw
@@ -38,10 +39,14 @@ from t2ibench.reports.figures.frame import MARGIN, Frame
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.figures.marks import Box, Disc, Line, Text
 from t2ibench.reports.figures.text_size import SIZE
+from t2ibench.reports.html.run_page import PageFigure
 from t2ibench.reports.html.templating import environment, fragment, style
 from t2ibench.reports.view import TaskView, run_view, series_view
 from t2ibench.results.schema import Row, Score
+from t2ibench.worker_pool import each_of
 from tests import hand
+
+pytestmark = pytest.mark.pictures
 
 AXIS = Axis("female", "male")
 VALUES = {"nurse": -0.8, "clerk": 0.0, "chef": 0.25, "guard": 0.9}
@@ -170,6 +175,30 @@ def test_a_figure_is_written_again_only_if_changed(tmp_path: Path) -> None:
         ".png",
         ".svg",
     ]
+
+
+@pytest.mark.slow
+def test_many_figures_are_written_by_several_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = drawn(Arrows("t", "words", "lean", AXIS, "c"))
+    figures = [PageFigure(f"{n}", f"test {n}", figure, "100 images") for n in range(4)]
+    shared: list[bool] = []
+
+    def noted(*args: Any, at_once: bool) -> list[None]:
+        shared.append(at_once)
+        return each_of(*args, at_once=at_once)
+
+    monkeypatch.setattr(report_files, "each_of", noted)
+    monkeypatch.setattr(report_files, "cores", lambda: 2)
+    for name, many in (("alone", 5), ("shared", 4)):
+        monkeypatch.setattr(report_files, "_MANY_FIGURES", many)
+        report_files.write_figures(figures, tmp_path / name, "1 May")
+    alone, together = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        for name in ("alone", "shared")
+    )
+    assert shared == [False, True] and len(alone) >= 12 and alone == together
 
 
 def test_a_pdf_has_the_figures_text_and_font(

@@ -15,7 +15,7 @@ from t2ibench.stats import (
     two_sample_permutation,
 )
 from t2ibench.stats.moments import STATISTICS
-from t2ibench.stats.permutation import benjamini_hochberg, holm
+from t2ibench.stats.permutation import benjamini_hochberg, holm, p_value
 from tests.stats.formulas import two_sample_statistic
 
 
@@ -55,6 +55,28 @@ def test_equals_scipys_exact_test(alternative: str) -> None:
         alternative=alternative,
     )
     assert ours.p == pytest.approx(theirs.pvalue)
+
+
+@pytest.mark.parametrize(
+    ("observed", "alternative", "exact", "drawn"),
+    [
+        # The observed arrangement is one of all five, and one more than five draws.
+        *((9.0, "greater", 1 / 5, 2 / 6), (-4.0, "less", 1 / 5, 2 / 6)),
+        *((-4.0, "two-sided", 2 / 5, 3 / 6), (2.0, "greater", 3 / 5, 4 / 6)),
+        # A draw without a value counts as extreme; a value beyond all draws, once.
+        (30.0, "greater", 1 / 5, 1 / 6),
+    ],
+)
+def test_draws_as_extreme_are_counted_on_the_side_that_is_asked(
+    observed: float, alternative: str, exact: float, drawn: float
+) -> None:
+    null = np.array([-4.0, 0.0, 2.0, 2.0 - 1e-14, 9.0])
+    assert p_value(null, observed, alternative, exact=True) == pytest.approx(exact)
+    assert p_value(null, observed, alternative, exact=False) == pytest.approx(drawn)
+    null[1] = np.nan
+    more = 0.2 if observed < 20 else 0.0
+    found = p_value(null, observed, alternative, exact=True)
+    assert found == pytest.approx(exact + more)
 
 
 def test_monte_carlo_keeps_the_sizes_and_is_never_zero() -> None:

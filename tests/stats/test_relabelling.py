@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy import stats as scipy_stats
 
@@ -41,6 +42,30 @@ def test_answers_that_go_together_still_do() -> None:
     codes = relabelled_codes(answers, 500, np.random.default_rng(1))
     assert (codes[:, :5] == 1 - codes[:, 5:]).all()
     assert codes[:, :5].mean() == pytest.approx(0.2, abs=0.03)
+
+
+class Unturned:
+    """Random places within the classes, and angles of 0."""
+
+    def __init__(self) -> None:
+        self.drawn = False
+
+    def random(self, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+        if self.drawn:
+            return np.zeros(shape)
+        self.drawn = True
+        return np.random.default_rng(3).random(shape)
+
+
+def test_answers_that_are_not_turned_are_the_given_ones() -> None:
+    """Each lies within its own class, wherever the image is in it."""
+    shares = np.array([[0.5, 0.3, 0.2, 0.0], [0.1, 0.2, 0.3, 0.4]])
+    code = np.array([0, 1, 2, 0, 3, 2, 1, 0])
+    answers = Answers(
+        np.tile(np.arange(4), 2), np.repeat([0, 1], 4), code, shares, np.array([3, 4])
+    )
+    codes = relabelled_codes(answers, 200, Unturned())  # type: ignore[arg-type]
+    assert (codes == code).all()
 
 
 def test_questions_with_other_numbers_of_classes() -> None:

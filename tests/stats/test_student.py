@@ -138,6 +138,8 @@ def test_students_interval_and_test_agree_with_scipy() -> None:
     t = stats.t(7)
     low, high = t_interval(1.5, 0.25, 7, 0.9)
     assert (low, high) == pytest.approx(stats.t.interval(0.9, 7, 1.5, 0.5))
+    assert t_interval(0, 1.0, 7) == pytest.approx(stats.t.interval(0.95, 7))
+    assert t_interval(1.5, 0.0, float("nan")) == (1.5, 1.5)
     assert t_test(-1.5, 0.25, 7) == pytest.approx(2 * t.sf(3.0))
     assert t_test(0.0, 0.25, 7) == 1.0
     assert t_interval(1.5, 0.0, 7) == (1.5, 1.5)

@@ -7,6 +7,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +24,7 @@ from t2ibench.results.run import mending
 from t2ibench.store import connections
 from t2ibench.store import database as module
 from t2ibench.store.answers import AnswerStore, StoredAnswer
+from t2ibench.store.checksums import row_checksums, unsealed
 from t2ibench.store.connections import is_on_network
 from t2ibench.store.database import BrokenDatabaseError, Database
 from t2ibench.store.evidence import EvidenceStore, text_key
@@ -30,7 +32,7 @@ from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.labels import Label, LabelStore
 from t2ibench.store.repair import mend
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
-from t2ibench.store.schema import TABLES, key_columns
+from t2ibench.store.schema import TABLES, blob_checksum, key_columns
 from t2ibench.store.scores import ScoreStore, StoredScore
 from tests import hand
 
@@ -136,9 +138,69 @@ def test_rows_of_another_width_and_rows_that_are_no_numbers_are_damage(
     assert store.missing("images", [*KEYS, *wrong]) == wrong
     assert store.has("texts", text_key("no vector"))
     assert store.has("images", text_key("no face"))
-    assert "(embeddings 3)" in store.database.damage() and store.width == 8
-    mend(store.database, Mock())
-    assert not embeddings(tmp_path).database.damage()
+    damage = store.database.damage()
+    assert "(embeddings 3)" in damage and store.width == 8
+    assert damage.endswith("makes again what scores need.")  # no label is damaged
+    notices = Mock()
+    mend(store.database, notices)
+    notices.warn.assert_called_once_with(damage)
+    mended = embeddings(tmp_path).database
+    assert not mended.damage()
+    mend(mended, notices)
+    notices.warn.assert_called_once()
+
+
+def test_a_text_that_is_not_utf_8_is_damage_and_no_fault_of_the_disk(
+    tmp_path: Path,
+) -> None:
+    database = Database(tmp_path)
+    database.add_texts(["a nurse"])
+    database.execute("UPDATE texts SET text = CAST(x'ff41' AS TEXT)")
+    with pytest.raises(BrokenDatabaseError, match="is damaged"):
+        database.read_checked("texts")
+
+
+@pytest.mark.parametrize("column", ["rows", "sums", "keys"])
+def test_a_batch_whose_parts_do_not_fit_is_damage_whatever_its_checksum(
+    column: str, tmp_path: Path
+) -> None:
+    """As somebody would write it who sends a database and knows how its checksums are made."""
+    store = embeddings(tmp_path)
+    store.add("images", KEYS[:2], unit(2))
+    store.add("images", KEYS[2:], unit(2))
+    ((part, *blobs),) = store.database.read(
+        "SELECT part, keys, rows, sums FROM embeddings WHERE part = 2"
+    )
+    place = ["keys", "rows", "sums"].index(column)
+    for cut in (blobs[place][:-4], blobs[place][:-3], blobs[place] * 2, b""):
+        changed = [*blobs[:place], cut, *blobs[place + 1 :]]
+        store.database.execute(
+            f"UPDATE embeddings SET {column} = ?, crc = ? WHERE part = ?",
+            *(cut, blob_checksum(*changed), part),
+        )
+        again = embeddings(tmp_path)
+        assert again.keys("images") == KEYS[:2]
+        assert "(embeddings 1)" in again.database.damage()
+
+
+def test_the_checksum_of_an_embedding_is_of_its_key_and_all_of_its_numbers() -> None:
+    """Scores that are kept are those of these checksums."""
+    rows = unit(3)
+    keys = np.frombuffer(bytes.fromhex("".join(KEYS[:3])), np.uint8).reshape(3, -1)
+    expected = [
+        zlib.crc32(bytes.fromhex(key) + row.tobytes())
+        for key, row in zip(KEYS, rows, strict=False)
+    ]
+    assert row_checksums(keys, rows).tolist() == expected
+
+
+def test_a_file_that_is_nested_beyond_measure_is_damaged() -> None:
+    content: dict[str, object] = {"checksum": "00000000"}
+    for _ in range(100_000):
+        content = {"checksum": "00000000", "inner": content}
+    assert not unsealed(content)
+    while isinstance(inner := content.get("inner"), dict):
+        content = inner  # level by level: to free them at once is nested as deeply
 
 
 def test_embeddings_in_half_precision_are_read(tmp_path: Path) -> None:

@@ -142,6 +142,24 @@ def test_a_file_within_a_file_is_no_way_past_the_limits() -> None:
         read_image(iptc(buffer.getvalue()))
 
 
+@pytest.mark.filterwarnings("ignore:Image was not the expected size")
+@pytest.mark.parametrize(
+    ("size", "why"), [((200, 200), "40,000 pixels, more"), ((1, 200), "100 times")]
+)
+def test_an_icon_that_is_larger_than_its_header_says_is_unreadable(
+    size: tuple[int, int], why: str
+) -> None:
+    """Each icon is a file of its own, decoded whatever the list of sizes says."""
+    buffer = io.BytesIO()
+    Image.new("RGB", size).save(buffer, "PNG")
+    inner = buffer.getvalue()
+    sizes = b"\x10\x10\0\0\1\0\x20\0"  # 16 by 16 pixels
+    place = len(inner).to_bytes(4, "little") + (22).to_bytes(4, "little")
+    icon = b"\0\0\1\0\1\0" + sizes + place + inner
+    with pytest.raises(UnreadableImageError, match=why):
+        read_image(icon, most_pixels=1000)
+
+
 # Pillow writes no PSD. Files are read by content, whatever their name is.
 @pytest.mark.parametrize(
     "form",

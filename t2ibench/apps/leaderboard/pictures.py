@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from t2ibench.apps.leaderboard.bounded_process import answer_of
+from t2ibench.apps.leaderboard.picture_encoding import QUALITY, SIDE
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import can_regenerate
@@ -35,11 +36,9 @@ if TYPE_CHECKING:
     from t2ibench.apps.leaderboard.regenerate import RegeneratedImage
 
 MOST = 24  # pictures of a submission
-SIDE = 256  # pixels of the longer side
 LARGEST = 60_000  # bytes of a file
 FOLDER = "pictures"
 RULE = f"up to {MOST} of all images, drawn test by test by a hash of the model"
-_QUALITY = 85
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ def pack_pictures(
     for sha256, attempt in chosen(plan, images, fingerprint).items():
         name = file_of(sha256)
         try:
-            data = thumbnail(images.image(attempt).data(), SIDE, _QUALITY)
+            data = thumbnail(images.image(attempt).data(), SIDE, QUALITY)
         except (OSError, UnreadableImageError) as error:
             raise T2IBenchError(
                 f"The image {attempt.index} of '{attempt.prompt}' cannot be shown: {error}.",
@@ -148,7 +147,8 @@ def read_pictures(
         if (folder / name).stat().st_size > LARGEST:
             raise T2IBenchError(f"{name} has more than {LARGEST:,} bytes")
     try:
-        answered = answer_of("t2ibench.apps.leaderboard.pictures:encode", folder, names)
+        encode = "t2ibench.apps.leaderboard.picture_encoding:encode"
+        answered = answer_of(encode, folder, names)
     except T2IBenchError as error:
         raise T2IBenchError(f"a picture {error}") from None
     if isinstance(answered, str):
@@ -187,42 +187,6 @@ def _tests_of(plan: Plan) -> Mapping[str, tuple[str, ...]]:
     return tests
 
 
-def encode(folder: Path, names: Sequence[str]) -> dict[str, str] | str:
-    """Return the pictures, encoded anew as JPEG in Base64; or what is wrong with one of them."""
-    encoded = {}
-    for name in names:
-        data = (folder / name).read_bytes()
-        try:
-            # The size is known before anything is decoded.
-            if problem := _problem_of_header(data):
-                return f"{name} {problem}"
-            small = thumbnail_of_jpeg(data)
-        except UnreadableImageError as error:
-            return f"{name}: {error}"
-        encoded[name] = base64.b64encode(small).decode()
-    return encoded
-
-
-def _problem_of_header(data: bytes) -> str | None:
-    import io
-
-    from PIL import Image
-
-    try:
-        with Image.open(io.BytesIO(data), "r", ("JPEG",)) as image:
-            if max(image.size) > SIDE:
-                return f"has more than {SIDE} pixels a side"
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        return f"is not a JPEG ({type(error).__name__})"
-    return None
-
-
-def thumbnail_of_jpeg(data: bytes) -> bytes:
-    """Return a JPEG with the pixels of another, and with nothing else that it holds."""
-    read_image(data, ("JPEG",))  # an error if it is damaged
-    return thumbnail(data, SIDE, _QUALITY)
-
-
 def regenerated_pictures(
     pictures: Sequence[Picture], images: Sequence[RegeneratedImage]
 ) -> Iterator[tuple[Picture, RegeneratedImage]]:
@@ -239,7 +203,7 @@ def unlike_pictures(
 ) -> Iterator[str]:
     """Yield a message for each picture that shows something else than the model makes."""
     for picture, image in regenerated_pictures(pictures, images):
-        here = thumbnail(image.image.data(), SIDE, _QUALITY)
+        here = thumbnail(image.image.data(), SIDE, QUALITY)
         row, shown_row = (
             perceptual_hash(read_image(data)) for data in (here, picture.data)
         )

@@ -148,7 +148,8 @@ def bounded_mean(
     """Return a mean over judges whose intervals allow for images without an answer.
 
     Such images have no influence, so intervals from influences would ignore them.
-    Instead it has the mean of the judges' intervals, and the largest of their p-values.
+    Instead it has the mean of the judges' intervals, and the largest of their p-values. Where that
+    p-value rejects nothing, the interval is widened until it holds 0.
     """
     headline = mean.headline
     inferences = [
@@ -160,8 +161,10 @@ def bounded_mean(
         [inference.interval for inference in inferences],
     )
     low, high = interval or (None, None)
-    if low is not None and p is not None and p >= 1 - level:
+    if low is not None and high is not None and p is not None and p >= 1 - level:
+        # A signed mean may lie on either side of 0.
         low = min(low, 0.0)
+        high = max(high, 0.0)
     bounded = replace(headline.chosen, ci_low=low, ci_high=high, p=p)
     by = judged_rows(mean.by, results, bound=True)
     by_question = {**headline.inference, headline.question: bounded}

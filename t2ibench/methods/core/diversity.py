@@ -71,6 +71,9 @@ def vendi_score(embeddings: Float64Array) -> float:
     exp(−Σ λ log λ) of the eigenvalues λ of the rows' cosines over n. It grows with n, and no
     correction of its first order in 1 / n takes that out, so it is compared at equal numbers.
 
+    Of more rows than they have numbers d, the eigenvalues are those of a matrix of d × d, but for
+    zeros: time and memory grow with n then, not with pairs of rows.
+
     Source: Friedman and Dieng 2023, The Vendi Score, equation 1.
 
     Examples:
@@ -78,7 +81,9 @@ def vendi_score(embeddings: Float64Array) -> float:
         (1.0, 4.0)
     """
     rows = np.asarray(embeddings, dtype=np.float64)
-    eigenvalues = np.linalg.eigvalsh(rows @ rows.T / len(rows))
+    count, width = rows.shape
+    products = rows @ rows.T if count <= width else rows.T @ rows
+    eigenvalues = np.linalg.eigvalsh(products / count)
     positive = eigenvalues[eigenvalues > _NO_WEIGHT]
     entropy = float(-(positive * np.log(positive)).sum())
     return float(np.exp(max(entropy, 0.0)))

@@ -8,7 +8,7 @@ Its level depends on the encoder and on the wording, so it is compared within on
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +22,7 @@ from t2ibench.methods.core.diversity import (
     PromptDiversity,
     vendi_score,
 )
-from t2ibench.methods.core.evidence import Evidence, Needs
+from t2ibench.methods.core.evidence import Evidence, ImageEvidence, Needs
 from t2ibench.methods.core.inference import Question
 from t2ibench.methods.core.prompt_values import PromptValues
 from t2ibench.stats.interaction import shared_variance
@@ -65,6 +65,100 @@ class MeanCosine:
     n_images: int
 
 
+class PromptMeasures:
+    """The agreement of each prompt's images with their prompt, and their diversity, by one encoder.
+
+    Whoever reads the images of a prompt shows them here, so that they need not be read again:
+    reading a million embeddings takes longer than measuring them.
+    """
+
+    def __init__(self, needs: Needs, texts: Mapping[str, Float64Array]) -> None:
+        """Prepare to measure the images of a task.
+
+        Args:
+            needs: The images of the task.
+            texts: Prompt to its embedding; empty where one of them is missing.
+        """
+        self._counts = needs.images_by_prompt
+        self._groups = needs.groups
+        self._units = needs.units
+        self._words = needs.named("word")
+        self._texts = texts
+        self._cosines: dict[str, PromptCosines | None] = {}
+        self._diversities: dict[str, PromptDiversity | None] = {}
+
+    @classmethod
+    def of(cls, needs: Needs, evidence: Evidence) -> PromptMeasures:
+        """Prepare to measure the images of a task, with the prompts' embeddings from `evidence`."""
+        prompts = list(needs.images_by_prompt)
+        with suppress(MissingEvidence):
+            return cls(needs, dict(zip(prompts, evidence.texts(prompts), strict=True)))
+        return cls(needs, {})
+
+    def see(self, prompt: str, n: int, images: ImageEvidence) -> None:
+        """Measure the first `n` images of a prompt, unless the task needs another number of them.
+
+        Images that were seen before are not measured again.
+        """
+        if prompt not in self._cosines and self._counts.get(prompt) == n:
+            self._cosines[prompt] = self._agreement(prompt, images)
+            self._diversities[prompt] = self._diversity(prompt, images)
+
+    def _agreement(self, prompt: str, images: ImageEvidence) -> PromptCosines | None:
+        text = self._texts.get(prompt)
+        if not len(images.indices) or text is None or not np.isfinite(text).all():
+            return None
+        return PromptCosines(
+            prompt=prompt,
+            group=self._groups[prompt],
+            unit=self._units[prompt],
+            indices=images.indices,
+            cosines=images.embeddings @ text,
+            word=self._words[prompt],
+        )
+
+    def _diversity(self, prompt: str, images: ImageEvidence) -> PromptDiversity | None:
+        n_images = len(images.indices)
+        if n_images < 2:
+            return None
+        group = self._groups[prompt]
+        jackknife = Jackknife.of(images.embeddings)
+        values = None
+        vendi = None
+        if n_images > 2:
+            each = jackknife.pseudo_values
+            values = PromptValues(prompt, group, images.indices, each)
+            of_all = np.full(n_images, vendi_score(images.embeddings))
+            vendi = PromptValues(prompt, group, images.indices, of_all)
+        return PromptDiversity(
+            prompt,
+            group,
+            n_images,
+            jackknife.value,
+            jackknife.variance,
+            values,
+            vendi,
+        )
+
+    def results(
+        self, evidence: Evidence
+    ) -> tuple[list[PromptCosines], list[PromptDiversity]]:
+        """Return the cosines and the diversity of every prompt, in the order of the task.
+
+        Args:
+            evidence: Has the images of prompts that nobody has shown yet.
+        """
+        for prompt, count in self._counts.items():
+            if prompt not in self._cosines:
+                self.see(prompt, count, evidence.images(prompt, count))
+        cosines = [self._cosines[prompt] for prompt in self._counts]
+        diversities = [self._diversities[prompt] for prompt in self._counts]
+        return (
+            [measured for measured in cosines if measured is not None],
+            [measured for measured in diversities if measured is not None],
+        )
+
+
 def measure_prompts(
     needs: Needs, evidence: Evidence
 ) -> tuple[list[PromptCosines], list[PromptDiversity]]:
@@ -73,48 +167,7 @@ def measure_prompts(
     Without the embeddings of all prompts there are no cosines; one image of a prompt differs from
     none.
     """
-    counts = needs.images_by_prompt
-    groups = needs.groups
-    units = needs.units
-    words = needs.named("word")
-    texts: dict[str, Float64Array] = {}
-    with suppress(MissingEvidence):
-        embeddings_of_texts = evidence.texts(list(counts))
-        texts = dict(zip(counts, embeddings_of_texts, strict=True))
-    cosines = []
-    diversities = []
-    for prompt, count in counts.items():
-        images = evidence.images(prompt, count)
-        rows = images.embeddings
-        n_images = len(images.indices)
-        group = groups[prompt]
-        text = texts.get(prompt)
-        if n_images and text is not None and np.isfinite(text).all():
-            along = rows @ text
-            prompt_cosines = PromptCosines(
-                prompt, group, units[prompt], images.indices, along, words[prompt]
-            )
-            cosines.append(prompt_cosines)
-        if n_images > 1:
-            jackknife = Jackknife.of(rows)
-            values = None
-            vendi = None
-            if n_images > 2:
-                each = jackknife.pseudo_values
-                values = PromptValues(prompt, group, images.indices, each)
-                of_all = np.full(n_images, vendi_score(rows))
-                vendi = PromptValues(prompt, group, images.indices, of_all)
-            diversity = PromptDiversity(
-                prompt,
-                group,
-                n_images,
-                jackknife.value,
-                jackknife.variance,
-                values,
-                vendi,
-            )
-            diversities.append(diversity)
-    return cosines, diversities
+    return PromptMeasures.of(needs, evidence).results(evidence)
 
 
 def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:

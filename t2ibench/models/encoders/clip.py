@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # tokens of SigLIP 2; SigLIP has 32,000, or 250,000 in many languages
 _GEMMA_VOCABULARY = 256_000
+# What is imported to load a model: most of it whatever its family.
+_IMPORTS = ("torch", "transformers.models.clip.modeling_clip")
 # The outputs of an image processor that an image tower takes.
 _PIXELS = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
 
@@ -216,6 +218,7 @@ ADAPTER = Adapter(
     description="CLIP or SigLIP through transformers",
     downloads=lambda request: model_downloads(request.source),
     cpu_weights=_cpu_weights,
+    imports=_IMPORTS,
 )
 TOY_CLIP = Adapter(
     create=_create_bundled,
@@ -223,6 +226,7 @@ TOY_CLIP = Adapter(
     description="a small CLIP trained on toyland (bundled; the default for toy)",
     downloads=lambda _: (),
     cpu_weights=_bundled_cpu_weights,
+    imports=_IMPORTS,
 )
 
 

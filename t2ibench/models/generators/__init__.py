@@ -96,6 +96,12 @@ def cpu_weights(
     return None if declared is None else declared(request)
 
 
+def imports_of(spec: str) -> tuple[str, ...]:
+    """Return the modules that a generator's adapter says it imports where it is loaded."""
+    adapter, _ = _declared(spec)
+    return adapter.imports if adapter is not None else ()
+
+
 def _requested(
     spec: str,
     given: Mapping[str, Any],

@@ -10,9 +10,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import (
@@ -37,6 +34,7 @@ from t2ibench.models.generators.batches import (
     out_of_memory,
     suited_batch_size,
 )
+from t2ibench.models.generators.checked_pixels import checked_image
 from t2ibench.models.generators.editing_pipelines import (
     SourceImages,
     check_edits,
@@ -69,7 +67,6 @@ from t2ibench.models.generators.prompts import EncodedPrompts, encode_once
 from t2ibench.models.generators.readings import PromptReader
 from t2ibench.models.locations import exists, is_hub_id, is_path, no_folder
 from t2ibench.models.protocols import (
-    ALL_BLACK,
     GeneratedImage,
     ImageRequest,
     TowerReading,
@@ -81,13 +78,6 @@ _VERSION = 1
 _PLACES = ("offload", "load.device_map", "load.max_memory")
 _WITH_HOOK = 4  # calls that one batch may be divided into
 _UNFIXED = 8  # images at once on a GPU where no run fixes their number
-_WAY_OUT = "give --dtype float32 or bfloat16, whose numbers reach further"
-_NOT_FINITE = {
-    "float16": _WAY_OUT,
-    "float32": "its weights or settings are at fault; check its files, and leave out lora, "
-    "scheduler and guidance",
-}
-_PERHAPS_PRECISION = "its weights or settings are at fault, or --dtype float32 helps"
 _NOT_ONE_BY_ONE = (AttributeError, TypeError)
 
 
@@ -380,6 +370,7 @@ class DiffusersGenerator:
     def _call(
         self, batch: Sequence[ImageRequest], options: Mapping[str, Any]
     ) -> list[GeneratedImage]:
+        import numpy as np
         import torch
 
         call: dict[str, Any] = {"prompt": [request.prompt for request in batch]}
@@ -404,7 +395,7 @@ class DiffusersGenerator:
         self._shape = np.asarray(images[0]).shape
         flagged = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
         return [
-            _checked(np.asarray(image), bool(unsafe), self._dtype)
+            checked_image(np.asarray(image), bool(unsafe), self._dtype)
             for image, unsafe in zip(images, flagged, strict=True)
         ]
 
@@ -427,24 +418,6 @@ class DiffusersGenerator:
         with self._reader.reading(prompts, call):
             yield
         self._unread |= self._reader.unread()
-
-
-def _checked(image: npt.NDArray[Any], unsafe: bool, dtype: str) -> GeneratedImage:
-    """Return pixels of shape (h, w, 3), 0 to 1, as an image, or the reason why they are none."""
-    from PIL import Image
-
-    if not np.isfinite(image).all():
-        way_out = _NOT_FINITE.get(dtype, _PERHAPS_PRECISION)
-        return GeneratedImage(
-            "failed",
-            reason=f"the image has values that are not numbers in {dtype}: {way_out}",
-        )
-    if unsafe:
-        return GeneratedImage("filtered", reason="the pipeline's safety checker")
-    pixels = (image * 255).round().astype(np.uint8)
-    if not pixels.any():
-        return GeneratedImage("filtered", reason=ALL_BLACK)
-    return GeneratedImage("ok", Image.fromarray(pixels))
 
 
 def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:
@@ -518,4 +491,5 @@ ADAPTER = Adapter(
     "one that edits; 'diffusers:' may be omitted",
     Args=DiffusersArguments,
     libraries=("torch", "diffusers", "transformers", "peft"),
+    imports=("torch", "diffusers.pipelines.auto_pipeline"),
 )

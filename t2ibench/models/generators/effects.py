@@ -13,10 +13,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from t2ibench.errors import T2IBenchError, first_line, shown
 from t2ibench.models.generators.editing_pipelines import (
@@ -31,6 +28,11 @@ from t2ibench.models.generators.pipeline_arguments import (
 )
 from t2ibench.models.generators.pipeline_classes import prompt_argument
 from t2ibench.models.generators.pipelines import call_of, one_a_row, pipeline_call
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Image = npt.NDArray[Any]
 
 _SIDES_TRIED = (64, 128, 256)  # pixels; the smallest that a pipeline takes
 _SIDE_OF_SOURCE = 256  # pixels of a source image where small images do not decide
@@ -56,7 +58,6 @@ _PROMPT = "a photo of a nurse in a garden"
 _LONG_PROMPT = ", ".join([_PROMPT] * 200)
 _DENOISERS = ("transformer", "unet")
 
-Image = npt.NDArray[Any]
 Call = Mapping[str, Any]
 
 
@@ -163,12 +164,16 @@ class _Trials:
         return self._same(name, small=False)
 
     def _differ(self, name: str, *, small: bool) -> bool:
+        import numpy as np
+
         first, second = self._pair(name, small=small)
         if first is None:
             return False
         return second is None or not np.array_equal(first, second, equal_nan=True)
 
     def _same(self, name: str, *, small: bool) -> bool:
+        import numpy as np
+
         first, second = self._pair(name, small=small)
         if first is None or second is None or not np.isfinite(first).all():
             return False
@@ -244,6 +249,7 @@ class _Trials:
 
     def _image(self, call: Call, prompt: str, *, small: bool = False) -> Image | None:
         """Return the image of a call, undecoded if it is `small`; None if the call fails."""
+        import numpy as np
         import torch
 
         devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []

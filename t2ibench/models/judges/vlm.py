@@ -267,10 +267,10 @@ class VlmJudge:
         return (
             _likeliest(scores)
             if len(close) == 1
-            else self._close_alone(query, scores, close)
+            else self._rescored(query, scores, close)
         )
 
-    def _close_alone(
+    def _rescored(
         self, query: Query, scores: Mapping[str, float], close: Sequence[str]
     ) -> Answer:
         """Return the likeliest of the close classes, by a separate pass of the model for each.

@@ -13,13 +13,19 @@ import pickle
 import queue
 import shutil
 import signal
-import sys
 import threading
+from collections.abc import Sequence
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.pipeline.executors.fork_server import (
+    ForkServer,
+    can_fork,
+    leave_terminal,
+)
 from t2ibench.pipeline.executors.pool import (
     Message,
     WorkerDeath,
@@ -53,14 +59,41 @@ def visible_gpus() -> list[str]:
     return [str(number) for number in range(torch.cuda.device_count())]
 
 
+class _Process(Protocol):
+    """A worker's process, spawned by this one or forked by a fork server."""
+
+    @property
+    def exitcode(self) -> int | None: ...
+
+    def kill(self) -> None: ...
+
+    def join(self) -> None: ...
+
+
 class Processes:
     """Runs workers as processes of this machine (see `Workers`)."""
 
     elsewhere = False
 
     def __init__(
-        self, spec: WorkerSpec, count: int, gpus: list[str], threads: int
+        self,
+        spec: WorkerSpec,
+        count: int,
+        gpus: list[str],
+        threads: int,
+        *,
+        shared_imports: Sequence[str] = (),
     ) -> None:
+        """Prepare workers; none is started.
+
+        Args:
+            spec: What each is made from.
+            count: How many there are.
+            gpus: Names of the GPUs that they share.
+            threads: The number of threads of each.
+            shared_imports: Modules that a fork server imports for all of them, where the system
+                has one; without, each worker is spawned.
+        """
         if not may_start_processes():
             raise T2IBenchError(
                 "A daemonic process, such as one of multiprocessing.Pool, cannot start workers.",
@@ -69,22 +102,45 @@ class Processes:
         self.count = count
         self._gpus = gpus
         self._threads = threads
-        self._spec = pickle.dumps(spec)
+        self._work = partial(_main, spec=pickle.dumps(spec))
+        may_fork = can_fork() and not gpus
+        self._shared_imports = tuple(shared_imports) if may_fork else ()
+        self._fork_server: ForkServer | None = None
         self._heard: queue.Queue[tuple[int, Connection, Message]] = queue.Queue()
         self._lines: dict[int, Connection] = {}
-        self._processes: dict[int, Any] = {}
+        self._processes: dict[int, _Process] = {}
 
     def start(self, number: int) -> None:
         """Start a worker as a process."""
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_main, args=(theirs, self._spec))
-        with new_processes(self._environment(number)):
-            process.start()
+        ours, theirs = multiprocessing.get_context("spawn").Pipe()
+        process = self._forked(number, theirs) or self._spawned(number, theirs)
         theirs.close()
         self._lines[number], self._processes[number] = ours, process
         listening = (number, ours, process)
         threading.Thread(target=self._listen, args=listening, daemon=True).start()
+
+    def _forked(self, number: int, line: Connection) -> _Process | None:
+        """Return a worker of the fork server; None where there is none, or it has died."""
+        if not self._shared_imports:
+            return None
+        if self._fork_server is None:
+            environment = self._environment(number)
+            self._fork_server = ForkServer(
+                self._shared_imports, self._work, environment
+            )
+        try:
+            return self._fork_server.start(line)
+        except OSError:
+            return None
+
+    def _spawned(self, number: int, line: Connection) -> _Process:
+        """Return a worker that imports everything itself."""
+        process = multiprocessing.get_context("spawn").Process(
+            target=self._work, args=(line,)
+        )
+        with new_processes(self._environment(number)):
+            process.start()
+        return process
 
     def _environment(self, number: int) -> dict[str, str]:
         # Semaphores of libraries die with a worker that is ended; Python would warn of each.
@@ -99,7 +155,7 @@ class Processes:
             variables["CUDA_VISIBLE_DEVICES"] = self._gpus[number % len(self._gpus)]
         return variables
 
-    def _listen(self, number: int, line: Connection, process: Any) -> None:
+    def _listen(self, number: int, line: Connection, process: _Process) -> None:
         """Receive a worker's messages in a thread until the worker ends."""
         while True:
             try:
@@ -141,6 +197,8 @@ class Processes:
 
     def close(self) -> None:
         """Terminate all workers."""
+        if self._fork_server is not None:
+            self._fork_server.close()
         for process in self._processes.values():
             process.kill()
         for process in self._processes.values():
@@ -161,14 +219,8 @@ def _ending(status: int) -> str:
 
 def _main(line: Connection, spec: bytes) -> None:
     """Work in a subprocess until the main process ends it or disappears."""
-    # The terminal sends Ctrl-C to every process, and Slurm SIGTERM; the leader decides on both.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    leave_terminal()
     end_with_parent()
-    if not os.environ.get("T2IBENCH_TRACEBACK"):
-        file = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(file, sys.stdout.fileno())
-        os.dup2(file, sys.stderr.fileno())
     lock = threading.Lock()
 
     def tell(message: Message) -> None:

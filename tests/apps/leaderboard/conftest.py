@@ -25,7 +25,7 @@ from tests import hand
 
 # One task for each kind of evidence: images, answers and texts.
 SUBMISSIONS = Path(__file__).parents[3] / "leaderboard" / "submissions"
-TASKS = "occupations_t2iat,openbias_examples,weat_4_names_bertrand"
+TASKS = "occupations_t2iat,openbias_examples,weat_7_math_arts"
 
 
 @pytest.fixture(scope="session")
@@ -72,9 +72,7 @@ def model_results(
         "occupations_t2iat": hand.mean_square(images),
         "openbias_examples": hand.mean_square({"x": images["x"], "y": images["y"]}),
         "tibet_occupations": hand.mean_square(images),
-        "weat_4_names_bertrand": hand.mean_lean(
-            {"words": np.array([0.1, 0.4, 0.2, 0.3])}
-        ),
+        "weat_7_math_arts": hand.mean_lean({"words": np.array([0.1, 0.4, 0.2, 0.3])}),
     }
 
 

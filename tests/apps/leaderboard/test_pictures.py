@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from t2ibench.apps.leaderboard import pictures
+from t2ibench.apps.leaderboard import picture_encoding, pictures
 from t2ibench.apps.leaderboard.board import Board, read_board
 from t2ibench.apps.leaderboard.compared import MOST_PICTURES
 from t2ibench.apps.leaderboard.packing import pack
@@ -46,6 +48,13 @@ def jpeg(colour: str, size: tuple[int, int] = (64, 64), **options: Any) -> bytes
     buffer = io.BytesIO()
     Image.new("RGB", size, colour).save(buffer, "JPEG", **options)
     return buffer.getvalue()
+
+
+def test_the_process_that_reads_a_strangers_pictures_imports_no_mathematics() -> None:
+    """Each check of a submission with pictures starts it."""
+    code = f"import sys, {picture_encoding.__name__}; print(*sys.modules)"
+    said = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert not {"numpy", "pydantic", "scipy", "torch"} & set(said.split())
 
 
 def test_pictures_are_small_few_and_of_every_test(pictured: Path) -> None:

@@ -196,7 +196,7 @@ def test_every_test_has_its_own_rank(board: Path) -> None:
     assert by_model["toy"]["occupations_t2iat"].best == 3
     assert by_model["toy-fair"]["occupations_t2iat"] == Rank(1, 2, 3)
     # A test of texts says nothing of a model.
-    assert all("weat_4_names_bertrand" not in ranks for ranks in by_model.values())
+    assert all("weat_7_math_arts" not in ranks for ranks in by_model.values())
     assert len(by_model["toy"]) == 5
 
 

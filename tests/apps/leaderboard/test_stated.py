@@ -16,7 +16,7 @@ SETTINGS = (
         images_per_prompt=7, guided_images_per_prompt=2, times=1.5, n_permutations=200_000,
         control_encoder="none", dtype="float32",
     ),
-    RunSettings(model="-odd=", tasks=("all",), limit=2, seed=3, level=0.9),
+    RunSettings(model="-odd=", tasks=("all",), limit=2, seed=3, level=0.9, batch_size=8),
 )  # fmt: skip
 
 

@@ -6,17 +6,26 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard import reembed, tilts
 from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.tilt_summary import CheckedTilt, tilt_summary
-from t2ibench.apps.leaderboard.tilts import Score, Shift, shift_of, smallest_noticed
+from t2ibench.apps.leaderboard.tilts import (
+    Score,
+    Shift,
+    _share_of_flips,
+    _smallest_size,
+    shift_of,
+    smallest_noticed,
+)
 from t2ibench.apps.leaderboard.tolerance import largest_distance
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.pipeline.plan import Plan
@@ -24,6 +33,7 @@ from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.stores import Stores, open_stores
 from t2ibench.results.run import open_run
+from t2ibench.stats.student import satterthwaite
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.images import Attempt, ImageStore
 from tests.apps.leaderboard.forging import (
@@ -203,6 +213,77 @@ def shift(effects: list[float], score: Score, total: int = 100) -> Shift:
     return shift_of("its headline", score, [np.array(effects)], [total], chance=1e-2)
 
 
+def test_a_score_that_moves_by_half_a_hundredth_is_tilted() -> None:
+    """The sizes that docs/reproducibility.md states, on either side."""
+    assert tilts.FALSE_ALARMS == 0.01
+    for side in (1.0, -1.0):
+        for least, tilted in ((0.0051, True), (0.0049, False)):
+            found = Shift("its headline", side * 0.01, side * least, 0.03)
+            assert found.tilted == tilted
+            # What is tilted is refused, and not undecided as well.
+            assert found.undecided != tilted
+    open_to = Shift("its headline", 0.0, 0.0, 0.0201)
+    assert open_to.undecided and not replace(open_to, most=0.0199).undecided
+    assert not replace(open_to, name="its score x").undecided
+
+
+def test_a_tilt_to_the_other_side_is_the_same_tilt() -> None:
+    effects = [9e-4, 1e-3, 1.1e-3, 1e-3] * 4
+    up = shift(effects, Score(0.5))
+    down = shift([-effect for effect in effects], Score(0.5))
+    assert up.tilted and down.tilted
+    ends = (down.size, down.least, down.most)
+    assert ends == pytest.approx((-up.size, -up.least, up.most))
+    assert 0 < up.least < up.size < up.most
+
+
+def test_the_interval_of_a_shift_is_students_over_all_groups() -> None:
+    """Of groups of four, two and one, where the one effect itself stands for its spread."""
+    effects = [np.array([9e-4, 1e-3, 1.1e-3, 1.3e-3]), np.array([2e-4, 5e-4])]
+    effects.append(np.array([3e-5]))
+    totals = [100, 60, 20]
+    variances = [100**2 * 2.9166667e-8 / 4, 60**2 * 4.5e-8 / 2, (20 * 3e-5) ** 2]
+    variance, df = satterthwaite(variances, [3, 1, 1])
+    total = 100 * 1.075e-3 + 60 * 3.5e-4 + 20 * 3e-5
+    found = shift_of("x", Score(0.5), effects, totals, chance=0.05, scores=2)
+    margin = float(t.ppf(1 - 0.05 / 4, df)) * variance**0.5
+    assert found.size == pytest.approx(total)
+    assert found.most == pytest.approx(total + margin)
+    # Random signs of seven effects give as large a sum in 1 of 64.
+    assert found.least == pytest.approx(total - margin)
+
+
+def test_random_signs_weigh_each_effect_by_what_it_stands_for() -> None:
+    """Each drawn one stands for those of its group that were not; all signs can be counted."""
+    effects = [np.array([1.0, 0.9, 1.1, 0.4]), np.array([-2.0, -1.5])]
+    weighted = np.concatenate([effects[0] * 100 / 4, effects[1] * 20 / 2])
+    signs = np.array(list(product((1.0, -1.0), repeat=6)))
+    sums = np.abs(signs @ weighted)
+    expected = float((sums >= abs(weighted.sum()) - 1e-9).mean())
+    assert 0.1 < expected < 0.9
+    # The share of 100,000 draws has a standard error of .0011.
+    assert _share_of_flips(effects, [100, 20]) == pytest.approx(expected, abs=0.005)
+    # The signs that came out count as one more draw, so that the share is never 0.
+    assert _share_of_flips([np.ones(40)], [40]) == 1 / 100_001
+
+
+@pytest.mark.parametrize("threshold", [2e-6, 0.0013, 0.0317, 7.0])
+def test_the_smallest_size_is_found_to_three_percent(threshold: float) -> None:
+    found = _smallest_size(lambda size: size >= threshold)
+    assert threshold <= found <= 1.03 * threshold
+    assert _smallest_size(lambda _: False) == np.inf
+
+
+def test_more_scores_widen_the_interval_of_each() -> None:
+    effects = [np.array([9e-4, 1e-3, 1.1e-3, 1e-3] * 4)]
+    one, ten = (
+        shift_of("x", Score(0.5), effects, [100], chance=1e-2, scores=scores)
+        for scores in (1, 10)
+    )
+    alone = shift_of("x", Score(0.5), effects, [100], chance=1e-3)
+    assert ten.least == pytest.approx(alone.least) and ten.least < one.least
+
+
 def test_effects_without_a_spread_are_no_finding() -> None:
     same = shift([1e-3] * 8, Score(0.5))
     assert same.size == pytest.approx(0.1) and same.least == 0.0
@@ -251,6 +332,13 @@ def test_what_is_said_to_be_noticed_is_a_tilt() -> None:
     assert noticed(ROUNDING[:8], Score(0.5)) > size
     assert noticed([3 * effect for effect in ROUNDING], Score(0.5)) > 2 * size
     assert noticed(ROUNDING, Score(0.25, squared=True)) == pytest.approx(size, rel=0.25)
+    # A single further embedding hides hardly more.
+    groups = [np.array(ROUNDING), np.array([5e-5])]
+    with_one = smallest_noticed(Score(0.5), groups, [100, 1], chance=1e-2)
+    assert with_one == pytest.approx(size, rel=0.1)
+    # A tilt that is there already is no rounding.
+    tilted = [effect + 5e-3 for effect in ROUNDING]
+    assert noticed(tilted, Score(0.5)) == pytest.approx(size)
 
 
 @pytest.mark.slow

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Any
 
 from t2ibench.models.generators.comfyui.client import ComfyServer, Queue
+from t2ibench.models.generators.comfyui.websocket import messages_of
 from t2ibench.models.server_errors import BadReplyError, UnusableServerError
 from t2ibench.models.servers import WaitEndedError, is_stopping
 
-_CONNECT = 20.0  # seconds until the websocket is connected
 _FIRST_LOOK = 0.05  # seconds until the first look at a job; each wait is longer
 _GROWTH = 1.5
 _LOOK = 1.0  # seconds between two looks at a job that the websocket does not tell about
@@ -24,12 +24,9 @@ _BEHIND = 5.0  # seconds of waiting behind other jobs after which the user is to
 # A job that comes no nearer to its turn is waited for so many times as long as an image may take:
 # other people's jobs may be videos, which take an hour.
 _PATIENCE = 12
-_LARGEST_FRAME = 4_000_000  # bytes; previews of images come between the messages
-_FRAMES = 4  # of them that are held before they are read
-_LARGEST_MESSAGE = (
-    100_000  # characters of a message that is read; the end of a job takes a hundred
+_MOST_HURRIES = (
+    10  # messages of a job's end that hurry a look at it; two or three are usual
 )
-_FAREWELL = 1.0  # seconds for the server to end the connection
 _ENDS = {"execution_success", "execution_error", "execution_interrupted"}
 
 
@@ -65,6 +62,7 @@ class Jobs:
         self._client = client
         self._timeout = timeout
         self._events: dict[str, asyncio.Event] = {}
+        self._hurried: Counter[str] = Counter()
         self._queue: Queue | None = None
         self._looked = 0.0
         self._lock: asyncio.Lock | None = None
@@ -117,8 +115,13 @@ class Jobs:
                     if entry is not None:
                         return entry
                     missed += 1
-                with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
-                    await asyncio.wait_for(event.wait(), wait)
+                # Messages do not hurry the looks for a job that is nowhere: it would count as lost
+                # before the server has had time to put it somewhere.
+                if missed:
+                    await asyncio.sleep(wait)
+                else:
+                    with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
+                        await asyncio.wait_for(event.wait(), wait)
                 event.clear()
                 asked = monotonic()
                 longest = (
@@ -128,6 +131,7 @@ class Jobs:
             return None
         finally:
             self._events.pop(job, None)
+            self._hurried.pop(job, None)
 
     async def _fresh_queue(self, asked: float) -> Queue:
         """Return the queue as it is after the moment `asked`, which others may have looked up."""
@@ -207,27 +211,12 @@ class Jobs:
 
         Where the library is missing, or the connection breaks, jobs are looked up more often.
         """
+        messages = messages_of(self._server, self._client)
         try:
-            websockets = importlib.import_module("websockets.asyncio.client")
-        except ImportError:
-            return
-        address = (
-            f"ws{self._server.base_url.removeprefix('http')}/ws?clientId={self._client}"
-        )
-        try:
-            async with websockets.connect(
-                address,
-                additional_headers=self._server.key.headers(),
-                open_timeout=_CONNECT,
-                close_timeout=_FAREWELL,
-                max_size=_LARGEST_FRAME,
-                max_queue=_FRAMES,
-                create_connection=_without_redirects(websockets.ClientConnection),
-            ) as socket:
-                self._is_connected = True
-                async for message in socket:
-                    if isinstance(message, str) and len(message) < _LARGEST_MESSAGE:
-                        self._wake(message)
+            async with contextlib.aclosing(messages):
+                async for message in messages:
+                    self._is_connected = True
+                    self._wake(message)
         except asyncio.CancelledError:
             raise
         # Whatever breaks here costs no image: the queue and the history have everything, too.
@@ -246,7 +235,8 @@ class Jobs:
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
             return
         is_over = kind in _ENDS or (kind == "executing" and data.get("node") is None)
-        if is_over and job in self._events:
+        if is_over and job in self._events and self._hurried[job] < _MOST_HURRIES:
+            self._hurried[job] += 1
             self._events[job].set()
 
     async def close(self) -> None:
@@ -260,18 +250,3 @@ class Jobs:
                 listener.cancel()
                 with contextlib.suppress(asyncio.CancelledError, Exception):
                     await listener
-
-
-def _without_redirects(connection: type[Any]) -> type[Any]:
-    """Return the library's class of connections, changed so that none is redirected.
-
-    The library would follow a redirect to any host, and send the key there.
-    """
-
-    async def handshake(self: Any, *args: Any, **kwargs: Any) -> None:
-        try:
-            await connection.handshake(self, *args, **kwargs)
-        except Exception as error:
-            raise ConnectionError("no websocket at this address") from error
-
-    return type("Connection", (connection,), {"handshake": handshake})
