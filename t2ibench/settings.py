@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 Positive = Annotated[int, Field(strict=True, ge=1)]
-Images = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+MOST_IMAGES = 1_000_000  # of a prompt, before they are multiplied by `times`
+MOST_TIMES = 1000
+Images = Annotated[int, Field(strict=True, ge=1, le=MOST_IMAGES)]
 Draws = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 NotNegative = Annotated[int, Field(strict=True, ge=0)]
 # Settings whose text the user makes up.
@@ -103,7 +105,7 @@ class Measurement(BaseModel):
     ] = None
     times: Annotated[
         float,
-        Field(gt=0, le=1000, allow_inf_nan=False),
+        Field(gt=0, le=MOST_TIMES, allow_inf_nan=False),
         _much("X", "multiply all numbers of images by X (default: 1)"),
     ] = 1.0
     limit: Annotated[

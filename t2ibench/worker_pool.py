@@ -49,6 +49,16 @@ THREADS = (
 # Two runs in threads of one program must not restore what the other has set.
 _starting = threading.RLock()
 
+
+def _renew_lock() -> None:
+    """Replace the lock in a process that a program has forked: no thread there would release it."""
+    global _starting  # noqa: PLW0603
+    _starting = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
 # The work of a process of the pool, by number of an item.
 _work: Callable[[int], Any]
 
@@ -306,10 +316,22 @@ class _SharedItems(Generic[Item, T]):
 
     def _finish(self, number: int, future: Future[T]) -> None:
         # Each process gets one item at a time; others could not take items queued in the pool.
-        # IndexError: no item is waiting. RuntimeError: the pool is broken.
+        # IndexError: no item is waiting. RuntimeError: the pool is broken, or shut down.
         with suppress(IndexError, RuntimeError):
+            _raise_if_broken(future)
             self.submit()
         self.done.put((number, future))
+
+
+def _raise_if_broken(future: Future[Any]) -> None:
+    """Raise the error of a future whose pool broke; that pool may not be asked for more.
+
+    From Python 3.12.1 on it ends its futures under the lock with which it takes an item, so that
+    asking it from a callback would wait forever.
+    """
+    error = None if future.cancelled() else future.exception()
+    if isinstance(error, BrokenProcessPool):
+        raise error
 
 
 @contextmanager

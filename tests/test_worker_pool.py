@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -81,6 +83,71 @@ def test_a_process_that_dies_costs_nothing(at_once: None) -> None:
     found = each_of(range(6), partial(dies, HERE), 2, lambda item, _: done.append(item))
     assert found == [0, 1, 4, 9, 16, 25]
     assert sorted(done) == list(range(6))
+
+
+class BreakingPool:
+    """A pool that breaks as Python's does from 3.12.1 on: it calls back under its lock."""
+
+    def __init__(self, *_: object) -> None:
+        self._lock = threading.Lock()
+        self.asked_in_vain = False
+        self.may_break, self.has_broken = threading.Event(), threading.Event()
+
+    def submit(self, *_: object) -> Future[object]:
+        if self._lock.locked():  # Python's waits forever here
+            self.asked_in_vain = True
+            raise BrokenProcessPool
+        future = Future[object]()
+        threading.Thread(target=self._break, args=(future,)).start()
+        return future
+
+    def _break(self, future: Future[object]) -> None:
+        self.may_break.wait(10)
+        with self._lock:
+            future.set_exception(BrokenProcessPool())
+        self.has_broken.set()
+
+    def shutdown(self, **_: object) -> None:
+        pass
+
+
+def test_a_pool_that_breaks_is_asked_for_nothing(
+    at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = BreakingPool()
+    monkeypatch.setattr(worker_pool, "ProcessPoolExecutor", lambda *_: pool)
+
+    def work(number: int) -> int:
+        pool.may_break.set()
+        assert pool.has_broken.wait(10)
+        return number * number
+
+    def part_of(number: int) -> Callable[[], int]:
+        return partial(int, number)
+
+    assert each_of(range(5), work, 2, part_of=part_of) == [0, 1, 4, 9, 16]
+    assert not pool.asked_in_vain
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_while_a_thread_starts_processes_can_start_some() -> None:
+    entered, left = threading.Event(), threading.Event()
+
+    def start_processes() -> None:
+        with worker_pool.new_processes({}):
+            entered.set()
+            left.wait(10)
+
+    other = threading.Thread(target=start_processes)
+    other.start()
+    assert entered.wait(10)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if worker_pool._starting.acquire(timeout=5) else 1)
+    _, status = os.waitpid(child, 0)
+    left.set()
+    other.join(10)
+    assert status == 0
 
 
 def test_unpicklable_work_runs_in_this_process(at_once: None) -> None:

@@ -108,7 +108,10 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.arguments import names_of
     from t2ibench.decisions.looks import check_looks
     from t2ibench.decisions.plan import make_plan, write_plan
+    from t2ibench.decisions.planned_readers import check_rules
     from t2ibench.decisions.profile import read_profile
+    from t2ibench.methods import needs
+    from t2ibench.settings import Settings
 
     if not arguments.accept:
         raise T2IBenchError(
@@ -122,6 +125,9 @@ def run(arguments: argparse.Namespace) -> int:
     _check_readers([*encoders, *profile.encoders], [*judges, *profile.judges])
     tasks = _tasks(profile, arguments.include_path or [])
     measurement = _measurement(arguments)
+    settings = Settings.of(measurement)
+    needs_of = {name: needs(task.spec, settings) for name, task in tasks.items()}
+    check_rules(profile, needs_of, encoders=encoders, judges=judges)
     largest = measurement
     most = arguments.max_images_per_prompt
     if most is not None:

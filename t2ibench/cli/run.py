@@ -205,11 +205,14 @@ def run(arguments: argparse.Namespace) -> int:
         if plan is not None:
             from t2ibench.decisions.departures import check_before_run
 
+            _check_rounds(arguments)
+
             check_before_run(
                 plan,
                 Path(arguments.plan),
                 context.plan.tasks,
                 Measurement.of(context.plan.settings),
+                skipped=context.feasibility.skipped,
             )
             context = replace(context, plan_sha256=plan.sha256)
         announce(context, models, reporter)
@@ -388,6 +391,15 @@ def _check_looks(arguments: argparse.Namespace, plan: Plan | None) -> None:
         raise T2IBenchError(
             f"{arguments.plan} fixes several interim looks, with at most {most} images per prompt.",
             f"Add --until-decided accept.yaml --max-images-per-prompt {most}, with its profile.",
+        )
+
+
+def _check_rounds(arguments: argparse.Namespace) -> None:
+    """Raise an error if a run by a plan would have as many images as its intervals need."""
+    if arguments.until_precise is not None:
+        raise T2IBenchError(
+            f"--until-precise makes more images than {shown_path(arguments.plan)} fixes.",
+            "Leave one of the two flags out.",
         )
 
 

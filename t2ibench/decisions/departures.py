@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from t2ibench.decisions.looks import are_same, level_of, of_no_look
 from t2ibench.decisions.plan import Plan, PlannedTask, looks_of
@@ -48,7 +49,12 @@ def departures(
 
 
 def check_before_run(
-    plan: Plan, path: Path, tasks: Iterable[LoadedTask], measurement: Measurement
+    plan: Plan,
+    path: Path,
+    tasks: Sequence[LoadedTask],
+    measurement: Measurement,
+    *,
+    skipped: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Check that a run by a plan would not depart from it, before its first image.
 
@@ -57,11 +63,19 @@ def check_before_run(
         path: Its file.
         tasks: The tasks of the run.
         measurement: How the run would measure, with its model's own numbers of images.
+        skipped: Task id to the reason why the run leaves the task out.
 
     Raises:
-        T2IBenchError: a task has another version here, or the model has other numbers of images.
+        T2IBenchError: a task is left out or has another version here, or the model or a preset has
+            other numbers of images.
     """
     where = shown_path(path)
+    for name in sorted(plan.tasks.keys() - {task.id for task in tasks}):
+        reason = skipped.get(name, "a preset measures others").rstrip(".")
+        raise T2IBenchError(
+            f"{where} fixes {shown(name)}, and this run cannot have it: {reason}.",
+            "Write a plan without it, or leave --plan out.",
+        )
     for task in tasks:
         planned = plan.tasks.get(task.id)
         if planned is not None and planned.hash != task.hash:
@@ -76,8 +90,8 @@ def check_before_run(
         if number != getattr(plan.measurement, setting):
             flag = f"{flag_name(setting)} {number}"
             raise T2IBenchError(
-                f"{where} leaves the number of images to the tasks, and the model has a number of "
-                f"its own ({flag}).",
+                f"{where} leaves the number of images to the tasks, and this model or preset has "
+                f"a number of its own ({flag}).",
                 f"Write a plan with a number: t2ibench plan {flag} …",
             )
 

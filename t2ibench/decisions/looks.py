@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from t2ibench.decisions.profile import Profile
 from t2ibench.decisions.spending import is_worth, look_levels
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.results.fixed_before import Looks, LooksRecord
-from t2ibench.settings import Measurement, Settings
+from t2ibench.settings import MOST_IMAGES, MOST_TIMES, Measurement, Settings
 
 _MOST_LOOKS = 12
 # Settings that say how many images a prompt has, before they are multiplied by `times`.
@@ -30,7 +30,7 @@ def planned_looks(
         measurement: How the first look measures; later ones have a multiple of its images.
 
     Raises:
-        T2IBenchError: the largest number is below the first, or there are no images.
+        T2IBenchError: the largest number is below the first or too large, or there are no images.
     """
     if first < 1:
         raise T2IBenchError(
@@ -41,6 +41,13 @@ def planned_looks(
         raise T2IBenchError(
             f"--max-images-per-prompt {most} is below the first look, {first} images a prompt.",
             "Raise it, or lower --images-per-prompt.",
+        )
+    largest = int(min(first * MOST_TIMES / measurement.times, MOST_IMAGES * MOST_TIMES))
+    if most > largest:
+        raise T2IBenchError(
+            f"--max-images-per-prompt {shown(most)} is too large: a run that begins at {first} "
+            f"images a prompt may have at most {largest}.",
+            "Lower it, or raise --images-per-prompt.",
         )
     sizes = [first]
     while 2 * sizes[-1] <= most and len(sizes) < _MOST_LOOKS:

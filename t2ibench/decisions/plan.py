@@ -28,7 +28,8 @@ SCHEMA = 1
 _LARGEST = 8 * 2**20  # bytes
 _HASH = "sha256"
 _STEP = "`t2ibench plan --accept accept.yaml --output plan.json` writes one."
-Count = Annotated[int, Field(ge=0)]
+# A file may come from elsewhere; larger numbers are none of images, and overflow a float.
+Count = Annotated[int, Field(ge=0, le=10**15)]
 
 
 class PlannedTask(Strict):

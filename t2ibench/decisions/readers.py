@@ -48,6 +48,15 @@ def same_judges(used: Sequence[str], fixed: Sequence[str]) -> bool:
     )
 
 
+def are_alike(some: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether users' names are of the same encoders or judges, in any order."""
+    return all(
+        any(_mean_the_same(name, other) for other in there)
+        for here, there in ((some, others), (others, some))
+        for name in here
+    )
+
+
 def readers(kind: str, names: Sequence[str]) -> str:
     """Return readers as words.
 
@@ -70,8 +79,14 @@ def _is_among(judge: str, fixed: Sequence[str]) -> bool:
     return any(_stands_for(spec, judge) for spec in fixed)
 
 
+def _mean_the_same(some: str, other: str) -> bool:
+    return _stands_for(some, name_in_results(other)) or _stands_for(
+        other, name_in_results(some)
+    )
+
+
 def _stands_for(spec: str, judge: str) -> bool:
     """Return whether a judge that a user named so has this name in results."""
-    if spec == _CLIP:
-        return judge.startswith(f"{_CLIP}:")
+    if spec == _CLIP and judge.startswith(f"{_CLIP}:"):
+        return True
     return name_in_results(spec) == judge

@@ -24,6 +24,7 @@ from t2ibench.pipeline.score_cache import TaskScored
 from t2ibench.power.forecasters import forecaster, least
 from t2ibench.power.pilots import Size, stored_headline
 from t2ibench.results.display import displayed
+from t2ibench.settings import MOST_TIMES
 from t2ibench.tasks.loader import LoadedTask
 
 ROUNDS = 6
@@ -136,7 +137,10 @@ def _first_rounds(
         images = Size.of(context.plan.needs[task.id]).images
         largest = MOST
         if most_images is not None:
-            largest = max(1.0, most_images / max(images, 1))
+            images_of_task = max(images, 1)
+            largest = min(most_images, MOST_TIMES * images_of_task) / images_of_task
+        # `times` is bounded, and a task keeps the images of its first round.
+        largest = max(1.0, min(largest, MOST_TIMES / times))
         tasks[task.id] = _TaskRounds(
             loaded=task,
             first_images=images,

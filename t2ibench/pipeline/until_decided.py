@@ -56,7 +56,8 @@ def until_decided(
 ) -> Looked:
     """Repeat a run with twice the images until it is decided, or has its largest number."""
     _check_tasks(context, profile)
-    measurement = Measurement.of(context.settings)
+    # With the model's own numbers of images, which the results have.
+    measurement = Measurement.of(context.plan.settings)
     check_looks(
         (task.spec for task in context.plan.tasks if task.id in profile.tasks),
         measurement,

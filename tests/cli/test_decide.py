@@ -106,9 +106,14 @@ def test_a_plan_of_looks_forecasts_the_last(tmp_path: Path, cli: Cli) -> None:
     ):
         status, out, _ = cli(*words, *sizes)
         assert status == 0 and "rows of 32 images" in out
-    sizes = ("--images-per-prompt", "50", "--max-images-per-prompt", "10")
-    status, _, error = cli(*words, *sizes)
-    assert status == 1 and "below the first look, 50 images" in error
+    for most, message in (
+        ("10", "below the first look, 50 images"),
+        ("50001", "begins at 50 images a prompt may have at most 50000"),
+        (f"1{400 * '0'}", "is too large"),
+    ):
+        sizes = ("--images-per-prompt", "50", "--max-images-per-prompt", most)
+        status, _, error = cli(*words, *sizes)
+        assert status == 1 and message in error and error.count("\n") == 1
 
 
 def test_a_plan_reads_readers_and_sizes_as_a_run_does(tmp_path: Path, cli: Cli) -> None:

@@ -196,6 +196,12 @@ def test_what_cannot_be_kept_is_refused_before_the_run(task: LoadedTask) -> None
     other = replace(task, hash="0" * 64)
     with pytest.raises(T2IBenchError, match="fixes another version of core_occ"):
         check_before_run(plan, path, [other], Measurement())
+    for skipped, reason in (
+        ({TASK: "no images of its prompts."}, "no images of its prompts. Write"),
+        ({}, "a preset measures others. Write"),
+    ):
+        with pytest.raises(T2IBenchError, match=f"cannot have it: {reason}"):
+            check_before_run(plan, path, [], Measurement(), skipped=skipped)
     with pytest.raises(T2IBenchError, match=r"of its own \(--images-per-prompt 10\)"):
         check_before_run(plan, path, [task], Measurement(images_per_prompt=10))
 

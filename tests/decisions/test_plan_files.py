@@ -111,6 +111,16 @@ EDITS: dict[str, tuple[Callable[[str], str | bytes], str]] = {
         lambda text: resealed(text, lambda data: data.update(most_images_per_prompt=2)),
         "is below the first look, 16 images a prompt",
     ),
+    "a last look that no run can take": (
+        lambda text: resealed(
+            text, lambda data: data.update(most_images_per_prompt=10**9)
+        ),
+        "a run that begins at 16 images a prompt may have at most 16000",
+    ),
+    "a number that overflows": (
+        lambda text: edited(text, most_images_per_prompt=10**400),
+        "most_images_per_prompt: Input should be less",
+    ),
     "a negative number": (
         lambda text: edited(text, most_images_per_prompt=-1),
         "most_images_per_prompt: Input should be greater",

@@ -98,6 +98,10 @@ def test_the_most_images_are_never_passed(cli: Cli, tmp_path: Path) -> None:
     assert status == 0 and set(images_of(tmp_path / "toyland").values()) == {7}
     assert "with 7 images a prompt, the most that it may have" in err
     assert "warning: not every interval is as narrow as you want" in err
+    # A number that no float holds is no limit.
+    limits = ("--until-precise", ".9", "--max-images-per-prompt", f"1{400 * '0'}")
+    status, _, err = cli(*words, *limits)
+    assert status == 0 and "with 5 images a prompt" in err
 
 
 def test_tasks_that_are_precise_do_not_grow(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def test_it_looks_until_it_is_decided(cli: Cli, tmp_path: Path) -> None:
         (("--max-images-per-prompt", "12", "--until-precise", "0.2"), "two rules"),
         ((), "needs the largest number of images"),
         (("--max-images-per-prompt", "2"), "below the first look"),
+        (("--max-images-per-prompt", f"1{400 * '0'}"), "is too large"),
         (("--max-images-per-prompt", "12", "--generate-only"), "has to score"),
     ],
 )
@@ -83,6 +84,22 @@ def test_what_would_make_it_wrong_is_refused(
     status, _, err = cli(*words(tmp_path, "--until-decided", accept, *flags))
     assert status == 1 and message in err
     assert not (tmp_path / "toyland" / "images").exists()
+
+
+def test_looks_of_a_model_with_its_own_number_of_images(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "t2ibench.pipeline.preparation.default_images", lambda _: (2, None)
+    )
+    accept = gate(tmp_path, 0.6)
+    start = ("run", "--model", "toyland", "--tasks", TASK, *QUICK)
+    looks = ("--until-decided", accept, "--max-images-per-prompt", "4")
+    status, _, err = cli(*start, "--output-dir", tmp_path, *looks)
+    assert "look 1 of 2, 2 images a prompt" in err
+    run = tmp_path / "toyland"
+    again, out, _ = cli("decide", run, "--accept", accept)
+    assert again == status and "departs from the plan" not in out
 
 
 def test_results_say_when_the_plan_was_fixed(cli: Cli, tmp_path: Path) -> None:
@@ -133,6 +150,8 @@ def test_a_run_that_could_not_keep_to_its_plan_makes_no_image(
     for setting in ("--images-per-prompt", "--limit"):
         status, _, err = cli(*start, setting, "2")
         assert status == 1 and f"{setting} contradicts {path}, which leaves it" in err
+    status, _, err = cli(*start, "--until-precise", "0.3")
+    assert status == 1 and f"more images than {path} fixes" in err
     plan = read_plan(path)
     older = plan.tasks[TASK].model_copy(update={"version": 1, "hash": "0" * 64})
     write_plan(plan.model_copy(update={"tasks": {TASK: older}}), path)
