@@ -15,6 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -87,6 +88,8 @@ def test_a_process_that_dies_costs_nothing(at_once: None) -> None:
 
 class BreakingPool:
     """A pool that breaks as Python's does from 3.12.1 on: it calls back under its lock."""
+
+    _processes: ClassVar[dict[int, object]] = {}
 
     def __init__(self, *_: object) -> None:
         self._lock = threading.Lock()

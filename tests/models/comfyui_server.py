@@ -259,6 +259,7 @@ class Faults:
     Attributes:
         seconds: How long a job takes.
         quick_jobs: So many jobs take no time, and the next ones `seconds`; None for no job.
+        slow_jobs: So many jobs take `seconds`, and the next ones no time; None for all jobs.
         silent_looks: So many looks at a job that has ended still find it running.
         memory_for: A word of prompts for which memory does not suffice.
         old: It has the names of errors of 2025, and takes any id.
@@ -273,6 +274,7 @@ class Faults:
 
     seconds: float = 0.0
     quick_jobs: int | None = None
+    slow_jobs: int | None = None
     silent_looks: int = 0
     memory_for: str | None = None
     old: bool = False
@@ -480,8 +482,10 @@ class ComfyUi:
         event("execution_cached", {"nodes": cached})
         client = job.extra.get("client_id")
         results: dict[str, tuple[Any, ...]] = {}
-        is_quick = len(self.ran) <= (self.faults.quick_jobs or 0)
-        seconds = 0.0 if is_quick else self.faults.seconds
+        number, slow = len(self.ran), self.faults.slow_jobs
+        is_before = number <= (self.faults.quick_jobs or 0)
+        is_after = slow is not None and number > slow
+        seconds = 0.0 if is_before or is_after else self.faults.seconds
         steps = max(1, int(seconds / 0.01))
         for _ in range(steps):
             await asyncio.sleep(seconds / steps)

@@ -676,11 +676,8 @@ def test_an_image_that_takes_too_long_is_stopped_alone(
 ) -> None:
     url, state = server
     model = workflow(url, timeout=1)
-    state.faults.seconds = 5
+    state.faults = Faults(seconds=5, slow_jobs=1)
     thread, images = in_a_thread(model, requests(PROMPTS[:1], 2))
-    until(lambda: len(state.ran) == 1)
-    until(lambda: state.history)
-    state.faults.seconds = 0
     thread.join(20)
     assert [image.status for image in images] == ["failed", "ok"]
     assert "did not finish the image within 1 s" in str(images[0].reason)
