@@ -22,6 +22,7 @@ from hypothesis import settings
 from PIL import Image
 
 from t2ibench.garbage import uncollected
+from t2ibench.machine import cores
 from tests.system import chromium
 
 # The fixture `cli`: a command line's (exit status, standard output, standard error).
@@ -54,6 +55,11 @@ collect_ignore = collect_ignore if sys.version_info < (3, 11) else []
 _RUNS = {"pipeline", "leaderboard"}  # folders whose tests make and verify runs
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one process more than there are cores: many tests wait for servers and for commands."""
+    return cores() + 1
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Collect no garbage while thousands of tests are made, which all stay until the end."""
@@ -81,9 +87,9 @@ def _import_share_of_worker(config: pytest.Config) -> None:
     ]
     modules.sort(key=lambda module: (-module.stat().st_size, module))
     for module in modules[number :: worker["workercount"]]:
-        name = module.relative_to(config.rootpath).with_suffix("")
         # The collection reports what cannot be imported, or is skipped.
         with contextlib.suppress(Exception, pytest.skip.Exception):
+            name = module.relative_to(config.rootpath).with_suffix("")
             importlib.import_module(".".join(name.parts))
 
 
