@@ -56,7 +56,7 @@ _RUNS = {"pipeline", "leaderboard"}  # folders whose tests make and verify runs
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one process more than there are cores: many tests wait for servers and for commands."""
+    """Return one process more than there are cores, since many tests wait for servers."""
     return cores() + 1
 
 
