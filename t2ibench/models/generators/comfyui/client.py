@@ -58,13 +58,22 @@ class ComfyServer(HttpServer):
         quick = args.model_copy(update={"timeout": _SECONDS})
         super().__init__(args.base_url or ADDRESS, key, quick)
 
-    async def get_json(self, path: str, *, largest: int = _LARGEST_JSON) -> Any:
-        """Return the JSON that the server replies to a GET request; raise an error for an error."""
+    async def get_json(
+        self, path: str, *, largest: int = _LARGEST_JSON, is_shown: bool = True
+    ) -> Any:
+        """Return the JSON that the server replies to a GET request; raise an error for an error.
+
+        Args:
+            path: What is asked for.
+            largest: The number of bytes beyond which the reply is an error.
+            is_shown: Whether a text in the reply may be shown or stored, so that the key has to be
+                hidden in it. Looking for the key takes a second for every megabyte or two.
+        """
         body = await self.send("GET", path, largest=largest)
         if isinstance(body, Reply):
             raise self._unusable(body, path)
         try:
-            return self._parsed(body)
+            return self._parsed(body) if is_shown else json.loads(body)
         except (ValueError, RecursionError):
             text = self.key.hide(body[:200].decode("utf-8", errors="replace"))
             beginning = one_line(text, 60)
@@ -86,7 +95,8 @@ class ComfyServer(HttpServer):
                 of the image that is waited for.
         """
         try:
-            data = await self.get_json("/queue", largest=_LARGEST_QUEUE)
+            # Of the jobs, which hold their whole graphs, only ids and numbers are used.
+            data = await self.get_json("/queue", largest=_LARGEST_QUEUE, is_shown=False)
         except BadReplyError as error:
             raise UnusableServerError(
                 f"The queue of ComfyUI at {self.where} cannot be read: {error}.",
