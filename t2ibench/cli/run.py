@@ -199,13 +199,12 @@ def run(arguments: argparse.Namespace) -> int:
             return watch(arguments, settings, reporter)
         _check_accept(arguments)
         _check_looks(arguments, plan)
+        _check_rounds(arguments, plan)
         destinations = chosen_by(settings)
         check_engine(settings)
         context, models = prepare(settings, call=visible(shlex.join(arguments.argv)))
         if plan is not None:
             from t2ibench.decisions.departures import check_before_run
-
-            _check_rounds(arguments)
 
             check_before_run(
                 plan,
@@ -394,9 +393,9 @@ def _check_looks(arguments: argparse.Namespace, plan: Plan | None) -> None:
         )
 
 
-def _check_rounds(arguments: argparse.Namespace) -> None:
+def _check_rounds(arguments: argparse.Namespace, plan: Plan | None) -> None:
     """Raise an error if a run by a plan would have as many images as its intervals need."""
-    if arguments.until_precise is not None:
+    if plan is not None and arguments.until_precise is not None:
         raise T2IBenchError(
             f"--until-precise makes more images than {shown_path(arguments.plan)} fixes.",
             "Leave one of the two flags out.",

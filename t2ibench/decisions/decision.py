@@ -138,9 +138,7 @@ def decide(
     outcome = _whole(scenarios, alpha)
     if departures and outcome == "pass":
         outcome = "undecided"
-    measured = [
-        run.results.tasks[name] for name in profile.tasks if name in run.results.tasks
-    ]
+    measured = run.results.tasks_named(profile.tasks)
     return Decision(
         run=run.name,
         model=run.results.title,
@@ -168,8 +166,7 @@ def _level_of_look(profile: Profile, run: MeasuredRun) -> tuple[float, list[str]
     """
     if run.looks is None:
         return ALPHA, []
-    tasks = run.results.tasks
-    measured = [tasks[name].settings for name in profile.tasks if name in tasks]
+    measured = [task.settings for task in run.results.tasks_named(profile.tasks)]
     level = level_of(run.looks, measured)
     if level is None:
         return run.looks.levels[0], [of_no_look(run.looks)]

@@ -138,9 +138,7 @@ def _of_looks(plan: Plan, results: Results, looks: Looks | None) -> Iterator[str
 
 def _measured(plan: Plan, results: Results) -> list[TaskSettings]:
     """Return how each task of a plan was measured."""
-    return [
-        results.tasks[name].settings for name in plan.tasks if name in results.tasks
-    ]
+    return [task.settings for task in results.tasks_named(plan.tasks)]
 
 
 def _of_further_tasks(plan: Plan, results: Results) -> Iterator[str]:

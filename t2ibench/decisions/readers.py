@@ -10,9 +10,8 @@ from t2ibench.results.display import text_only
 from t2ibench.results.judge_checks import only_checks
 from t2ibench.results.schema import TaskResult
 
-_CLIP = (
-    "clip"  # the judge that takes an encoder of the run, and has its name in results
-)
+# The judge that takes an encoder of the run, and has its name in results.
+_CLIP = "clip"
 
 
 def other_encoders(task: TaskResult, fixed: Sequence[str]) -> bool:

@@ -33,7 +33,7 @@ PAGE = "report.html"
 COMPARISON = "comparison.html"
 TEXT = "results.md"
 SUBMISSION = "submission.json"
-# A figure takes a sixth of a second, and a process that draws a second to start.
+# A figure takes a seventh of a second, and a process that draws a second to start.
 _MANY_FIGURES = 12
 _MOST_PROCESSES = 4
 

@@ -6,7 +6,7 @@ Nothing in it is a time or depends on workers or the order of tasks.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -342,6 +342,10 @@ class Results(Record):
 
     # How notebooks show results; pages are made further up, and `show_with` says by what.
     _html: ClassVar[Callable[[Results], str] | None] = None
+
+    def tasks_named(self, names: Iterable[str]) -> list[TaskResult]:
+        """Return the results of these tasks, without those that the run does not have."""
+        return [self.tasks[name] for name in names if name in self.tasks]
 
     @property
     def title(self) -> str:

@@ -162,15 +162,11 @@ def bounded_mean(
         [inference.interval for inference in inferences],
     )
     low, high = interval or (None, None)
-    if (
-        low is not None
-        and high is not None
-        and p is not None
-        and p >= error_rate(level)
-    ):
+    rejects_nothing = p is not None and p >= error_rate(level)
+    if interval is not None and rejects_nothing:
         # A signed mean may lie on either side of 0.
-        low = min(low, 0.0)
-        high = max(high, 0.0)
+        low = min(interval[0], 0.0)
+        high = max(interval[1], 0.0)
     bounded = replace(headline.chosen, ci_low=low, ci_high=high, p=p)
     by = judged_rows(mean.by, results, bound=True)
     by_question = {**headline.inference, headline.question: bounded}

@@ -24,9 +24,8 @@ _BEHIND = 5.0  # seconds of waiting behind other jobs after which the user is to
 # A job that comes no nearer to its turn is waited for so many times as long as an image may take:
 # other people's jobs may be videos, which take an hour.
 _PATIENCE = 12
-_MOST_HURRIES = (
-    10  # messages of a job's end that hurry a look at it; two or three are usual
-)
+# Messages of a job's end that hurry a look at it; two or three are usual.
+_MOST_HURRIES = 10
 _ENDS = {"execution_success", "execution_error", "execution_interrupted"}
 
 

@@ -16,9 +16,8 @@ from t2ibench.models.generators.comfyui.client import ComfyServer
 _CONNECT = 20.0  # seconds until the websocket is connected
 _LARGEST_FRAME = 4_000_000  # bytes; previews of images come between the messages
 _FRAMES = 4  # of them that are held before they are read
-_LARGEST_MESSAGE = (
-    100_000  # characters of a message that is read; the end of a job takes a hundred
-)
+# Characters of a message that is read; the end of a job takes a hundred.
+_LARGEST_MESSAGE = 100_000
 _FAREWELL = 1.0  # seconds for the server to end the connection
 # A frame counts as one, and as one more for so many bytes. A job sends some hundred.
 _BYTES = 10_000
