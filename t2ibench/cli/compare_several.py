@@ -28,7 +28,7 @@ def compare_several(arguments: argparse.Namespace) -> int:
     """Print the comparison of several runs, and write the figure of their trend if asked."""
     from t2ibench.reports.several_runs_axes import axes_of
     from t2ibench.reports.writers import WRITERS
-    from t2ibench.results.compared_runs import copy_lines, read_runs, unfinished_lines
+    from t2ibench.results.compared_runs import notice_lines, read_runs
     from t2ibench.results.several_runs import compare_runs
 
     # An unknown format is an error before any file is read.
@@ -43,8 +43,7 @@ def compare_several(arguments: argparse.Namespace) -> int:
         raise T2IBenchError("A trend needs three runs or more.", "Give more runs.")
     runs = read_runs(paths, _numbers(arguments.steps))
     comparison = compare_runs(runs, ordered=ordered)
-    results = [run.results for run in runs]
-    for line in (*unfinished_lines(runs), *copy_lines(paths, results)):
+    for line in notice_lines(paths, runs):
         print(line, file=sys.stderr)
     axes = axes_of(comparison) if ordered else {}
     decisions = _decisions(arguments.accept, paths)

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.frontier_table import frontier_table
     from t2ibench.reports.html.frontier_page import frontier_html
     from t2ibench.reports.writers import WRITERS, render
-    from t2ibench.results.compared_runs import copy_lines, read_runs, unfinished_lines
+    from t2ibench.results.compared_runs import notice_lines, read_runs
     from t2ibench.results.frontier import frontier
 
     # What cannot be drawn or written is an error before any file is read.
@@ -76,8 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         WRITERS.get(arguments.format)
     folders = [arguments.before, *arguments.after]
     runs = read_runs(folders)
-    results = [run.results for run in runs]
-    for line in (*unfinished_lines(runs), *copy_lines(folders, results)):
+    for line in notice_lines(folders, runs):
         print(line, file=sys.stderr)
     result = frontier(runs, arguments.task)
     target = Path(arguments.output) if arguments.output else None

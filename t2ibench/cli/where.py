@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.html.where_page import where_html
     from t2ibench.reports.where_table import where_table
     from t2ibench.reports.writers import WRITERS, render
-    from t2ibench.results.compared_runs import copy_lines, read_runs, unfinished_lines
+    from t2ibench.results.compared_runs import notice_lines, read_runs
     from t2ibench.results.where import where
 
     # What cannot be written is an error before any file is read.
@@ -71,8 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         WRITERS.get(arguments.format)
     folders = [arguments.run, *arguments.behind]
     runs = read_runs(folders)
-    results = [run.results for run in runs]
-    for line in (*unfinished_lines(runs), *copy_lines(folders, results)):
+    for line in notice_lines(folders, runs):
         print(line, file=sys.stderr)
     result = where(runs, arguments.task)
     target = Path(arguments.output) if arguments.output else None

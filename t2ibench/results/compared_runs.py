@@ -76,7 +76,13 @@ def _given_name(run: str | Path | Results) -> str:
     return "" if isinstance(run, Results) else str(run)
 
 
-def unfinished_lines(runs: Sequence[ComparedRun]) -> Iterator[str]:
+def notice_lines(folders: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[str]:
+    """Yield what to know before a comparison is read: unfinished runs, and runs that are copies."""
+    yield from _unfinished_lines(runs)
+    yield from copy_lines(folders, [run.results for run in runs])
+
+
+def _unfinished_lines(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """Yield lines on runs that are for a trial, or of which something is missing."""
     limited = [run.name for run in runs if run.results.limited]
     if limited:
