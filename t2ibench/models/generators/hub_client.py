@@ -11,6 +11,7 @@ from t2ibench.models.server_errors import BadReplyError
 from t2ibench.models.servers import submit
 
 if TYPE_CHECKING:
+    from httpx import Request, Response
     from PIL.Image import Image
 
 
@@ -29,6 +30,18 @@ def bounded_inference_client(largest: int, **options: Any) -> Any:
 
     from t2ibench.models.http import BoundedClient
 
+    class Connection(BoundedClient):
+        """A bounded client to which a redirect is an error.
+
+        Versions of the library that speak httpx themselves take its empty body for an image.
+        """
+
+        async def send(self, request: Request, **settings: Any) -> Response:
+            response = await super().send(request, **settings)
+            if response.is_redirect:
+                response.raise_for_status()
+            return response
+
     class Client(AsyncInferenceClient):
         bounded: BoundedClient | None = None
 
@@ -38,7 +51,7 @@ def bounded_inference_client(largest: int, **options: Any) -> Any:
                 raise OfflineModeIsEnabled("HF_HUB_OFFLINE is set, so nobody is asked.")
             if self.bounded is None:
                 # The library's own headers have the key.
-                client = BoundedClient(largest)
+                client = Connection(largest)
                 self.bounded = client
                 weakref.finalize(self, lambda: submit(client.aclose())).atexit = False
             return self.bounded
