@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 import gc
 import hashlib
+import multiprocessing
 import pickle
+import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from PIL import Image
@@ -27,8 +30,13 @@ from t2ibench.models.protocols import (
     QueryOfFile,
 )
 from t2ibench.pipeline import generation
+from t2ibench.pipeline.executors.pool import Message, WorkerDeath
+from t2ibench.pipeline.executors.processes import Processes
 from t2ibench.pipeline.generation import generated, image_file
 from t2ibench.pipeline.judging import answered
+from t2ibench.pipeline.work_items import AskReport
+from t2ibench.pipeline.worker import WorkerSpec
+from t2ibench.settings import RunSettings
 from t2ibench.store import decoded_images
 from t2ibench.store.decoded_images import DecodedImages
 from t2ibench.store.images import StoredImage
@@ -222,3 +230,39 @@ def test_a_judge_on_a_server_holds_one_image_for_its_questions(
     of_queries = [urls.of(query) for query in queries]
     assert len(encoded) == len(set(of_queries)) == 3
     assert of_queries[0] == of_queries[1] != of_queries[2]
+
+
+def listening(workers: Processes, count: int) -> threading.Thread:
+    """A thread that hears so many results of a worker, which then ends."""
+    ours, theirs = multiprocessing.Pipe()
+    for number in range(count):
+        theirs.send(AskReport(questions=number))
+    theirs.close()
+    process = mock.Mock(exitcode=0)
+    workers._lines[0], workers._processes[0] = ours, process
+    thread = threading.Thread(target=workers._listen, args=(0, ours, process))
+    thread.start()
+    return thread
+
+
+def test_results_wait_in_their_worker_until_those_before_are_stored() -> None:
+    settings = RunSettings(model="toyland", tasks=("all",))
+    spec = WorkerSpec(settings, True, True, None, None, ".", ())
+    workers = Processes(spec, 1, [], 1)
+    thread = listening(workers, 50)
+    end = time.monotonic() + 30
+    while not workers._heard.full():
+        assert time.monotonic() < end
+    assert thread.is_alive() and workers._heard.maxsize < 10
+    heard: list[Message] = []
+    while not any(isinstance(message, WorkerDeath) for message in heard):
+        heard += [message for _, message in workers.wait(30)]
+    assert [one.questions for one in heard[:-1] if isinstance(one, AskReport)] == [
+        *range(50)
+    ]
+
+    # One that nobody reads any more ends with the workers.
+    thread = listening(workers, 3)
+    workers.close()
+    thread.join(30)
+    assert not thread.is_alive()
