@@ -204,16 +204,16 @@ def _of_further_settings(plan: Plan, used: FurtherSettings | None) -> Iterator[s
         )
         return
     for name in plan.fixed_further_settings:
-        wanted, found = getattr(planned, name), getattr(used, name)
-        if found == wanted:
+        wanted, actual = getattr(planned, name), getattr(used, name)
+        if actual == wanted:
             continue
         if name == "judge_checks":
             yield (
-                f"shares are corrected by {_checks(found)}, and the plan fixes {_checks(wanted)} "
+                f"shares are corrected by {_checks(actual)}, and the plan fixes {_checks(wanted)} "
                 "(--judge-check)"
             )
         else:
-            yield f"it was made with {flag_name(name)} {_shown(found)}, not {_shown(wanted)}"
+            yield f"it was made with {flag_name(name)} {_shown(actual)}, not {_shown(wanted)}"
 
 
 def _checks(hashes: Sequence[str]) -> str:
@@ -233,9 +233,9 @@ def _of_references(plan: Plan, references: ReferenceRuns) -> Iterator[str]:
     """Yield the runs that limits refer to and that have other results than when it was written."""
     if not plan.references:
         return
-    found = references.digests(plan.profile)
+    digests = references.digests(plan.profile)
     for folder, digest in plan.references.items():
-        if found.get(folder) != digest:
+        if digests.get(folder) != digest:
             yield (
                 f"the run {shown(folder)}, to which a limit refers, has other results than when "
                 "the plan was written"

@@ -59,8 +59,8 @@ def fingerprints_of(pilot: Results, further: FurtherSettings) -> dict[str, str]:
     Judges are left out where the plan has other arguments for them than the pilot, and people.
     """
     fingerprints: dict[str, str] = {}
-    stated = pilot.further_settings
-    same_arguments = stated is not None and stated.judge_args == further.judge_args
+    of_pilot = pilot.further_settings
+    same_arguments = of_pilot is not None and of_pilot.judge_args == further.judge_args
     for task in pilot.tasks.values():
         fingerprints |= task.settings.encoders
         if same_arguments:

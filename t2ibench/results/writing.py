@@ -178,8 +178,8 @@ def _stored_tasks(folder: RunFolder, generator: GeneratorInfo) -> dict[str, Task
 def _has_other_settings(folder: RunFolder) -> bool:
     """Return whether the stored results state other further settings than those of this call."""
     results, _ = stored_results(folder)
-    stated = None if results is None else results.further_settings
-    return stated is not None and stated != _further_settings(folder.record)
+    further = None if results is None else results.further_settings
+    return further is not None and further != _further_settings(folder.record)
 
 
 def _better_before(

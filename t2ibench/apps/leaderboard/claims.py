@@ -124,8 +124,8 @@ def command_problems(
 
 def _further_problems(command: RunSettings, results: Results) -> Iterator[str]:
     """Yield a message for each further setting of which command and results say other values."""
-    stated = results.further_settings
-    if stated is None:
+    further = results.further_settings
+    if further is None:
         return
     judged = any(task.settings.judges for task in results.tasks.values())
     for field in FurtherSettings.model_fields:
@@ -134,13 +134,13 @@ def _further_problems(command: RunSettings, results: Results) -> Iterator[str]:
         # The command leaves out arguments that no judge got.
         if field == "judge_args" and not judged:
             continue
-        in_command, in_results = getattr(command, field), getattr(stated, field)
+        in_command, in_results = getattr(command, field), getattr(further, field)
         if in_command != in_results:
             yield (
                 f"its command says {field} = {_short(in_command)}, its results say "
                 f"{_short(in_results)}"
             )
-    if len(command.judge_check) != len(stated.judge_checks):
+    if len(command.judge_check) != len(further.judge_checks):
         yield "its command names another number of checks of judges than its results"
 
 
