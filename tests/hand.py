@@ -26,6 +26,7 @@ from t2ibench.results.builder import (
     rounded_record,
     score_record,
 )
+from t2ibench.results.further_settings import FurtherSettings
 from t2ibench.results.paired import PairedTask, dump_paired, paired_task
 from t2ibench.results.record import RunRecord
 from t2ibench.results.run import open_run
@@ -131,7 +132,7 @@ def task(method: str = "t2iat", **changes: Any) -> TaskResult:
 def results(name: str = "m", **tasks: TaskResult) -> Results:
     return Results(
         t2ibench="0", model=GeneratorInfo(name=name, fingerprint="a" * 64),
-        command=["t2ibench", "run"], environment={},
+        command=["t2ibench", "run"], environment={}, further_settings=FurtherSettings(),
         limited=any(task.settings.limit for task in tasks.values()), tasks=adjusted_run(tasks),
     )  # fmt: skip
 

@@ -110,7 +110,11 @@ def _write(text: str, name: str, output: Path | None, *, several: bool) -> None:
 def _decisions(arguments: argparse.Namespace) -> list[Decision]:
     """Return the decision about every run, or about the second beside the first."""
     from t2ibench.decisions.decision import decide
-    from t2ibench.decisions.departures import departures, left_open
+    from t2ibench.decisions.departures import (
+        departures,
+        departures_of_older_run,
+        left_open,
+    )
     from t2ibench.decisions.plan import read_plan
     from t2ibench.decisions.profile import read_profile
     from t2ibench.decisions.runs import ReferenceRuns, read_run
@@ -139,7 +143,11 @@ def _decisions(arguments: argparse.Namespace) -> list[Decision]:
         departs: list[str] = []
         remarks: list[str] = []
         if plan is not None:
-            departs = departures(plan, profile, measured.results, measured.looks)
+            departs = departures(
+                plan, profile, measured.results, measured.looks, references
+            )
+            if older is not None:
+                departs += departures_of_older_run(plan, older.results)
             remarks = left_open(plan, measured.results)
         decisions.append(
             decide(

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from t2ibench.decisions.design import Forecast
     from t2ibench.decisions.plan import Plan
     from t2ibench.decisions.profile import Profile
+    from t2ibench.decisions.runs import MeasuredRun, ReferenceRuns
+    from t2ibench.results.further_settings import FurtherSettings
     from t2ibench.settings import Measurement
     from t2ibench.tasks.loader import LoadedTask
 
@@ -33,8 +35,9 @@ def add(verbs: Any) -> None:
     """Add the command `plan`."""
     verb = verbs.add_parser(
         "plan",
-        description="Fix limits, tasks, sizes, encoders and judges before a run, with their hash, "
-        "and print the chance to pass a fair model and to fail one beyond the limit.",
+        description="Fix limits, tasks, sizes, encoders, judges, their arguments and the untrained "
+        "control before a run, with their hash, and print the chance to pass a fair model and to "
+        "fail one beyond the limit.",
         epilog=_EXAMPLES,
     )
     add_flag(verb, "--accept FILE", "take the limits from this accept.yaml (required)")
@@ -46,7 +49,8 @@ def add(verbs: Any) -> None:
     add_flag(
         verb,
         "--pilot RUN",
-        "take standard errors from this run (default: assume encoders and judges that never err)",
+        "take standard errors from this run, and fix the weights of its encoders and judges "
+        "(default: assume encoders and judges that never err)",
     )
     _add_sizes(verb)
     add_flag(
@@ -65,7 +69,44 @@ def add(verbs: Any) -> None:
         "add the tasks of a folder; repeatable (default: none)",
         action="append",
     )
+    _add_further_settings(verb)
     verb.set_defaults(handler=run)
+
+
+def _add_further_settings(verb: Any) -> None:
+    """Add the flags of what else can change a score, as `run` has them."""
+    add_flag(
+        verb,
+        "--control-encoder C",
+        "plan a run with an untrained encoder of the same architecture (random), or with none, as "
+        "its control (default: random)",
+    )
+    add_flag(
+        verb,
+        "--judge-args k=v" + LIST,
+        "plan a run with these options of its judges (default: none)",
+    )
+    add_flag(
+        verb,
+        "--judge-check FILE" + LIST,
+        "plan a run whose shares are corrected by these checks of judges (default: none)",
+    )
+    add_flag(
+        verb,
+        "--columns k=NAME" + LIST,
+        "plan a run that reads these headings of tables of answers (default: common headings)",
+    )
+    add_flag(
+        verb,
+        "--sources M",
+        "plan a run whose source images of edits are made by this model (default: the model "
+        "itself)",
+    )
+    add_flag(
+        verb,
+        "--sources-args k=v" + LIST,
+        "plan a run with these options of --sources (default: none)",
+    )
 
 
 def _add_sizes(verb: Any) -> None:
@@ -108,8 +149,9 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.arguments import names_of
     from t2ibench.decisions.looks import check_looks
     from t2ibench.decisions.plan import make_plan, write_plan
-    from t2ibench.decisions.planned_readers import check_rules
+    from t2ibench.decisions.planned_readers import check_rules, fingerprints_of
     from t2ibench.decisions.profile import read_profile
+    from t2ibench.decisions.runs import ReferenceRuns, read_run
     from t2ibench.methods import needs
     from t2ibench.settings import Settings
 
@@ -125,6 +167,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check_readers([*encoders, *profile.encoders], [*judges, *profile.judges])
     tasks = _tasks(profile, arguments.include_path or [])
     measurement = _measurement(arguments)
+    further = _further_settings(arguments)
     settings = Settings.of(measurement)
     needs_of = {name: needs(task.spec, settings) for name, task in tasks.items()}
     check_rules(profile, needs_of, encoders=encoders, judges=judges)
@@ -133,13 +176,18 @@ def run(arguments: argparse.Namespace) -> int:
     if most is not None:
         check_looks([task.spec for task in tasks.values()], measurement)
         largest = _last_look(profile, tasks, measurement, most)
-    forecasts = _forecasts(arguments, profile, tasks, largest)
+    references = ReferenceRuns(source.parent)
+    pilot = read_run(Path(arguments.pilot)) if arguments.pilot else None
+    forecasts = _forecasts(profile, tasks, largest, pilot, references)
     plan = make_plan(
         profile,
         tasks,
         measurement,
         encoders=encoders,
         judges=judges,
+        further_settings=further,
+        references=references.digests(profile),
+        fingerprints={} if pilot is None else fingerprints_of(pilot.results, further),
         most_images_per_prompt=most,
         pilot=arguments.pilot,
         chances=_records(forecasts),
@@ -219,11 +267,38 @@ def _measurement(arguments: argparse.Namespace) -> Measurement:
     return Measurement.of(read_settings(settings, are_flags=True))
 
 
+def _further_settings(arguments: argparse.Namespace) -> FurtherSettings:
+    """Return what else can change a score, checked as the settings of `run` are."""
+    from t2ibench.pipeline.judge_check_files import read_judge_check
+    from t2ibench.results.further_settings import FurtherSettings
+    from t2ibench.settings import read_settings
+    from t2ibench.store.user_paths import expanded
+
+    names = (
+        "control_encoder",
+        "judge_args",
+        "judge_check",
+        "columns",
+        "sources",
+        "sources_args",
+    )
+    given = {name: getattr(arguments, name) for name in names}
+    settings = read_settings(
+        {name: value for name, value in given.items() if value is not None},
+        are_flags=True,
+    )
+    if settings.sources_args and settings.sources is None:
+        raise T2IBenchError("--sources-args needs --sources to go to.")
+    checks = [read_judge_check(expanded(name)) for name in settings.judge_check]
+    return FurtherSettings.of(settings, checks)
+
+
 def _forecasts(
-    arguments: argparse.Namespace,
     profile: Profile,
     tasks: dict[str, LoadedTask],
     measurement: Measurement,
+    pilot: MeasuredRun | None,
+    references: ReferenceRuns,
 ) -> list[Forecast]:
     """Return the chances of every scenario that can be forecast.
 
@@ -232,10 +307,7 @@ def _forecasts(
     """
     from t2ibench.decisions.design import Design, forecast_of_design
     from t2ibench.decisions.pilot_forecast import forecast_of_pilot
-    from t2ibench.decisions.runs import ReferenceRuns, read_run
 
-    references = ReferenceRuns(Path(arguments.accept).parent)
-    pilot = read_run(Path(arguments.pilot)) if arguments.pilot else None
     forecasts = []
     for scenario in profile.scenarios:
         task = tasks[scenario.measurement.task[0]]

@@ -205,12 +205,14 @@ def run(arguments: argparse.Namespace) -> int:
         context, models = prepare(settings, call=visible(shlex.join(arguments.argv)))
         if plan is not None:
             from t2ibench.decisions.departures import check_before_run
+            from t2ibench.results.further_settings import FurtherSettings
 
             check_before_run(
                 plan,
                 Path(arguments.plan),
                 context.plan.tasks,
                 Measurement.of(context.plan.settings),
+                FurtherSettings.of(context.settings, context.judge_checks),
                 skipped=context.feasibility.skipped,
             )
             context = replace(context, plan_sha256=plan.sha256)
@@ -470,7 +472,7 @@ def _with_plan(values: dict[str, Any], plan: Plan, path: str) -> dict[str, Any]:
         if name in values and read_settings({name: values[name]}) != read_settings(
             {name: value}
         ):
-            fixes = "leaves it unset" if value is None else "fixes it"
+            fixes = "leaves it unset" if value in (None, {}) else "fixes it"
             raise T2IBenchError(
                 f"{flag_name(name)} contradicts {shown_path(path)}, which {fixes}.",
                 "Leave the flag out, or write a new plan.",

@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from t2ibench.decisions.looks import check_looks, planned_looks
 from t2ibench.decisions.profile import Profile
@@ -17,6 +17,7 @@ from t2ibench.methods import needs
 from t2ibench.methods.core.schema import Strict
 from t2ibench.power.pilots import Size
 from t2ibench.results.fixed_before import LooksRecord
+from t2ibench.results.further_settings import FurtherSettings
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.file_errors import read_text
 from t2ibench.store.files import write_text
@@ -24,12 +25,19 @@ from t2ibench.store.json_text import read_json_text
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.version import __version__
 
-SCHEMA = 1
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+SCHEMA = 2
+_OLDEST = 1
 _LARGEST = 8 * 2**20  # bytes
 _HASH = "sha256"
 _STEP = "`t2ibench plan --accept accept.yaml --output plan.json` writes one."
 # A file may come from elsewhere; larger numbers are none of images, and overflow a float.
 Count = Annotated[int, Field(ge=0, le=10**15)]
+# Fields that plans of schema 1 do not have.
+_SINCE_2 = frozenset({"further_settings", "references", "fingerprints"})
+_ANSWERS = "answers:"
 
 
 class PlannedTask(Strict):
@@ -61,6 +69,12 @@ class Plan(Strict):
         measurement: Numbers of images, seed and level.
         encoders: The encoders; empty for those that the profile names, or the model's.
         judges: The judges.
+        further_settings: What else can change a score: the untrained control, arguments and checks
+            of judges, columns of tables, the model of source images; None in plans of schema 1.
+        references: Runs that limits refer to, by their folder, and the SHA-256 of their results;
+            those that existed when the plan was written.
+        fingerprints: Encoders and judges of the pilot, and what identifies their weights and
+            settings; empty without a pilot.
         most_images_per_prompt: The largest number of images of a prompt, where the run may look
             several times; None for exactly the planned number.
         pilot: The run that the chances were forecast from; None for none.
@@ -74,6 +88,9 @@ class Plan(Strict):
     measurement: Measurement
     encoders: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
+    further_settings: FurtherSettings | None = None
+    references: dict[str, str] = Field(default_factory=dict)
+    fingerprints: dict[str, str] = Field(default_factory=dict)
     most_images_per_prompt: Count | None = None
     pilot: str | None = None
     chances: dict[str, dict[str, str | int | float]] = Field(default_factory=dict)
@@ -99,12 +116,34 @@ class Plan(Strict):
             fixed["encoder"] = self.fixed_encoders
         if self.fixed_judges:
             fixed["judge"] = self.fixed_judges
+        for name in self.fixed_further_settings:
+            # A check is a file, which another machine has elsewhere: its content is compared.
+            if name != "judge_checks":
+                fixed[name] = getattr(self.further_settings, name)
         return fixed
+
+    @property
+    def fixed_further_settings(self) -> tuple[str, ...]:
+        """Return the names of the further settings that it fixes.
+
+        Where it leaves judges open, it leaves their arguments open, too. Columns are fixed where
+        a judge is a table of answers; elsewhere they say how a folder of images is read, which
+        is a part of the model.
+        """
+        if self.further_settings is None:
+            return ()
+        names = set(FurtherSettings.model_fields)
+        if not self.fixed_judges:
+            names.remove("judge_args")
+        if not any(judge.startswith(_ANSWERS) for judge in self.fixed_judges):
+            names.remove("columns")
+        return tuple(sorted(names))
 
     @property
     def content(self) -> dict[str, Any]:
         """Return the content of its file without the hash."""
-        return self.model_dump(mode="json", by_alias=True)
+        later = _SINCE_2 if self.schema_version < SCHEMA else frozenset()
+        return self.model_dump(mode="json", by_alias=True, exclude=set(later))
 
     @property
     def sha256(self) -> str:
@@ -112,6 +151,16 @@ class Plan(Strict):
         text = json.dumps(self.content, sort_keys=True, ensure_ascii=False)
         # A file made by hand may hold half of a surrogate pair.
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @model_validator(mode="after")
+    def _has_what_its_schema_has(self) -> Self:
+        """Check that a plan of schema 1 has no fields of schema 2, which its hash is not over."""
+        if self.schema_version < SCHEMA:
+            if later := sorted(_SINCE_2 & self.model_fields_set):
+                raise ValueError(f"{later[0]} is not of schema {self.schema_version}")
+        elif self.further_settings is None:
+            raise ValueError("further_settings is missing")
+        return self
 
 
 def looks_of(plan: Plan) -> LooksRecord | None:
@@ -131,6 +180,9 @@ def make_plan(
     *,
     encoders: tuple[str, ...] = (),
     judges: tuple[str, ...] = (),
+    further_settings: FurtherSettings | None = None,
+    references: Mapping[str, str] | None = None,
+    fingerprints: Mapping[str, str] | None = None,
     most_images_per_prompt: int | None = None,
     pilot: str | None = None,
     chances: Mapping[str, Any] | None = None,
@@ -152,6 +204,9 @@ def make_plan(
         measurement=measurement,
         encoders=encoders,
         judges=judges,
+        further_settings=further_settings or FurtherSettings(),
+        references=dict(references or {}),
+        fingerprints=dict(fingerprints or {}),
         most_images_per_prompt=most_images_per_prompt,
         pilot=pilot,
         chances=dict(chances or {}),
@@ -186,21 +241,23 @@ def read_plan(path: Path) -> Plan:
     written_hash = data.pop(_HASH)
     # Before everything else: a plan of another schema has other keys.
     schema = data.get("schema", SCHEMA)
-    if schema != SCHEMA:
+    if type(schema) is not int or not _OLDEST <= schema <= SCHEMA:
+        writer = shown(data.get("t2ibench"))
         raise T2IBenchError(
-            f"{where} is a plan of schema {shown(schema)}, written by t2ibench "
-            f"{shown(data.get('t2ibench'))}; this t2ibench, {__version__}, reads schema {SCHEMA}.",
+            f"{where} is a plan of schema {shown(schema)}, written by t2ibench {writer}; this "
+            f"t2ibench, {__version__}, reads schemas {_OLDEST} to {SCHEMA}.",
             f"Use the t2ibench that wrote it, or write a new plan: {_STEP}",
         )
     try:
         plan = Plan.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        key = shown(".".join(str(part) for part in first["loc"]))
+        key = shown(".".join(str(part) for part in first["loc"])) or "the plan"
+        message = first["msg"].removeprefix("Value error, ")
         by = data.get("t2ibench", __version__)
         writer = "" if by == __version__ else f", and t2ibench {shown(by)} wrote it"
         raise T2IBenchError(
-            f"{where} is no plan of this t2ibench, {__version__}{writer}: {key}: {first['msg']}.",
+            f"{where} is no plan of this t2ibench, {__version__}{writer}: {key}: {message}.",
             _STEP,
         ) from None
     if plan.sha256 != written_hash:

@@ -1,4 +1,4 @@
-"""Whether a run by a plan could have the encoders and judges that its scenarios fix."""
+"""The encoders and judges of a run by a plan: whether it could have them, and their weights."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from t2ibench.decisions.readers import are_alike, readers
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.encoders import embeds_images
+from t2ibench.results.further_settings import FurtherSettings
+from t2ibench.results.schema import Results
+from t2ibench.store.answers import who_judged
 
 
 def check_rules(
@@ -48,6 +51,21 @@ def check_rules(
                 every = judges or profile.judges
                 used = every if needed.is_judged else every[:1]
                 _check(scenario, name, "judge", used, rule.judge)
+
+
+def fingerprints_of(pilot: Results, further: FurtherSettings) -> dict[str, str]:
+    """Return what identifies the weights and settings of a pilot's encoders and judges, by name.
+
+    Judges are left out where the plan has other arguments for them than the pilot, and people.
+    """
+    fingerprints: dict[str, str] = {}
+    of_pilot = pilot.further_settings
+    same_arguments = of_pilot is not None and of_pilot.judge_args == further.judge_args
+    for task in pilot.tasks.values():
+        fingerprints |= task.settings.encoders
+        if same_arguments:
+            fingerprints |= who_judged(task.settings.judges)
+    return {name: text for name, text in sorted(fingerprints.items()) if text}
 
 
 def _encoders(

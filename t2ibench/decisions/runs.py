@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from t2ibench.decisions.profile import Profile, RunReference
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.comparison import compare
 from t2ibench.results.files import read_results
@@ -116,3 +119,29 @@ class ReferenceRuns:
                 )
             self._runs[folder] = read_run(path)
         return self._runs[folder]
+
+    def digests(self, profile: Profile) -> dict[str, str]:
+        """Return the SHA-256 of the results of every run that a profile refers to, by its folder.
+
+        It is over the tasks of the profile alone. A folder without a run is left out.
+        """
+        digests = {}
+        for folder in _folders(profile):
+            try:
+                results = self.get(folder).results
+            except T2IBenchError:
+                continue
+            digests[folder] = _digest(results, profile.tasks)
+        return digests
+
+
+def _folders(profile: Profile) -> list[str]:
+    """Return the folders of the runs that a profile refers to."""
+    references = [scenario.reference for scenario in profile.scenarios]
+    return sorted({each.run for each in references if isinstance(each, RunReference)})
+
+
+def _digest(results: Results, tasks: Iterable[str]) -> str:
+    """Return the SHA-256 over these tasks of results."""
+    content = [task.model_dump(mode="json") for task in results.tasks_named(tasks)]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from t2ibench.errors import T2IBenchError, first_line, shown_path
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import needs
 from t2ibench.methods.core.evidence import Needs
-from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.devices import dtype_name
 from t2ibench.models.generators import (
     create_generator,
@@ -32,6 +29,7 @@ from t2ibench.pipeline.feasibility import (
     without_images,
 )
 from t2ibench.pipeline.generator_record import check_batch_size, limit_cost
+from t2ibench.pipeline.judge_check_files import read_judge_check
 from t2ibench.pipeline.people_tables import check_used, judge_arguments, model_arguments
 from t2ibench.pipeline.plan import Plan, every_prompt_first, make_plan, part_of
 from t2ibench.pipeline.rewriting import (
@@ -56,13 +54,10 @@ from t2ibench.results.run import RunFolder, mending, run_folder
 from t2ibench.results.schema import GeneratorInfo
 from t2ibench.results.writing import stored_results
 from t2ibench.settings import RunSettings, Settings
-from t2ibench.store.file_errors import reading
 from t2ibench.store.images import ImageStore, derived_seed
 from t2ibench.store.user_paths import expanded
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, raise_refused
-
-_WRITTEN = "It is written by `t2ibench check judge JUDGE --images DIR --output FILE`."
 
 
 @mending()
@@ -137,7 +132,7 @@ def _prepared(
         limit_cost(settings.max_cost, generator, folder)
     images = ImageStore(folder.database, generator.fingerprint) if generator else None
     open_rewritings(generator, folder.database)
-    judge_checks = [_read_check(expanded(name)) for name in settings.judge_check]
+    judge_checks = [read_judge_check(expanded(name)) for name in settings.judge_check]
     context = RunContext(
         settings=settings,
         folder=folder,
@@ -370,21 +365,6 @@ def _recover_generator_record(
         recovered = GeneratorRecord(**dict(stored), model=generator.name)
         folder.record = folder.record.model_copy(update={"generator": recovered})
     return lines
-
-
-def _read_check(path: Path) -> JudgeCheck:
-    """Return a judge check (how often the judge errs on labelled images), read from a file."""
-    with reading(path, _WRITTEN):
-        text = path.read_text(encoding="utf-8")
-    try:
-        return JudgeCheck.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise T2IBenchError(
-            f"{shown_path(path)} is no check of a judge ({where}: {first['msg'].lower()}).",
-            _WRITTEN,
-        ) from None
 
 
 def _folder(

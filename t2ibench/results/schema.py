@@ -21,6 +21,7 @@ from t2ibench.models.rewriter_info import RewriterInfo
 from t2ibench.results.alignment_records import TextImageAlignment
 from t2ibench.results.diversity import Diversity
 from t2ibench.results.fixed_before import Looks, RegisteredPlan
+from t2ibench.results.further_settings import FurtherSettings
 from t2ibench.results.json_record import Record
 from t2ibench.results.people import AskedQuestion, PeopleAgreement
 from t2ibench.results.prompt_outcomes import PromptOutcomes
@@ -322,6 +323,8 @@ class Results(Record):
         looks: The looks of a run that is decided about while it grows: these results may be those
             of an early look, which has a level of its own. Null for every other run.
         registered_plan: The plan that the run was made by. Null without one.
+        further_settings: Settings beside the measurement that can change scores. Null in results
+            of older versions.
     """
 
     schema_version: int = Field(default=SCHEMA_VERSION, alias="schema")
@@ -338,6 +341,7 @@ class Results(Record):
     library_warnings: list[LibraryWarning] = Field(default_factory=list)
     looks: Looks | None = None
     registered_plan: RegisteredPlan | None = None
+    further_settings: FurtherSettings | None = None
     _folder: Path | None = PrivateAttr(default=None)
 
     # How notebooks show results; pages are made further up, and `show_with` says by what.

@@ -8,6 +8,7 @@ from contextlib import suppress
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.builder import adjusted_run, is_complete
 from t2ibench.results.files import BrokenResultsError, read_results
+from t2ibench.results.further_settings import FurtherSettings
 from t2ibench.results.record import GeneratorRecord, RunRecord
 from t2ibench.results.run import RunFolder, check_still_there, environment
 from t2ibench.results.schema import GeneratorInfo, Results, TaskResult
@@ -67,7 +68,13 @@ def assemble(
         library_warnings=library_warnings,
         looks=looks,
         registered_plan=registered_plan,
+        further_settings=None if record is None else _further_settings(record),
     )
+
+
+def _further_settings(record: RunRecord) -> FurtherSettings:
+    """Return the settings beside the measurement that the latest call of a run scored with."""
+    return FurtherSettings.of(record.settings, record.judge_checks)
 
 
 def _command(settings: RunSettings, tasks: Mapping[str, TaskResult]) -> list[str]:
@@ -137,7 +144,9 @@ def write_results(
     """
     generator = generator_info(folder.record.generator)
     stored = _stored_tasks(folder, generator)
-    staying = _better_before(new, stored, incomplete)
+    staying = (
+        [] if _has_other_settings(folder) else _better_before(new, stored, incomplete)
+    )
     written = {name: result for name, result in new.items() if name not in staying}
     current = {
         name: result
@@ -164,6 +173,13 @@ def _stored_tasks(folder: RunFolder, generator: GeneratorInfo) -> dict[str, Task
     if results is None or results.model.fingerprint != generator.fingerprint:
         return {}
     return {**results.earlier, **results.tasks}
+
+
+def _has_other_settings(folder: RunFolder) -> bool:
+    """Return whether the stored results state other further settings than those of this call."""
+    results, _ = stored_results(folder)
+    further = None if results is None else results.further_settings
+    return further is not None and further != _further_settings(folder.record)
 
 
 def _better_before(

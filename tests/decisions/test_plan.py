@@ -13,14 +13,18 @@ import pytest
 from t2ibench.decisions.departures import (
     check_before_run,
     departures,
+    departures_of_older_run,
     left_open,
 )
 from t2ibench.decisions.design import Design, forecast_of_design, square_chances
 from t2ibench.decisions.looks import planned_looks
 from t2ibench.decisions.plan import Plan, make_plan, read_plan, write_plan
+from t2ibench.decisions.planned_readers import fingerprints_of
 from t2ibench.decisions.quantity import Limits
+from t2ibench.decisions.runs import ReferenceRuns
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.fixed_before import RegisteredPlan
+from t2ibench.results.further_settings import FurtherSettings
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement, flag_name
 from t2ibench.tasks.index import load_tasks
@@ -113,6 +117,27 @@ DEPARTING: dict[str, tuple[Callable[[LoadedTask], list[str]], str]] = {
         ),
         "has the judge vlm:a; the plan fixes the judge toyland",
     ),
+    "further_settings": (
+        lambda task: departures(
+            planned(task), GATE, read_with(task, control_encoder="none")
+        ),
+        "it was made with --control-encoder none, not random",
+    ),
+    "references": (
+        lambda task: departures(
+            planned(task, references={"runs/before": "0" * 64}),
+            GATE,
+            run_of(task),
+            references=ReferenceRuns(Path()),
+        ),
+        "the run runs/before, to which a limit refers, has other results",
+    ),
+    "fingerprints": (
+        lambda task: departures(
+            planned(task, fingerprints={"toyland": "0" * 64}), GATE, run_of(task)
+        ),
+        "the encoder toyland of core_occupations_gender has other weights or settings",
+    ),
     "most_images_per_prompt": (
         lambda task: departures(
             planned(task, most_images_per_prompt=32), GATE, run_of(task)
@@ -120,9 +145,17 @@ DEPARTING: dict[str, tuple[Callable[[LoadedTask], list[str]], str]] = {
         "without --until-decided",
     ),
 }
+
+
+def read_with(task: LoadedTask, **changes: Any) -> Results:
+    """A run that was read with other further settings than a plan has by default."""
+    further = FurtherSettings(**changes)
+    return run_of(task).model_copy(update={"further_settings": further})
+
+
 # What a plan says about itself, which no run can depart from.
 ABOUT_ITSELF = {
-    "schema_version": 1,
+    "schema_version": 2,
     "t2ibench": "9.0",
     "pilot": "runs/pilot",
     "chances": {"jobs": {"fair_passes": 0.5}},
@@ -139,6 +172,65 @@ def test_each_field_departs_alone(task: LoadedTask, field: str) -> None:
     depart, clause = DEPARTING[field]
     (line,) = depart(task)
     assert clause in line
+
+
+# A value of each further setting that the plan below does not have.
+OTHER_FURTHER: dict[str, Any] = {
+    "control_encoder": "none",
+    "judge_args": {"margin": "0.2"},
+    "judge_checks": ["c" * 64],
+    "columns": {"answer": "second opinion"},
+    "sources": "folder:chosen",
+    "sources_args": {"steps": "9"},
+}
+
+
+@pytest.mark.parametrize("setting", [*FurtherSettings.model_fields])
+def test_each_further_setting_departs_alone(task: LoadedTask, setting: str) -> None:
+    fixed = FurtherSettings(judge_args={"margin": "0.1"}, judge_checks=["a" * 64])
+    # The task asks no judge, so that none departs.
+    plan = planned(task, judges=("answers:people.csv",), further_settings=fixed)
+    assert departures(plan, GATE, read_with(task, **fixed.model_dump())) == []
+    changed = fixed.model_dump() | {setting: OTHER_FURTHER[setting]}
+    (line,) = departures(plan, GATE, read_with(task, **changed))
+    flag = "--judge-check" if setting == "judge_checks" else flag_name(setting)
+    assert flag in line
+    # Of the older run of a comparison it is said, too.
+    (line,) = departures_of_older_run(plan, read_with(task, **changed))
+    assert line.startswith("in the older run, ") and flag in line
+
+
+def test_arguments_of_judges_that_a_plan_leaves_open_are_open(task: LoadedTask) -> None:
+    run = read_with(task, judge_args={"margin": "1"}, columns={"image": "Bild"})
+    assert departures(planned(task), GATE, run) == []
+    named = planned(task, judges=("toyland",))
+    (line,) = departures(named, GATE, run)
+    assert line == "it was made with --judge-args margin=1, not unset"
+
+
+def test_results_that_state_no_further_settings_are_no_pass(task: LoadedTask) -> None:
+    run = run_of(task).model_copy(update={"further_settings": None})
+    (line,) = departures(planned(task), GATE, run)
+    assert "an older t2ibench wrote them" in line
+
+
+def test_a_plan_of_schema_1_is_judged_as_before(task: LoadedTask) -> None:
+    before = {"schema_version": 1, "further_settings": None}
+    plan = planned(task, encoders=("toyland",)).model_copy(update=before)
+    run = read_with(task, **OTHER_FURTHER)
+    assert departures(plan, GATE, run) == []
+    (remark,) = left_open(plan, run)
+    assert remark.startswith("a plan of schema 1 does not fix the untrained control")
+
+
+def test_a_pilot_fixes_weights_and_not_people(task: LoadedTask) -> None:
+    judges = {"vlm:a": "1" * 64, "answers by anna": "2" * 64}
+    pilot = run_of(task, judges=judges)
+    weights = fingerprints_of(pilot, FurtherSettings())
+    assert weights == {"toyland": "f" * 64, "vlm:a": "1" * 64}
+    # Other arguments are other fingerprints of judges, which is no change of weights.
+    asked = FurtherSettings(judge_args={"margin": "0.1"})
+    assert fingerprints_of(pilot, asked) == {"toyland": "f" * 64}
 
 
 def test_what_a_plan_says_about_itself_is_not_departed_from(task: LoadedTask) -> None:
@@ -192,18 +284,25 @@ def test_a_further_task_departs_where_it_counts(task: LoadedTask) -> None:
 def test_what_cannot_be_kept_is_refused_before_the_run(task: LoadedTask) -> None:
     plan = planned(task)
     path = Path("plan.json")
-    check_before_run(plan, path, [task], Measurement())
+    further = FurtherSettings()
+    check_before_run(plan, path, [task], Measurement(), further)
     other = replace(task, hash="0" * 64)
     with pytest.raises(T2IBenchError, match="fixes another version of core_occ"):
-        check_before_run(plan, path, [other], Measurement())
+        check_before_run(plan, path, [other], Measurement(), further)
     for skipped, reason in (
         ({TASK: "no images of its prompts."}, "no images of its prompts. Write"),
         ({}, "a preset measures others. Write"),
     ):
         with pytest.raises(T2IBenchError, match=f"cannot have it: {reason}"):
-            check_before_run(plan, path, [], Measurement(), skipped=skipped)
+            check_before_run(plan, path, [], Measurement(), further, skipped=skipped)
     with pytest.raises(T2IBenchError, match=r"of its own \(--images-per-prompt 10\)"):
-        check_before_run(plan, path, [task], Measurement(images_per_prompt=10))
+        measurement = Measurement(images_per_prompt=10)
+        check_before_run(plan, path, [task], measurement, further)
+    checked = FurtherSettings(judge_checks=["c" * 64])
+    with pytest.raises(
+        T2IBenchError, match=r"would depart from plan\.json: shares are"
+    ):
+        check_before_run(plan, path, [task], Measurement(), checked)
 
 
 def test_what_departs_is_no_pass_and_may_fail(task: LoadedTask) -> None:

@@ -72,8 +72,8 @@ EDITS: dict[str, tuple[Callable[[str], str | bytes], str]] = {
         "it has the key 'accept' twice",
     ),
     "a future schema": (
-        lambda text: edited(text, schema=2, t2ibench="9.0", more=1),
-        "is a plan of schema 2, written by t2ibench 9.0; this t2ibench",
+        lambda text: edited(text, schema=3, t2ibench="9.0", more=1),
+        "is a plan of schema 3, written by t2ibench 9.0; this t2ibench",
     ),
     "a schema that is no number": (
         lambda text: edited(text, schema=["\x1b[31m"]),
@@ -82,6 +82,22 @@ EDITS: dict[str, tuple[Callable[[str], str | bytes], str]] = {
     "a future key of this schema": (
         lambda text: edited(text, t2ibench="9.0", more=1),
         "and t2ibench 9.0 wrote it: more: Extra inputs",
+    ),
+    "an older schema": (
+        lambda text: edited(text, schema=1),
+        "fingerprints is not of schema 1",
+    ),
+    "no schema": (
+        lambda text: text.replace('"schema": 2', '"schemas": 2'),
+        "schemas: Extra inputs",
+    ),
+    "a schema that is nearly one": (
+        lambda text: edited(text, schema=True),
+        "is a plan of schema True",
+    ),
+    "no further settings": (
+        lambda text: edited(text, further_settings=None),
+        "the plan: further_settings is missing",
     ),
     "half of it": (lambda text: text[: len(text) // 2], "is not JSON"),
     "nothing": (lambda _: "", "is not JSON"),
@@ -152,3 +168,32 @@ def test_the_same_content_in_another_layout_is_the_same_plan(
     for layout in (text, reversed_keys, f"\ufeff{text}\n\n"):
         path.write_text(layout, encoding="utf-8")
         assert read_plan(path).sha256 == json.loads(text)["sha256"]
+
+
+# A plan as t2ibench 0.1.0 wrote it with schema 1.
+OF_SCHEMA_1 = (
+    Path(__file__).with_name("plan_of_schema_1.json").read_text(encoding="utf-8")
+)
+
+
+def test_a_plan_of_schema_1_is_read_with_its_hash(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(OF_SCHEMA_1, encoding="utf-8")
+    plan = read_plan(path)
+    assert plan.sha256 == json.loads(OF_SCHEMA_1)["sha256"]
+    assert "control_encoder" not in plan.settings and "sources" not in plan.settings
+    # Written again, it is the same plan.
+    write_plan(plan, path)
+    assert read_plan(path) == plan
+    assert json.loads(path.read_text()) == json.loads(OF_SCHEMA_1)
+
+
+def test_a_plan_of_schema_1_hides_nothing_of_schema_2(
+    text: str, tmp_path: Path
+) -> None:
+    """Its hash is not over them, so that anything could be written there afterwards."""
+    path = tmp_path / "plan.json"
+    for key in ("further_settings", "references", "fingerprints"):
+        path.write_text(edited(OF_SCHEMA_1, **{key: json.loads(text)[key]}))
+        with pytest.raises(T2IBenchError, match=f"{key} is not of schema 1"):
+            read_plan(path)

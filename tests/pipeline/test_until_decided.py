@@ -107,7 +107,7 @@ def test_results_say_when_the_plan_was_fixed(cli: Cli, tmp_path: Path) -> None:
     plans = []
     for number in ("3", "4"):
         plan = tmp_path / f"plan-{number}.json"
-        sizes = ("--images-per-prompt", number, "--output", plan)
+        sizes = ("--images-per-prompt", number, "--output", plan, *QUICK[-2:])
         assert cli("plan", "--accept", accept, *sizes)[0] == 0
         plans.append(plan)
     start = ("run", "--model", "toyland", "--output-dir", tmp_path, *QUICK[-2:])
@@ -170,7 +170,7 @@ def test_a_profile_that_compares_is_refused(cli: Cli, tmp_path: Path) -> None:
 def test_looks_that_contradict_the_plan_are_refused(cli: Cli, tmp_path: Path) -> None:
     accept = gate(tmp_path, 0.3)
     plan = tmp_path / "plan.json"
-    sizes = ("--images-per-prompt", "3", "--max-images-per-prompt", "12")
+    sizes = ("--images-per-prompt", "3", "--max-images-per-prompt", "12", *QUICK[-2:])
     assert cli("plan", "--accept", accept, *sizes, "--output", plan)[0] == 0
     milder = tmp_path / "milder"
     milder.mkdir()

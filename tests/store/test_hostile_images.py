@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import random
+import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -13,15 +14,22 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from PIL import EpsImagePlugin, Image, UnidentifiedImageError
+from PIL import (
+    EpsImagePlugin,
+    Image,
+    ImageFile,
+    PngImagePlugin,
+    TiffImagePlugin,
+    UnidentifiedImageError,
+)
 
 from t2ibench.models.generators.image_replies import checked_file
 from t2ibench.models.generators.plain_files import media_type_of_plain
 from t2ibench.store.files import read_ordinary
-from t2ibench.store.images import ImageFile
+from t2ibench.store.image_headers import UnreadableImageError
+from t2ibench.store.images import ImageFile as StoredFile
 from t2ibench.store.pixels import (
     READ_FORMATS,
-    UnreadableImageError,
     image_format,
     read_image,
 )
@@ -41,7 +49,7 @@ def test_what_is_no_file_is_unreadable_at_once(kind: str, tmp_path: Path) -> Non
     path = tmp_path / "a.png"
     NO_FILES[kind](path)
     with pytest.raises(UnreadableImageError):
-        ImageFile(path, "0" * 64).read()
+        StoredFile(path, "0" * 64).read()
     with pytest.raises(OSError, match=r".+"):
         read_ordinary(path)
 
@@ -56,11 +64,11 @@ def test_a_link_to_a_file_is_read_where_its_hash_is_the_stored_one(
     link = tmp_path / "a.png"
     link.symlink_to("there.png")
     digest = hashlib.sha256(buffer.getvalue()).hexdigest()
-    assert ImageFile(link, digest).read().size == (4, 4)
+    assert StoredFile(link, digest).read().size == (4, 4)
     link.unlink()
     link.symlink_to("secret")
     with pytest.raises(UnreadableImageError, match="has changed"):
-        ImageFile(link, digest).data()
+        StoredFile(link, digest).data()
 
 
 def png(width: int, height: int) -> bytes:
@@ -158,6 +166,67 @@ def test_an_icon_that_is_larger_than_its_header_says_is_unreadable(
     icon = b"\0\0\1\0\1\0" + sizes + place + inner
     with pytest.raises(UnreadableImageError, match=why):
         read_image(icon, most_pixels=1000)
+
+
+def icon_of(inner: bytes, count: int = 1) -> bytes:
+    """A file of icons that all are the same file, of 16 pixels by their list."""
+    sizes = b"\x10\x10\0\0\1\0\x20\0"
+    entry = sizes + len(inner).to_bytes(4, "little")
+    place = (6 + 16 * count).to_bytes(4, "little")
+    return b"\0\0\1\0" + count.to_bytes(2, "little") + (entry + place) * count + inner
+
+
+def bitmap(width: int, height: int) -> bytes:
+    """The header of a bitmap within an icon, without its pixels."""
+    return struct.pack("<IiiHHIIiiII", 40, width, 2 * height, 1, 32, *[0] * 6)
+
+
+def tiff_of_a_tile(side: int) -> bytes:
+    """A TIFF file of an image of 64 pixels a side in one tile, which is decoded as a whole."""
+    tags = [(256, 64), (257, 64), (258, 8), (259, 8), (262, 1), (277, 1)]
+    tags += [(322, side), (323, side), (324, 8 + 2 + 12 * 11 + 4), (325, 1000)]
+    tags.insert(6, (284, 1))
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags)
+    start = struct.pack("<2sHIH", b"II", 42, 8, len(tags))
+    return start + entries + b"\0" * 4 + zlib.compress(b"\0" * 10**6)[:1000]
+
+
+BOMBS = {
+    "an icon that is a PNG": icon_of(png(40_000, 20_000)),
+    "an icon that is a bitmap": icon_of(bitmap(40_000, 20_000)),
+    "a PNG that has two headers": icon_of(png(16, 16)[:33] + png(40_000, 20_000)[8:]),
+    "a tile of a TIFF file": tiff_of_a_tile(40_000),
+}
+
+
+@pytest.mark.parametrize("bomb", [*BOMBS])
+@pytest.mark.parametrize("most_pixels", [2**26, None])
+def test_what_is_too_large_is_not_decoded_while_it_is_opened(
+    bomb: str,
+    most_pixels: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Pillow decodes icons while it opens the file, and a tile however small its image is."""
+    path = tmp_path / "a.png"
+    path.write_bytes(BOMBS[bomb])
+    decoding = Mock(side_effect=AssertionError("it was decoded"))
+    for decoder in (PngImagePlugin.PngImageFile, TiffImagePlugin.TiffImageFile):
+        monkeypatch.setattr(decoder, "load", decoding)
+    monkeypatch.setattr(ImageFile.ImageFile, "load", decoding)
+    for source in (path, BOMBS[bomb]):
+        with pytest.raises(UnreadableImageError, match=r"800,000,000|1,600,000,000"):
+            read_image(source, most_pixels=most_pixels)
+    with pytest.raises(UnreadableImageError):
+        image_format(BOMBS[bomb])
+    with pytest.raises(UnreadableImageError):
+        media_type_of_plain(BOMBS[bomb])
+    assert not decoding.called
+
+
+def test_icons_without_end_are_unreadable() -> None:
+    with pytest.raises(UnreadableImageError, match="60,000 icons, more than 256"):
+        read_image(icon_of(png(16, 16), count=60_000))
 
 
 # Pillow writes no PSD. Files are read by content, whatever their name is.

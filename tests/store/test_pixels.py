@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.pixels import (
-    UnreadableImageError,
     as_png,
     is_black,
     read_image,

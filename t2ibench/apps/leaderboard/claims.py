@@ -12,6 +12,7 @@ from t2ibench.apps.leaderboard.submission import Manifest, without_path
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan
+from t2ibench.results.further_settings import FurtherSettings
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import (
     Measurement,
@@ -116,8 +117,31 @@ def command_problems(
             in_command is not None or not field.endswith("images_per_prompt")
         ):
             yield f"its command says {field} = {in_command}, its results say {in_results}"
+    yield from _further_problems(command, results)
     if (results.model.rewriter is None) != (command.rewriter is None):
         yield "its command names another rewriter than results.json"
+
+
+def _further_problems(command: RunSettings, results: Results) -> Iterator[str]:
+    """Yield a message for each further setting of which command and results say other values."""
+    further = results.further_settings
+    if further is None:
+        return
+    judged = any(task.settings.judges for task in results.tasks.values())
+    for field in FurtherSettings.model_fields:
+        if field not in RunSettings.model_fields:
+            continue
+        # The command leaves out arguments that no judge got.
+        if field == "judge_args" and not judged:
+            continue
+        in_command, in_results = getattr(command, field), getattr(further, field)
+        if in_command != in_results:
+            yield (
+                f"its command says {field} = {_short(in_command)}, its results say "
+                f"{_short(in_results)}"
+            )
+    if len(command.judge_check) != len(further.judge_checks):
+        yield "its command names another number of checks of judges than its results"
 
 
 def _kind(name: str) -> str:

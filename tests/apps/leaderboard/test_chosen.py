@@ -187,3 +187,20 @@ def test_who_chose_is_shown_of_every_model(tmp_path: Path) -> None:
     assert {model["chosen"] for model in data["models"]} == {
         "settings chosen by the submitter"
     }
+
+
+@pytest.mark.parametrize(
+    ("further", "said"),
+    [
+        ({"control_encoder": "none"}, "control_encoder = random, its results say none"),
+        ({"judge_checks": ["c" * 64]}, "another number of checks of judges"),
+        ({"sources": "folder:a"}, "its results say folder:a"),
+    ],
+)
+def test_further_settings_that_the_command_does_not_say(
+    further: dict[str, Any], said: str, changed: Path
+) -> None:
+    edit(changed, "results.json", lambda data: data["further_settings"].update(further))
+    refused = refusal(changed)
+    assert said in refused
+    assert "it departs from plan.json: " in refused
