@@ -117,6 +117,8 @@ def score_plan(
             return part_of(task)()
 
         is_large = _n_images(plan) >= _MANY
+        if is_large:
+            stores.release()
         whole_plan = replace(plan, requests=(), edits=PlannedEdits())
         score_here = partial(_cached_or_scored, whole_plan, stores, cache)
         each_of(

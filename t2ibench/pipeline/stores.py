@@ -75,6 +75,13 @@ class Stores:
             people={name: each.only(files) for name, each in self.people.items()},
         )
 
+    def release(self) -> None:
+        """Hold no embeddings in memory any more; those that are asked for are read again."""
+        for store in (*self.encoders.values(), *self.controls.values()):
+            store.release()
+        if self.sources is not None:
+            self.sources.release()
+
     @property
     def readers(self) -> dict[str, AnswerStore | PeopleStore]:
         """Answer stores keyed by judge; several files of human answers count as one judge."""

@@ -211,6 +211,10 @@ class EvidenceStore:
         part._held = HeldParts()
         return part
 
+    def release(self) -> None:
+        """Hold no rows any more; those that are asked for are read again."""
+        self._held = HeldParts()
+
     def _part(self, part: int) -> HeldPart:
         held = self._held.get(part)
         if held is None:
