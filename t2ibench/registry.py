@@ -11,10 +11,12 @@ import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 _OWN = "t2ibench"
@@ -116,6 +118,8 @@ class Registry(Generic[T]):
     @cached_property
     def _plugins(self) -> dict[str, EntryPoint]:
         """Entries of installed packages, keyed by name; the first package with a name counts."""
+        from importlib.metadata import entry_points
+
         plugins: dict[str, EntryPoint] = {}
         for point in sorted(
             entry_points(group=self.group), key=lambda p: (p.name, p.value)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from t2ibench.cli.failure import say
 from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown
+from t2ibench.garbage import uncollected
 from t2ibench.registry import load_target
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def add(verbs: Any) -> None:
     verb.set_defaults(handler=run)
 
 
+@uncollected()  # because most of its time is that of imports
 def run(arguments: argparse.Namespace) -> int:
     """List tasks, groups or registry entries, or print one task; return the exit status."""
     what = arguments.what

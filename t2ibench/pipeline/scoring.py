@@ -117,13 +117,18 @@ def score_plan(
             return part_of(task)()
 
         is_large = _n_images(plan) >= _MANY
+        is_scattered = is_large and _is_scattered(
+            plan.needs[largest_first[0].id], stores
+        )
+        if is_scattered:
+            stores.release()
         whole_plan = replace(plan, requests=(), edits=PlannedEdits())
         score_here = partial(_cached_or_scored, whole_plan, stores, cache)
         each_of(
             largest_first,
             # The embeddings of a large run are not all held. Those of one task are, so that none
             # is read for one prompt after the other.
-            scored_of_its_records if is_large else score_here,
+            scored_of_its_records if is_scattered else score_here,
             workers,
             store,
             part_of=part_of,
@@ -133,6 +138,15 @@ def score_plan(
     if line:
         reporter.warn(line)
     return {task.id: by_task[task.id] for task in plan.tasks}
+
+
+def _is_scattered(needs: Needs, stores: Stores) -> bool:
+    """Return whether the embeddings of a task's prompts are each stored far apart."""
+    counts = needs.images_by_prompt
+    if not counts:
+        return False
+    prompt = max(counts, key=lambda name: counts[name])
+    return stores.are_scattered(prompt, counts[prompt])
 
 
 def _n_images(plan: Plan) -> int:

@@ -75,6 +75,25 @@ class Stores:
             people={name: each.only(files) for name, each in self.people.items()},
         )
 
+    def are_scattered(self, prompt: str, n: int) -> bool:
+        """Return whether the embeddings of a prompt's first n images are stored far apart.
+
+        They are where a run made one image of every prompt before any second one.
+        """
+        if self.images is None:
+            return False
+        attempts = self.images.first(prompt, n)
+        files = [attempt.sha256 for attempt in attempts if attempt and attempt.sha256]
+        stores = (*self.encoders.values(), *self.controls.values())
+        return any(store.are_scattered(files) for store in stores)
+
+    def release(self) -> None:
+        """Hold no embeddings in memory any more; those that are asked for are read again."""
+        for store in (*self.encoders.values(), *self.controls.values()):
+            store.release()
+        if self.sources is not None:
+            self.sources.release()
+
     @property
     def readers(self) -> dict[str, AnswerStore | PeopleStore]:
         """Answer stores keyed by judge; several files of human answers count as one judge."""

@@ -7,7 +7,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from t2ibench.methods.core.describe import listed
-from t2ibench.reports.planted_controls import evening_settings
 from t2ibench.results.states import STATES
 
 if TYPE_CHECKING:
@@ -62,6 +61,9 @@ def _control_warning(
 
 def _settings_behind(run: RunView, tasks: Sequence[TaskView]) -> list[str]:
     """Return the toyland settings that removed what all these controls look for; else none."""
+    # Imported here: it loads toyland, which the lists of runs do without.
+    from t2ibench.reports.planted_controls import evening_settings
+
     settings = [evening_settings(task.result.by, run.results) for task in tasks]
     return list(dict.fromkeys(chain(*settings))) if all(settings) else []
 

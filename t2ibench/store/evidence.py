@@ -211,6 +211,18 @@ class EvidenceStore:
         part._held = HeldParts()
         return part
 
+    def are_scattered(self, images: Sequence[str]) -> bool:
+        """Return whether images lie in more than twice as many parts as they would fill."""
+        every_image = self._places["images"]
+        n_parts = len({place >> _ROW_BITS for place in every_image.values()})
+        parts = {every_image[key] >> _ROW_BITS for key in images if key in every_image}
+        filled = len(images) * n_parts / max(len(every_image), 1)
+        return len(parts) > 2 * (filled + 1)
+
+    def release(self) -> None:
+        """Hold no rows any more; those that are asked for are read again."""
+        self._held = HeldParts()
+
     def _part(self, part: int) -> HeldPart:
         held = self._held.get(part)
         if held is None:

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import jsonlines
-
 from t2ibench.store.file_errors import could_be_endless, disk_errors, reading
 from t2ibench.store.files import sync, sync_folder, write_bytes
 
@@ -61,6 +59,8 @@ def _loads(line: str | bytes) -> Any:
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of a JSON Lines file, except a line that a killed process truncated."""
+    import jsonlines
+
     with reading(path), path.open(encoding="utf-8", errors="replace") as file:
         yield from jsonlines.Reader(file, loads=_loads).iter(
             type=dict, skip_invalid=True, skip_empty=True

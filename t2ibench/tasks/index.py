@@ -10,8 +10,14 @@ from t2ibench.methods.core.schema import BaseTask
 from t2ibench.store.files import natural_key
 from t2ibench.store.user_paths import resolved
 from t2ibench.tasks.choice import TaskIndex
-from t2ibench.tasks.folders import shipped_tasks, task_files
-from t2ibench.tasks.loader import LoadedTask, library_for, load_folder
+from t2ibench.tasks.folders import bundled_tasks, shipped_tasks, task_files
+from t2ibench.tasks.listing import ListedTask, shipped_list
+from t2ibench.tasks.loader import (
+    LoadedTask,
+    library_for,
+    load_bundled_file,
+    load_folder,
+)
 from t2ibench.tasks.source import Problem
 
 
@@ -94,10 +100,27 @@ def load_tasks(
         T2IBenchError: a pattern matches nothing.
     """
     names = patterns.split(",") if isinstance(patterns, str) else list(patterns)
+    listed = None if include_path else shipped_list()
+    if listed is not None:
+        listed_tasks = _read(listed.select(names))
+        if listed_tasks is not None:
+            return listed_tasks
     registry, _ = build_index([Path(path) for path in include_path])
     tasks = registry.select(names)
     for line in registry.left_out():
         on_left_out(line)
+    return tasks
+
+
+def _read(listed: Iterable[ListedTask]) -> list[LoadedTask] | None:
+    """Return listed tasks, from their files alone; None if some file is not as it is listed."""
+    tasks = []
+    for entry in listed:
+        path = bundled_tasks() / entry.group / entry.file
+        task, _ = load_bundled_file(path)
+        if task is None or (task.id, task.group) != (entry.id, entry.group):
+            return None
+        tasks.append(task)
     return tasks
 
 
@@ -110,9 +133,13 @@ def specs_of(
         hashes: The hash of each task, by id, as results.json has it.
         include_paths: Folders with further task files.
     """
-    index, _ = build_index([path for path in include_paths if path.is_dir()])
-    return {
-        name: task.spec
-        for name, task in index.tasks.items()
-        if hashes.get(name) == task.hash
-    }
+    folders = [path for path in include_paths if path.is_dir()]
+    listed = None if folders else shipped_list()
+    tasks = None
+    if listed is not None:
+        entries = [task for name, task in listed.tasks.items() if name in hashes]
+        tasks = _read(entries)
+    if tasks is None:
+        index, _ = build_index(folders)
+        tasks = list(index.tasks.values())
+    return {task.id: task.spec for task in tasks if hashes.get(task.id) == task.hash}

@@ -1,7 +1,8 @@
-"""List tasks: what a line of `t2ibench ls` shows of each.
+"""List tasks: what a line of `t2ibench ls` shows of each, and which file it is in.
 
 Reading all shipped files takes a second, so a list of them is stored beside them, with the SHA-256
-of every file. It is used only while all files have these hashes. `python tools/write_task_list.py`
+of every file. Tasks are listed from it, and of the tasks that a run names only the files are read.
+It is used only while all files have these hashes. `python tools/write_task_list.py`
 writes it, and a test compares it with the files.
 """
 
@@ -33,6 +34,7 @@ class ListedTask:
         method: Name of its method.
         version: Version of its file.
         group: Its folder below the tasks folder.
+        file: Name of its file in that folder.
         tags: Its names for `--tasks tag:NAME`.
         extended: Whether 'extended' chooses it, not 'all'.
         images: Images that it needs at its own number of images; None if captions decide it.
@@ -44,6 +46,7 @@ class ListedTask:
     method: str
     version: int
     group: str
+    file: str
     tags: tuple[str, ...]
     extended: bool
     images: int | None
@@ -70,6 +73,7 @@ def listed_task(task: LoadedTask) -> ListedTask:
         method=spec.method,
         version=spec.version,
         group=task.group,
+        file=task.path.name,
         tags=spec.tags,
         extended=spec.extended,
         images=None if asked is None else asked.n_images,

@@ -349,34 +349,31 @@ def library_for(roots: Sequence[Path]) -> Library:
 def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
     """Return every task below a folder, and all problems of their files.
 
-    The bundled folder is read once per process.
+    A bundled file is read once per process.
     """
     if not root.is_dir():
         raise T2IBenchError(
             f"No such folder: '{shown_path(root)}'.",
             "Give --include-path a folder of task YAML files.",
         )
-    if root == bundled_tasks():  # lists of other folders do not change these tasks
-        tasks, problems = _bundled_folder()
-        return list(tasks), list(problems)
-    return _read_folder(root, library)
-
-
-@functools.lru_cache(maxsize=1)
-def _bundled_folder() -> tuple[list[LoadedTask], list[Problem]]:
-    return _read_folder(bundled_tasks(), _bundled_library())
-
-
-def _read_folder(
-    root: Path, library: Library
-) -> tuple[list[LoadedTask], list[Problem]]:
     tasks, problems = [], []
     for path in task_files(root):
-        task, complaints = load_file(path, root, library)
+        # Lists of other folders do not change the bundled tasks.
+        task, complaints = (
+            load_bundled_file(path)
+            if root == bundled_tasks()
+            else load_file(path, root, library)
+        )
         problems += complaints
         if task:
             tasks.append(task)
     return tasks, problems
+
+
+@functools.cache
+def load_bundled_file(path: Path) -> tuple[LoadedTask | None, list[Problem]]:
+    """Return what `load_file` does of a bundled file, which is read once per process."""
+    return load_file(path, bundled_tasks(), _bundled_library())
 
 
 def raise_refused(tasks: Iterable[LoadedTask]) -> None:

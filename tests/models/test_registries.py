@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import metadata
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from t2ibench import registry as registry_module
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Listed
@@ -177,7 +177,7 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Registry[Any]]:
         found = [
             EntryPoint(name, value, registry.group) for name, value in points.items()
         ]
-        monkeypatch.setattr(registry_module, "entry_points", lambda group: found)
+        monkeypatch.setattr(metadata, "entry_points", lambda group: found)
         monkeypatch.delitem(vars(registry), "_plugins", raising=False)
         return registry
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from t2ibench.tasks import build_index, listing
+from t2ibench.tasks import build_index, listing, load_tasks, loader
+from t2ibench.tasks import index as tasks_index
+from t2ibench.tasks.choice import TaskIndex
 from t2ibench.tasks.folders import bundled_tasks
+from t2ibench.tasks.index import specs_of
 from t2ibench.tasks.listing import LIST, list_text, listed_task, shipped_list
 
 
@@ -64,3 +69,40 @@ def test_a_damaged_list_is_no_list(copied: Path, text: str) -> None:
     assert shipped_list() is None
     (copied / LIST).unlink()
     assert shipped_list() is None
+
+
+@pytest.mark.parametrize("names", ["core", "weat_7_math_arts,tag:age", "*_gender"])
+def test_named_tasks_are_those_of_the_index_from_their_files_alone(
+    names: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, _ = build_index()
+    chosen = index.select(names.split(","))
+    read: list[Path] = []
+    real = loader.load_file
+
+    def load_file(path: Path, *arguments: Any) -> Any:
+        read.append(path)
+        return real(path, *arguments)
+
+    monkeypatch.setattr(loader, "load_file", load_file)
+    loader.load_bundled_file.cache_clear()
+    assert load_tasks(names) == chosen
+    assert sorted(read) == sorted(task.path for task in chosen)
+    hashes = {task.id: task.hash for task in chosen} | {"changed": "0" * 64}
+    assert specs_of(hashes) == {task.id: task.spec for task in chosen}
+    # Without a list that fits the files, all are read.
+    monkeypatch.setattr(tasks_index, "shipped_list", lambda: None)
+    assert load_tasks(names) == chosen
+    assert specs_of(hashes) == {task.id: task.spec for task in chosen}
+
+
+def test_all_files_are_read_where_one_is_not_as_it_is_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    listed = shipped_list()
+    assert listed is not None
+    name = "weat_7_math_arts"
+    wrong = replace(listed.tasks[name], file="weat_8_science_arts.yaml")
+    index = TaskIndex({**listed.tasks, name: wrong})
+    monkeypatch.setattr(tasks_index, "shipped_list", lambda: index)
+    assert [task.id for task in load_tasks(name)] == [name]
