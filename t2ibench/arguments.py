@@ -194,6 +194,11 @@ def expected(item: Any) -> str:
     """Return what pydantic expected instead of a value, as a clause for a message."""
     if item["type"] == "value_error":
         return str(item["ctx"]["error"])
+    if item["type"] == "string_unicode":
+        return (
+            "expected text, but some bytes are no characters of this system's character set "
+            "(with LC_ALL=C.UTF-8 it is UTF-8)"
+        )
     type_name = _KINDS.get(item["type"].partition("_")[0])
     message = str(item["msg"]).replace("Input should be", "expected")
     return (

@@ -153,6 +153,13 @@ def test_python_is_checked_like_the_command_line(
     assert message in str(raised.value)
 
 
+def test_bytes_that_are_no_characters_are_refused_as_such() -> None:
+    """As with LC_ALL=C, where Python reads other letters than English ones as bytes."""
+    with pytest.raises(T2IBenchError, match="bytes are no characters") as caught:
+        read_settings({"model": "toyland", "name": "t\udcc3\udcabst"}, are_flags=True)
+    assert "--name" in str(caught.value) and "LC_ALL=C.UTF-8" in str(caught.value)
+
+
 @pytest.mark.parametrize("setting", ["name", "output_dir"])
 def test_names_that_hold_a_secret_are_refused(
     setting: str, monkeypatch: pytest.MonkeyPatch

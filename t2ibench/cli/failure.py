@@ -26,7 +26,13 @@ TRACEBACK = "T2IBENCH_TRACEBACK"
 SAVED = "Everything done so far is kept."
 # Errors of a write to a stream that cannot be written.
 _STREAM = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG}
-_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
+# The last is what Linux says of a library for which there is no room.
+_MEMORY = (
+    "can't allocate memory",
+    "not enough memory",
+    "out of memory",
+    "failed to map segment from shared object",
+)
 # What Python says of a limit on a user's processes, such as ulimit -u or that of a container.
 _THREADS = "can't start new thread"
 _FEWER = "Raise the limit on processes (ulimit -u, or the container's), or end some."
@@ -137,7 +143,7 @@ def explain(error: BaseException) -> int:
         )
         if output_error is not None:
             return report_output_error(output_error, 0)
-        if error.filename is not None:
+        if error.filename is not None and not _out_of_memory(error):
             path = Path(os.fsdecode(error.filename))
             reason, advice = why(error, path)
             say(
@@ -175,6 +181,8 @@ def print_traceback(error: BaseException) -> None:
 def _out_of_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
-    return isinstance(error, RuntimeError) and any(
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    return isinstance(error, (RuntimeError, ImportError)) and any(
         words in str(error) for words in _MEMORY
     )

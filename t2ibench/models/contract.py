@@ -9,11 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,8 +31,10 @@ from t2ibench.models.protocols import (
     ReportsSettings,
 )
 from t2ibench.models.resolution import missing_members
+from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.images import ImageFile, image_seed
 from t2ibench.store.pixels import read_image
+from t2ibench.store.temporary_folders import temporary_folder
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -201,11 +201,12 @@ def _refusal_of(generator: Generator, request: ImageRequest) -> T2IBenchError | 
 @contextmanager
 def source_images(count: int = 2) -> Iterator[list[ImageFile]]:
     """Give the files of `count` source images for trials, which exist inside this context."""
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         files = []
         for number, image in enumerate(sample_images(count + 2)[2:]):
-            path = Path(folder, f"{number}.png")
-            image.save(path)
+            path = folder / f"{number}.png"
+            with disk_errors(path):
+                image.save(path)
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             files.append(ImageFile(path, digest))
         yield files

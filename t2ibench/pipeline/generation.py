@@ -37,8 +37,8 @@ _THREADS = min(4, cores())
 # Batches that wait to be written: a kill loses at most these, and memory holds them, encoded.
 _BATCHES = 2
 # Pixels of generated images that wait to be encoded before the next batch is generated: 32 images
-# of 1,024 pixels a side, 8 of 2,048. Encoding these takes the threads longer than a batch takes to
-# begin, so nobody waits for more.
+# of 1,024 pixels a side, 8 of 2,048. That keeps the threads busy; where they are slower than the
+# model, it waits for them sooner or later.
 _MOST_DECODED = 2**25
 
 

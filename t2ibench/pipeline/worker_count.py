@@ -18,14 +18,18 @@ from t2ibench.models.generators import cpu_weights
 from t2ibench.models.generators import imports_of as imports_of_generator
 from t2ibench.models.judges import JUDGES
 from t2ibench.models.resolution import cpu_weights_of, imports_of
+from t2ibench.pipeline.executors.fork_server import can_fork
 from t2ibench.pipeline.executors.processes import visible_gpus
 from t2ibench.pipeline.run_context import Models, RunContext
 from t2ibench.settings import RunSettings
 from t2ibench.worker_pool import may_start_processes
 
-# A worker imports its libraries for 7 s of a core, in which `toy` generates as many images. Where
-# it is forked it need not, but there are as many workers on every system.
-IMAGES_PER_WORKER = 500
+# A worker that imports its libraries itself does so for 7 s of a core, in which `toy` generates as
+# many images.
+IMAGES_PER_SPAWNED_WORKER = 500
+# A worker that is forked costs .5 to .7 s of a core until it is as fast as the others, in which
+# `toy` generates 25 to 36 images.
+IMAGES_PER_FORKED_WORKER = 100
 _SMALL = 100_000_000  # bytes of weights of all models of a run
 # A worker's libraries take 570 MB that no other process shares, unless it is forked, and batches
 # come on top.
@@ -84,7 +88,8 @@ def worker_count(context: RunContext, models: Models) -> WorkerCount:
         return WorkerCount(settings.workers, gpus, "", on_cpu=on_cpu)
     weights = _small_weights(context, models)
     if weights is not None:
-        return _for_small_models(weights, images_to_generate(context))
+        n_images = images_to_generate(context)
+        return _for_small_models(weights, n_images, images_per_worker(settings))
     gpus = gpus_of_workers(settings)
     if len(gpus) > 1:
         return WorkerCount(len(gpus), gpus, "one for each")
@@ -92,6 +97,16 @@ def worker_count(context: RunContext, models: Models) -> WorkerCount:
         "because only small models on a CPU have some unless --workers asks for them"
     )
     return WorkerCount(1, [], reason)
+
+
+def images_per_worker(settings: RunSettings) -> int:
+    """Return how many images are worth a worker of small models."""
+    imports = shared_imports(settings, observing=True)
+    # Where this process has imported them (in a notebook, say), it would generate at once.
+    are_loaded = all(name in sys.modules for name in imports)
+    if can_fork() and not are_loaded:
+        return IMAGES_PER_FORKED_WORKER
+    return IMAGES_PER_SPAWNED_WORKER
 
 
 def gpus_of_workers(settings: RunSettings) -> list[str]:
@@ -158,15 +173,16 @@ def _certain_device(settings: RunSettings) -> str | None:
     return settings.device
 
 
-def _for_small_models(weights: int, n_images: int) -> WorkerCount:
+def _for_small_models(weights: int, n_images: int, n_worth_one: int) -> WorkerCount:
     """Return how many workers small models have for a number of images.
 
     Args:
         weights: Bytes of the weights of all models.
         n_images: Images to generate.
+        n_worth_one: Images that are worth a worker.
     """
-    if n_images < 2 * IMAGES_PER_WORKER:
-        fewest = 2 * IMAGES_PER_WORKER
+    fewest = 2 * n_worth_one
+    if n_images < fewest:
         reason = f"because fewer than {fewest:,} images have to be generated"
         return WorkerCount(1, [], reason)
     if not may_start_processes():
@@ -180,10 +196,10 @@ def _for_small_models(weights: int, n_images: int) -> WorkerCount:
     n_fitting = _number_that_fits(weights, available)
     if n_fitting < 2:
         return WorkerCount(1, [], "because memory has no room for two")
-    n_worthwhile = n_images // IMAGES_PER_WORKER
+    n_worthwhile = n_images // n_worth_one
     limits = [
         (n_cores, "one for each core"),
-        (n_worthwhile, f"one for every {IMAGES_PER_WORKER} images"),
+        (n_worthwhile, f"one for every {n_worth_one} images"),
         (n_fitting, "as many as memory has room for"),
     ]
     count, limit = min(limits, key=lambda each: each[0])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -13,6 +15,7 @@ from t2ibench.reports.files import write_page
 from t2ibench.reports.view import RunView
 from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import write_bytes
+from t2ibench.store.temporary_folders import temporary_folder
 
 NAME = "report.pdf"
 VARIABLE = "T2IBENCH_CHROMIUM"
@@ -23,6 +26,11 @@ _BROWSERS = (
     "google-chrome-stable",
     "chrome",
     "microsoft-edge",
+)
+# Such as '[15:15:0100/00.1:ERROR:content/zygote/zygote_linux.cc:662] write: Broken pipe (32)', and
+# a stack of calls.
+_OF_LOG = re.compile(
+    r"\[[\d:/.]+:[A-Z]+:|#\d+ |\s|\[end of stack trace\]|Received signal"
 )
 _SECONDS = 180  # for the printing of one page
 # A page of this disk needs no network, and Chromium is to look for nothing of its own there.
@@ -49,11 +57,11 @@ def write_pdf(run: RunView, folder: Path, target: Path | None = None) -> Path:
     browser = chromium()
     place = target or folder / NAME
     with disk_errors(place):
-        beside = _temporary_folder(_folder_of(place))
-    with beside as pages, _temporary_folder() as profile:
+        beside = _folder_beside(_folder_of(place))
+    with beside as pages, temporary_folder() as profile:
         page = write_page(run, folder, Path(pages) / "report.html")
         printed = Path(pages) / NAME
-        _print(browser, page, printed, Path(profile))
+        _print(browser, page, printed, profile)
         with disk_errors(place):
             write_bytes(place, printed.read_bytes())
     return place
@@ -71,8 +79,8 @@ def _folder_of(place: Path) -> Path | None:
     return folder
 
 
-def _temporary_folder(parent: Path | None = None) -> tempfile.TemporaryDirectory[str]:
-    """Return a new folder, in the system's place for such folders if no other is given.
+def _folder_beside(parent: Path | None) -> tempfile.TemporaryDirectory[str]:
+    """Return a new folder, in the system's place for such folders if there is no other.
 
     A process of Chromium may write into it for a moment longer, so what cannot be removed stays.
     """
@@ -131,6 +139,8 @@ def _print(browser: str, page: Path, target: Path, profile: Path) -> None:
             capture_output=True,
             timeout=_SECONDS,
             check=False,
+            # Of the user's own, Chromium would not look whether it can be written.
+            env={**os.environ, "TMPDIR": str(profile)},
         )
     except subprocess.TimeoutExpired:
         raise T2IBenchError(
@@ -140,8 +150,25 @@ def _print(browser: str, page: Path, target: Path, profile: Path) -> None:
     except OSError as error:
         raise T2IBenchError(f"{browser} does not start: {first_line(error)}.") from None
     if not target.is_file() or not target.stat().st_size:
-        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no word"]
         raise T2IBenchError(
-            f"{browser} made no PDF (exit status {done.returncode}): {shown(lines[-1], 200)}",
-            "Open report.html and print it to a file.",
+            f"{browser} made no PDF ({_ending(done.returncode)}): {_said(done.stderr)}.",
+            "Where memory, processes or room for temporary files are short, free some; or open "
+            "report.html and print it to a file.",
         )
+
+
+def _ending(status: int) -> str:
+    """Return in words how a browser ended."""
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"ended by signal {-status}"
+
+
+def _said(errors: bytes) -> str:
+    """Return the last line that a browser wrote to users, whom its own log tells nothing."""
+    lines = errors.decode(errors="replace").strip().splitlines()
+    of_users = [line for line in lines if line and not _OF_LOG.match(line)]
+    return shown(of_users[-1], 200).rstrip(".") if of_users else "it does not say why"

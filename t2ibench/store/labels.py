@@ -95,6 +95,14 @@ class LabelStore:
     def __len__(self) -> int:
         return len(self._labels)
 
+    def check_writable(self) -> None:
+        """Raise an error if labels cannot be stored, such as in a run of another user.
+
+        Raises:
+            T2IBenchError: run.db cannot be written.
+        """
+        self.database.execute("DELETE FROM labels WHERE FALSE")
+
     def add(self, labels: Iterable[Label]) -> None:
         """Store labels; a later answer of the same person replaces the earlier one.
 

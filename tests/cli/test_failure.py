@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -110,6 +111,17 @@ def test_the_traceback_is_there_for_who_asks(
             RuntimeError("can't start new thread"),
             "the system allows no further threads",
             "ulimit -u",
+        ),
+        (
+            OSError(errno.ENOMEM, "Cannot allocate memory"),
+            "memory ran out",
+            "fewer tasks",
+        ),
+        (OSError(errno.ENOMEM, "Cannot allocate memory", "x"), "memory ran out", ""),
+        (
+            ImportError("x.so: failed to map segment from shared object"),
+            "memory ran out",
+            "",
         ),
         (FileNotFoundError(2, "No such file", "gone/x"), "gone/x: ", ""),
         (KeyboardInterrupt(), "interrupted", ""),

@@ -14,7 +14,7 @@ from t2ibench.pipeline import worker_count as module
 from t2ibench.pipeline.executors.processes import Processes
 from t2ibench.pipeline.preparation import prepare
 from t2ibench.pipeline.worker import WorkerSpec
-from t2ibench.pipeline.worker_count import IMAGES_PER_WORKER, worker_count
+from t2ibench.pipeline.worker_count import images_per_worker, worker_count
 from t2ibench.settings import RunSettings
 from t2ibench.worker_pool import each_of
 from tests.conftest import Cli
@@ -43,7 +43,7 @@ BECAUSE = "because the models are small (--workers 1 starts none)"
 
 
 @pytest.mark.parametrize(
-    ("cores", "memory", "images_per_worker", "expected"),
+    ("cores", "memory", "n_images", "expected"),
     [
         (2, 64 * GIB, 500, f"2 with 1 thread each, one for each core, {BECAUSE}"),
         (16, 64 * GIB, 500, f"2 with 1 thread each, one for every 500 images, {BECAUSE}"),
@@ -60,11 +60,11 @@ def test_cores_images_and_memory_limit_the_workers_of_a_small_model(
     monkeypatch: pytest.MonkeyPatch,
     cores: int,
     memory: int | None,
-    images_per_worker: int,
+    n_images: int,
     expected: str,
 ) -> None:
     machine_of(monkeypatch, cores, memory)
-    monkeypatch.setattr(module, "IMAGES_PER_WORKER", images_per_worker)
+    monkeypatch.setattr(module, "images_per_worker", lambda _: n_images)
     assert forecast(tmp_path) == f"Workers: {expected}"
 
 
@@ -96,7 +96,7 @@ def test_models_that_are_not_known_to_be_small_stay_in_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, object]
 ) -> None:
     machine_of(monkeypatch)
-    monkeypatch.setattr(module, "IMAGES_PER_WORKER", 1)
+    monkeypatch.setattr(module, "images_per_worker", lambda _: 1)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     assert forecast(tmp_path, **settings).startswith(
         "Workers: none, because only small models"
@@ -129,13 +129,29 @@ def test_the_user_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert forecast(tmp_path, workers=4) == "Workers: 4 with 4 threads each"
 
 
-def test_tiny_runs_start_no_process(tmp_path: Path, cli: Cli) -> None:
+def test_forked_workers_are_worth_fewer_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = RunSettings(model="toy", tasks=("all",), encoder=("toy-clip",))
+
+    def least(*, can_fork: bool, imports: tuple[str, ...]) -> int:
+        monkeypatch.setattr(module, "can_fork", lambda: can_fork)
+        monkeypatch.setattr(module, "shared_imports", lambda *_, **__: imports)
+        return images_per_worker(settings)
+
+    assert least(can_fork=True, imports=("json", "no_such_module")) == 100
+    # A process that has imported them would generate at once.
+    assert least(can_fork=True, imports=("json",)) == 500
+    assert least(can_fork=False, imports=("no_such_module",)) == 500
+
+
+def test_tiny_runs_start_no_process(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "shared_imports", lambda *_, **__: ("no_such_module",))
+    monkeypatch.setattr(module, "can_fork", lambda: True)
     words = ("--model", "toy", "--tasks", *MANY[:1], "--limit", "2", "--dry-run")
     status, output, _ = cli(*words, "--output-dir", tmp_path)
-    assert status == 0 and IMAGES_PER_WORKER == 500
-    assert (
-        "Workers: none, because fewer than 1,000 images have to be generated" in output
-    )
+    assert status == 0
+    assert "Workers: none, because fewer than 200 images have to be generated" in output
 
 
 @pytest.mark.slow
@@ -149,7 +165,7 @@ def test_workers_that_nobody_asked_for_change_no_byte(
         monkeypatch.setattr(module, "cpu_weights", lambda *_: 1)
         monkeypatch.setattr(module, "cpu_weights_of", lambda *_: 1)
     monkeypatch.setattr(module, "cores", lambda: 2)
-    monkeypatch.setattr(module, "IMAGES_PER_WORKER", 20)
+    monkeypatch.setattr(module, "images_per_worker", lambda _: 20)
     words = ("--model", model, "--tasks", "core_occupations_age", "--limit", "3")
     files: list[dict[str, bytes]] = []
     for name, more in (("alone", ("--workers", "1")), ("shared", ())):

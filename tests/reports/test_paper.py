@@ -49,6 +49,13 @@ def test_a_browser_that_prints_nothing_is_named(
     assert status == 1 and errors.count("\n") == 1
     assert "made no PDF (exit status 7): no display" in errors
 
+    # Chromium's own log, with a stack of calls, is nothing that a user can act on.
+    log = "[15:15:0100/00.1:ERROR:content/zygote.cc:662] write: Broken pipe (32)"
+    browser.write_text(f"#!/bin/sh\necho '{log}\n#0 0x55d1' >&2\nkill -ABRT $$\n")
+    status, _, errors = cli("report", run, "--format", "pdf")
+    assert status == 1 and "(ended by SIGABRT): it does not say why." in errors
+    assert "Broken pipe" not in errors
+
 
 def test_a_browser_reads_beside_the_pdf_and_uses_no_network(
     run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -57,6 +64,7 @@ def test_a_browser_reads_beside_the_pdf_and_uses_no_network(
     browser.write_text(
         "#!/bin/sh\n"
         f"printf '%s\\n' \"$@\" > {tmp_path / 'arguments'}\n"
+        'touch "$TMPDIR/file" || exit 1\n'
         'for word; do case "$word" in --print-to-pdf=*) target="${word#*=}";; esac; done\n'
         'echo "%PDF-" > "$target"\n'
     )
@@ -66,6 +74,7 @@ def test_a_browser_reads_beside_the_pdf_and_uses_no_network(
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
     remove = os.rmdir
 
     def refuse(name: Any, **where: Any) -> None:

@@ -57,6 +57,9 @@ class LabelServer:
     def __init__(self, run: LabelledRun, items: Sequence[Item]) -> None:
         self._run = run
         self._stores = run.label_stores()
+        # Nobody is to answer a question before it turns out that no answer can be stored.
+        for store, _ in self._stores:
+            store.check_writable()
         self._items = {item.id: item for item in items}
         self._beside = {item.beside.id: item.beside for item in items if item.beside}
         self._writing = threading.Lock()

@@ -20,7 +20,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import recv_handle, send_handle
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from t2ibench.garbage import uncollected
 from t2ibench.worker_pool import new_processes
@@ -28,9 +28,7 @@ from t2ibench.worker_pool import new_processes
 # What a worker does, given its line to the leader.
 Work = Callable[[Connection], None]
 _PATIENCE = 5.0  # seconds that a server has to end its workers
-_REMINDED = (
-    1.0  # seconds after which a server that says nothing may have been suspended
-)
+_REMINDED = 1.0  # seconds of silence after which a server may have been suspended
 _PR_SET_PDEATHSIG = 1  # of Linux' prctl
 
 
@@ -75,15 +73,8 @@ class ForkServer:
         return worker
 
     def order(self, order: _Order) -> None:
-        """Send an order to the server, even to a suspended one."""
+        """Send an order to the server."""
         self._orders.send(order)
-        self.resume()
-
-    def resume(self) -> None:
-        """Have the server go on, in case that somebody has suspended it."""
-        if self._process.is_alive() and self._process.pid is not None:
-            with suppress(ProcessLookupError):  # it has just ended
-                os.kill(self._process.pid, signal.SIGCONT)
 
     def close(self) -> None:
         """End the server with all its workers."""
@@ -97,14 +88,22 @@ class ForkServer:
     def _listen(self) -> None:
         """Note in a thread how each worker ended, until the server itself ends."""
         with suppress(EOFError, OSError):
-            self._orders.recv()
+            self._next_message()
             self._has_imported = True
             while True:
-                number, exitcode = self._orders.recv()
+                number, exitcode = self._next_message()
                 self._workers[number].note_end(exitcode)
         self._process.join()
         for worker in self._workers:
             worker.note_end(self._process.exitcode or 0)
+
+    def _next_message(self) -> Any:
+        """Return what the server says next; have it go on if somebody has suspended it."""
+        while not self._orders.poll(_REMINDED):
+            if self._process.is_alive() and self._process.pid is not None:
+                with suppress(ProcessLookupError):  # it has just ended
+                    os.kill(self._process.pid, signal.SIGCONT)
+        return self._orders.recv()
 
 
 class ForkedWorker:
@@ -122,9 +121,8 @@ class ForkedWorker:
             self._server.order(_Order("kill", self.number))
 
     def join(self) -> None:
-        """Wait for the worker's end, of which the server has to say something."""
-        while not self._has_ended.wait(_REMINDED):
-            self._server.resume()
+        """Wait for the worker's end."""
+        self._has_ended.wait()
 
     def note_end(self, exitcode: int) -> None:
         """Record how the worker ended; the first record counts."""

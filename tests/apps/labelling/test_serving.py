@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 import time
@@ -22,10 +23,12 @@ from t2ibench.apps.labelling.serving import LabelServer
 from t2ibench.local_server import local_app
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.results.run import open_images
+from t2ibench.store import database
 from t2ibench.store.database import Database
 from t2ibench.store.labels import LabelStore
 from tests.apps.explorer.page import axe
 from tests.apps.labelling.test_labelling import TASK
+from tests.conftest import Cli
 
 HOME = "http://127.0.0.1:1234"
 HEADERS = {"Origin": HOME, "Content-Type": "application/json"}
@@ -48,6 +51,23 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         output_dir=root / "runs",
     )
     return root / "runs" / "toyland"
+
+
+def test_a_run_that_cannot_be_written_is_not_served(
+    run: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    """As one of another user; whoever runs tests as root may write every file."""
+    connect = database.connect
+
+    def read_only(path: Path, how: str) -> sqlite3.Connection:
+        connection = connect(path, how)
+        connection.execute("PRAGMA query_only = 1")
+        return connection
+
+    monkeypatch.setattr(database, "connect", read_only)
+    status, output, errors = cli("label", "serve", run)
+    assert status == 1 and not output and errors.count("\n") == 1
+    assert "run.db cannot be written" in errors
 
 
 @pytest.fixture
