@@ -220,6 +220,9 @@ class Guard:
             await send(message)
 
         status, reason = self._refusal(scope["method"], Headers(scope=scope))
+        # Versions of Starlette and Python look for a file of that name, and fail.
+        if not reason and "\0" in scope["path"]:
+            status, reason = 404, "There is no such address."
         if not reason:
             status, reason = await self._passed_on(scope, receive, answer)
         if reason and not begun:

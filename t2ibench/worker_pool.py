@@ -171,11 +171,12 @@ def _in_processes(
     pool = None if part_of is None else _Pool.started_ahead()
     if pool is None:
         pool = _Pool.of(processes, order)
-    shared = _SharedItems(pool.executor, items, numbers, part_of, errors_of_parts)
+    shared = _SharedItems(
+        pool.executor, processes, items, numbers, part_of, errors_of_parts
+    )
     try:
         with new_processes(dict.fromkeys(THREADS, "1")):
-            for _ in range(processes):
-                shared.submit()
+            shared.submit()
         for _ in numbers:
             if errors_of_parts:
                 raise errors_of_parts[0]
@@ -267,7 +268,7 @@ def _import(module: str) -> None:
 
 
 class _SharedItems(Generic[Item, T]):
-    """Items that this process shares with others, each of which gets one at a time.
+    """Items that this process shares with others, each of which works on one at a time.
 
     Attributes:
         waiting: Numbers of the items that nobody works on yet.
@@ -277,6 +278,7 @@ class _SharedItems(Generic[Item, T]):
     def __init__(
         self,
         pool: ProcessPoolExecutor,
+        processes: int,
         items: Sequence[Item],
         numbers: Sequence[int],
         part_of: Callable[[Item], Callable[[], T]] | None,
@@ -285,11 +287,30 @@ class _SharedItems(Generic[Item, T]):
         self.waiting = deque(numbers)
         self.done = SimpleQueue[tuple[int, Future[T]]]()
         self._pool = pool
+        self._processes = processes
+        self._n_sent = 0  # items that were sent and are not done
+        # A future that is done already calls back in the thread that sends.
+        self._sending = threading.RLock()
         self._items = items
         self._part_of = part_of
         self._errors_of_parts = errors_of_parts
 
     def submit(self) -> None:
+        """Give waiting items to other processes: one for each, and one for the first that is done.
+
+        A process would wait while its next item is prepared and sent. Of the last items none is
+        sent before its time, since this process could not take it then.
+        """
+        with self._sending, suppress(IndexError):
+            for _ in range(self._processes + 1 - self._n_sent):
+                is_ahead = self._n_sent >= self._processes
+                if self._errors_of_parts or (
+                    is_ahead and len(self.waiting) <= self._processes
+                ):
+                    return
+                self._submit_next()
+
+    def _submit_next(self) -> None:
         """Give the first waiting item to another process; raise IndexError if none is waiting."""
         number = self.waiting.popleft()
         if self._part_of is None:
@@ -312,13 +333,14 @@ class _SharedItems(Generic[Item, T]):
 
     def _send(self, number: int, run: Callable[..., T], argument: object) -> None:
         future = self._pool.submit(run, argument)
+        self._n_sent += 1
         future.add_done_callback(partial(self._finish, number))
 
     def _finish(self, number: int, future: Future[T]) -> None:
-        # Each process gets one item at a time; others could not take items queued in the pool.
-        # IndexError: no item is waiting. RuntimeError: the pool is broken, or shut down.
-        with suppress(IndexError, RuntimeError):
+        # RuntimeError: the pool is broken, or shut down.
+        with suppress(RuntimeError):
             _raise_if_broken(future)
+            self._n_sent -= 1
             self.submit()
         self.done.put((number, future))
 

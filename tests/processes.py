@@ -7,13 +7,19 @@ processes (locks, kills, work that is shared) begins after them.
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.forkserver
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import NoReturn
+
+from t2ibench.pipeline.executors.processes import Processes
 
 MAIN = "import sys; from t2ibench.cli import main; sys.exit(main(sys.argv[1:]))"
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -77,6 +83,34 @@ class Process:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+
+def fork_workers() -> None:
+    """Have the run of this process, a `Process`, start its workers in an instant, too.
+
+    Workers that are spawned import everything again, and some tests are not about that.
+    """
+    # A process that was forked knows the server's address, and would start a server all the same.
+    server = multiprocessing.forkserver._forkserver
+    server.ensure_running = lambda: None  # type: ignore[method-assign]
+    Processes._spawned = forked_worker  # type: ignore[method-assign, assignment]
+
+
+def forked_worker(run: Processes, number: int, line: Connection) -> ForkServerProcess:
+    """What stands for `Processes._spawned` where a test is not about the start of workers."""
+    variables = {**os.environ, **run._environment(number)}
+    work = partial(_work, run._work, variables, line)
+    process = _CONTEXT.Process(target=work)
+    process.start()
+    return process
+
+
+def _work(
+    work: Callable[[Connection], None], environment: dict[str, str], line: Connection
+) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    work(line)
 
 
 def _begin(

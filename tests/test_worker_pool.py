@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import pytest
@@ -188,6 +189,35 @@ def test_another_process_gets_the_part_of_its_items_alone(at_once: None) -> None
     assert [square for square, _ in found] == [number * number for number in range(8)]
     elsewhere = [k for k, (_, process) in enumerate(found) if process != HERE]
     assert elsewhere and set(elsewhere) <= set(parts) and len(parts) < 8
+
+
+class HoldingPool:
+    """A pool whose work is done when the test says so."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[int, Future[object]]] = []
+
+    def submit(self, _: object, part: bytes) -> Future[object]:
+        self.sent.append((pickle.loads(part)(), Future()))
+        return self.sent[-1][1]
+
+
+def test_a_process_finds_its_next_item_ready_but_for_the_last_ones() -> None:
+    pool = HoldingPool()
+    shared = worker_pool._SharedItems[int, int](
+        cast(ProcessPoolExecutor, pool),
+        processes=2,
+        items=range(6),
+        numbers=range(6),
+        part_of=lambda number: partial(int, number),
+        errors_of_parts=[],
+    )
+    shared.submit()
+    assert [number for number, _ in pool.sent] == [0, 1, 2]  # one more than processes
+    for done, still_waiting in ((1, [4, 5]), (0, [4, 5]), (2, [5]), (3, [])):
+        pool.sent[done][1].set_result(None)
+        assert list(shared.waiting) == still_waiting
+    assert len(pool.sent) == 6
 
 
 @pytest.mark.slow

@@ -452,13 +452,13 @@ class _Trial:
     def _pixels(self, result: GeneratedImage) -> Any:
         from PIL import Image
 
-        image: Any = result.image
+        image: Any = self.attempt("decoding data", result.decoded).image
         if (path := result.path) is not None:
             image = self.attempt(f"opening {path}", lambda: read_image(path))
         kind = type(image).__name__
         self.insist(
             isinstance(image, Image.Image),
-            f"a result is 'ok' and its image is a {kind}; expected a PIL image or a path",
+            f"a result is 'ok' and its image is a {kind}; expected a PIL image, a path or data",
         )
         self.require(
             image.mode == "RGB", f"an image has the mode {image.mode}; expected RGB"

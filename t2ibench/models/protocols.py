@@ -7,7 +7,7 @@ This module is imported by code that must start quickly, so it imports no model 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -70,11 +70,13 @@ class GeneratedImage:
     Attributes:
         status: 'ok'; 'refused' (the model declined the prompt); 'filtered' (a safety filter, or an
             all-black image); 'failed' (an error, or an image with NaN).
-        image: The image, RGB, for status 'ok', unless `path` is given.
+        image: The image, RGB, for status 'ok', unless `path` or `data` is given.
         path: An existing image file, copied byte for byte.
         reason: Why there is no image; given whenever the status is not 'ok'.
         file: How messages name `path`, if its name alone would be ambiguous.
         revised_prompt: The prompt that the model says it used instead, where it says so.
+        data: The bytes of an image file, whose pixels are stored in a new PNG. Until then it takes
+            a fraction of the memory of a decoded image.
     """
 
     status: Status
@@ -83,6 +85,15 @@ class GeneratedImage:
     reason: str | None = None
     file: str | None = None
     revised_prompt: str | None = None
+    data: bytes | None = None
+
+    def decoded(self) -> GeneratedImage:
+        """Return this result with its image decoded, where it has the bytes of a file."""
+        if self.data is None:
+            return self
+        from t2ibench.store.pixels import read_image
+
+        return replace(self, image=read_image(self.data), data=None)
 
 
 @runtime_checkable
@@ -351,6 +362,63 @@ class Query:
     sha256: str
     question: str
     classes: tuple[str, ...] = ()
+
+    def with_classes(self, classes: tuple[str, ...]) -> Query:
+        """Return the same question with other classes as its possible answers."""
+        return replace(self, classes=classes)
+
+
+class QueryOfFile(Query):
+    """A query whose image is decoded whenever it is used, so that many queries may wait."""
+
+    __slots__ = ("_image",)
+    _image: Image | Callable[[], Image]
+
+    def __init__(
+        self,
+        image: Image | Callable[[], Image],
+        prompt: str,
+        index: int,
+        sha256: str,
+        question: str,
+        classes: tuple[str, ...] = (),
+    ) -> None:
+        """Prepare a query.
+
+        Args:
+            image: Returns the image. `dataclasses.replace` gives an image that is decoded.
+            prompt: As in `Query`.
+            index: As in `Query`.
+            sha256: As in `Query`.
+            question: As in `Query`.
+            classes: As in `Query`.
+        """
+        values = {
+            "_image": image,
+            "prompt": prompt,
+            "index": index,
+            "sha256": sha256,
+            "question": question,
+            "classes": classes,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def image(self) -> Image:
+        """The image, RGB, decoded now."""
+        image: Image | Callable[[], Image] = self._image
+        return image() if callable(image) else image
+
+    def with_classes(self, classes: tuple[str, ...]) -> Query:
+        """Return the same question with other classes as its possible answers."""
+        return QueryOfFile(
+            self._image, self.prompt, self.index, self.sha256, self.question, classes
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes a `Query` of the decoded image, as in another process."""
+        return Query, tuple(getattr(self, field.name) for field in fields(Query))
 
 
 @dataclass(frozen=True, slots=True)

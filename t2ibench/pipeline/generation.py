@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Generator as Yields
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -33,8 +33,12 @@ from t2ibench.store.pixels import (
 )
 
 _THREADS = min(4, cores())
-# Batches that wait to be written: a kill loses at most these, and memory holds them.
+# Batches that wait to be written: a kill loses at most these, and memory holds them, encoded.
 _BATCHES = 2
+# Pixels of generated images that wait to be encoded before the next batch is generated: 32 images
+# of 1,024 pixels a side, 8 of 2,048. Encoding these takes the threads longer than a batch takes to
+# begin, so nobody waits for more.
+_MOST_DECODED = 2**25
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +93,17 @@ def generated(
                 size = max(1, batch_size or generator.batch_size)
                 batch = _of_one_kind(requests[start : start + size])
                 start += len(batch)
-                if is_computed(batch[0]):
-                    encoding.add(
-                        (request, computed_image(request)) for request in batch
-                    )
-                    yield from encoding.finished(waiting=_BATCHES)
-                    continue
-                if isinstance(generator, GeneratesInParts):
+                if isinstance(generator, GeneratesInParts) and not is_computed(
+                    batch[0]
+                ):
                     # Images that were paid for are written at once.
                     for pairs in _in_parts(generator, batch):
                         encoding.add(pairs)
                         yield from encoding.finished(waiting=0)
                     continue
-                outcomes = generate_batch(generator, batch)
-                encoding.add(list(zip(batch, outcomes, strict=True)))
+                # Not held here: the next batch needs the memory.
+                reads_paths = _add_batch(encoding, generator, batch)
                 # A generator may write its next images to the same paths.
-                reads_paths = any(outcome.path for outcome in outcomes)
                 yield from encoding.finished(waiting=0 if reads_paths else _BATCHES)
         except GeneratorExit:
             raise
@@ -112,6 +111,18 @@ def generated(
             yield from encoding.remaining()
             raise
         yield from encoding.remaining()
+
+
+def _add_batch(
+    encoding: _EncodingQueue, generator: Generator, batch: Sequence[ImageRequest]
+) -> bool:
+    """Generate a batch and start encoding it; return whether it has files of the generator."""
+    if is_computed(batch[0]):
+        encoding.add_computed(batch)
+        return False
+    outcomes = generate_batch(generator, batch)
+    encoding.add(list(zip(batch, outcomes, strict=True)))
+    return any(outcome.path for outcome in outcomes)
 
 
 def _of_one_kind(requests: Sequence[ImageRequest]) -> Sequence[ImageRequest]:
@@ -134,14 +145,27 @@ class _EncodingQueue:
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
         self._batches: deque[list[Future[GeneratedFile]]] = deque()
+        # The files that are being encoded, each with the pixels that it is encoded from.
+        self._decoded: deque[tuple[Future[GeneratedFile], int]] = deque()
 
-    def add(self, pairs: Iterable[tuple[ImageRequest, GeneratedImage]]) -> None:
-        """Start encoding the image files of a batch."""
+    def add(self, pairs: Sequence[tuple[ImageRequest, GeneratedImage]]) -> None:
+        """Start encoding the image files of a batch; return when few of them are decoded."""
         batch = [
             self._pool.submit(image_file, request, outcome)
             for request, outcome in pairs
         ]
         self._batches.append(batch)
+        n_pixels = [_n_pixels(outcome) for _, outcome in pairs]
+        self._decoded.extend(zip(batch, n_pixels, strict=True))
+        while sum(n for _, n in self._decoded) > _MOST_DECODED:
+            oldest, _ = self._decoded.popleft()
+            wait([oldest])
+
+    def add_computed(self, requests: Sequence[ImageRequest]) -> None:
+        """Start making and encoding the images that a run makes itself."""
+        self._batches.append(
+            [self._pool.submit(_computed_file, request) for request in requests]
+        )
 
     def finished(self, waiting: int) -> Iterator[list[GeneratedFile]]:
         """Yield encoded batches; wait for the oldest while more than `waiting` are pending."""
@@ -159,7 +183,20 @@ class _EncodingQueue:
         return all(file.done() for file in self._batches[0])
 
     def _take_first(self) -> list[GeneratedFile]:
-        return [file.result() for file in self._batches.popleft()]
+        files = [file.result() for file in self._batches.popleft()]
+        while self._decoded and self._decoded[0][0].done():
+            self._decoded.popleft()
+        return files
+
+
+def _n_pixels(outcome: GeneratedImage) -> int:
+    """Return how many pixels a result holds decoded."""
+    return 0 if outcome.image is None else outcome.image.width * outcome.image.height
+
+
+def _computed_file(request: ImageRequest) -> GeneratedFile:
+    """Return the file of an image that the run makes itself."""
+    return image_file(request, computed_image(request))
 
 
 def generate_batch(
@@ -229,7 +266,7 @@ def _checked(outcome: GeneratedImage) -> GeneratedImage:
         reason = f"the generator gave the status '{outcome.status}'"
     elif outcome.status != "ok":
         return replace(outcome, reason=outcome.reason or "no reason was given")
-    elif outcome.image is None and outcome.path is None:
+    elif outcome.image is None and outcome.path is None and outcome.data is None:
         reason = "the generator gave no image"
     else:
         return outcome
@@ -257,6 +294,7 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
 
 def _encoded(request: ImageRequest, outcome: GeneratedImage) -> GeneratedFile:
     """Return the file of a generated image; an all-black image counts as filtered."""
+    outcome = outcome.decoded()
     if outcome.image is not None:
         pixels = outcome.image
         check_sides(pixels.size)

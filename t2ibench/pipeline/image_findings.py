@@ -46,7 +46,7 @@ class ObservedImages:
         warnings: What a reader of the record must know of its images.
         cosines: By encoder, how well each image agrees with its own prompt.
         diversity: By encoder, what each image adds to the diversity of its prompt.
-        vendi: By encoder, the Vendi score of each prompt's images.
+        vendi: By encoder, the Vendi score of each guided prompt's images.
         contradictions: By judge, which guided images do not show what was asked for.
     """
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.judges.answer_classes import in_its_classes
-from t2ibench.models.protocols import Answer, AnswersInParts, Judge, LooksUp, Query
+from t2ibench.models.protocols import (
+    Answer,
+    AnswersInParts,
+    Judge,
+    LooksUp,
+    Query,
+    QueryOfFile,
+)
 from t2ibench.pipeline.generation import never
 from t2ibench.pipeline.work_items import (
     AskReport,
@@ -17,6 +25,7 @@ from t2ibench.pipeline.work_items import (
     UnreadableFile,
 )
 from t2ibench.store.answers import AnswerStore, StoredAnswer
+from t2ibench.store.decoded_images import DecodedImages
 from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import StoredImage
 
@@ -137,18 +146,28 @@ def _checked(answer: Answer) -> Answer:
 def _batches(
     waiting: Sequence[ImageQuestions], size: int, report: AskReport
 ) -> Iterator[list[Query]]:
-    """Yield batches of queries; each image is decoded once, and unreadable ones are reported."""
+    """Yield batches of queries, and report unreadable images.
+
+    Each image is decoded once, unless those of a batch are so large that not all of them stay
+    decoded until they are used.
+    """
+    decoded = DecodedImages()
     batch: list[Query] = []
     for image, questions in waiting:
         try:
-            pixels = image.read()
+            decoded.read(image)
         except UnreadableImageError as error:
             report.damaged.append(UnreadableFile(image, str(error)))
             continue
         for question, classes in questions:
             batch.append(
-                Query(
-                    pixels, image.prompt, image.index, image.sha256, question, classes
+                QueryOfFile(
+                    partial(decoded.read, image),
+                    image.prompt,
+                    image.index,
+                    image.sha256,
+                    question,
+                    classes,
                 )
             )
             if len(batch) >= size:

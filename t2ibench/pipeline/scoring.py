@@ -113,15 +113,21 @@ def score_plan(
             )
             return partial(_cached_or_scored, plan_of_task, stores_of_task, cache, task)
 
+        def scored_of_its_records(task: LoadedTask) -> TaskScored:
+            return part_of(task)()
+
+        is_large = _n_images(plan) >= _MANY
         whole_plan = replace(plan, requests=(), edits=PlannedEdits())
-        call = partial(_cached_or_scored, whole_plan, stores, cache)
+        score_here = partial(_cached_or_scored, whole_plan, stores, cache)
         each_of(
             largest_first,
-            call,
+            # The embeddings of a large run are not all held. Those of one task are, so that none
+            # is read for one prompt after the other.
+            scored_of_its_records if is_large else score_here,
             workers,
             store,
             part_of=part_of,
-            at_once=_n_images(plan) >= _MANY and (cache is None or not cache.reuses),
+            at_once=is_large and (cache is None or not cache.reuses),
         )
     line = _repeats_of_run(by_task.values(), plan)
     if line:

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from t2ibench.methods.core.contradictions import FACT, asked_for
 from t2ibench.methods.core.evidence import UNKNOWN, Evidence, Needs
+from t2ibench.methods.core.prompt_groups import FACT, asked_for
 from t2ibench.models.locations import is_path
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.pipeline.stores import Stores

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from t2ibench.methods.core.contradictions import shown_group
+from t2ibench.methods.core.prompt_groups import is_guided, shown_group
 from t2ibench.methods.core.prompt_values import (
     PromptValues,
     changes_of,
@@ -21,7 +21,7 @@ from t2ibench.results.frontier_numbers import (
 )
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Score, TaskResult
-from t2ibench.results.task_attributes import guided_groups, is_guided
+from t2ibench.results.task_attributes import guided_groups
 from t2ibench.stats.student import t_interval
 
 # Prompts of a group over which Vendi scores are compared.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from t2ibench.methods.core.contradictions import shown_group
+from t2ibench.methods.core.prompt_groups import shown_group
 from t2ibench.results.contrast import Contrast, difference_interval
 from t2ibench.results.frontier_numbers import (
     GroupChange,

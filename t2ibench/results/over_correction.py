@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2ibench.methods.core.contradictions import shown_group
+from t2ibench.methods.core.prompt_groups import shown_group
 from t2ibench.methods.core.prompt_values import PromptValues, changes_of
 from t2ibench.results.contrast import Contrast, with_p_of_interval
 from t2ibench.results.frontier_numbers import (

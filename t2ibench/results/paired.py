@@ -40,8 +40,8 @@ class PairedTask:
         readers: By encoder or judge, its own rows; empty in older runs.
         diversity: By encoder, what each image adds to the diversity of its prompt; empty in older
             runs.
-        vendi: By encoder, the Vendi score of each prompt's images, for each of them; empty in older
-            runs.
+        vendi: By encoder, the Vendi score of each guided prompt's images, for each of them; of
+            every prompt's in some older runs, and empty in others.
         contradictions: By judge, 1 for each guided image that shows another group than was asked
             for, and 0 for each that shows that group; empty in older runs.
     """
@@ -75,7 +75,7 @@ def paired_task(
         by_reader: What each encoder or judge finds; it counts where there are several.
         agreement: By encoder, how well images agree with their prompts.
         diversity: By encoder, what each image adds to the diversity of its prompt.
-        vendi: By encoder, the Vendi score of each prompt's images, for each of them.
+        vendi: By encoder, the Vendi score of each guided prompt's images, for each of them.
         contradictions: By judge, which guided images do not show what was asked for.
     """
     headline = result.headline

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from t2ibench.results.schema import TaskResult
 
@@ -43,17 +42,6 @@ def guided_groups(task: TaskResult) -> list[str]:
         for name in task.scores
         if name.startswith(_OBEDIENCE)
     ]
-
-
-def is_guided(group: str, names: Iterable[str]) -> bool:
-    """Return whether prompts of a group ask for one of the named groups.
-
-    Examples:
-        >>> is_guided("career, male", ["male", "female"]), is_guided("career", ["male"])
-        (True, False)
-    """
-    last_name = group.rpartition(", ")[2]
-    return any(name in (group, last_name) for name in names)
 
 
 def _named_in(name: str) -> set[str]:

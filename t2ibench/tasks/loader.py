@@ -129,17 +129,30 @@ def task_hash(spec: BaseTask) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class _WordListFile:
+    """A file of tasks/stimuli/ as it was read; without its contents where it is invalid."""
+
+    path: Path
+    document: Document
+    stimuli: StimuliFile | None
+    problems: tuple[Problem, ...]
+
+
 def read_library(roots: Iterable[Path]) -> Library:
-    """Return the word lists and reference tables in every stimuli/*.yaml below the roots."""
+    """Return the word lists and reference tables in every stimuli/*.yaml below the roots.
+
+    The bundled ones are read once per process.
+    """
     library = Library({}, {}, [])
     owners: dict[str, Path] = {}
     for root in roots:
-        for path in word_list_files(root):
-            document = read_yaml(path)
-            library.problems += _first_of(document.problems, document)
-            if document.problems:
-                continue
-            stimuli = _validate(StimuliFile, document, {}, library.problems)
+        bundled = root == bundled_tasks()
+        for file in _bundled_word_lists() if bundled else _word_lists(root):
+            path = file.path
+            document = file.document
+            stimuli = file.stimuli
+            library.problems += file.problems
             if stimuli is None:
                 continue
             for kind, names in (
@@ -159,6 +172,24 @@ def read_library(roots: Iterable[Path]) -> Library:
             for name, table in stimuli.references.items():
                 library.references.setdefault(name, dict(table.shares))
     return library
+
+
+@functools.lru_cache(maxsize=1)
+def _bundled_word_lists() -> list[_WordListFile]:
+    return _word_lists(bundled_tasks())
+
+
+def _word_lists(root: Path) -> list[_WordListFile]:
+    """Return every stimuli/*.yaml below a folder, each with the problems of its contents."""
+    files = []
+    for path in word_list_files(root):
+        document = read_yaml(path)
+        problems = _first_of(document.problems, document)
+        stimuli = None
+        if not problems:
+            stimuli = _validate(StimuliFile, document, {}, problems)
+        files.append(_WordListFile(path, document, stimuli, tuple(problems)))
+    return files
 
 
 def _first_of(problems: Iterable[Problem], document: Document) -> list[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,6 @@ import pytest
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.association import (
     SetDistance,
-    _shuffled,
     adherence,
     association,
     association_draws,
@@ -23,6 +23,7 @@ from t2ibench.methods.core.association import (
     standardised_draws,
 )
 from t2ibench.methods.core.prompt_images import PromptImages
+from t2ibench.methods.core.shuffled_distances import shuffled_distances
 from t2ibench.stats import resample_weights
 
 
@@ -132,10 +133,35 @@ def test_shuffled_labels_have_the_distances_of_all_splits() -> None:
     for chosen in combinations(range(5), 3):
         others = [row for row in range(5) if row not in chosen]
         splits.append(distances(rows[list(chosen)], rows[others])[0])
-    drawn = _shuffled(a, b, 4000, np.random.default_rng(0))
+    drawn = shuffled_distances(a, b, 4000, np.random.default_rng(0))
     assert sorted(set(drawn.round(9))) == pytest.approx(sorted(splits))
     for split in splits:
         assert np.mean(np.abs(drawn - split) < 1e-9) == pytest.approx(0.1, abs=0.02)
+
+
+@pytest.mark.parametrize("cells", [10, 10**6])
+def test_many_images_have_the_same_shuffled_distances_as_pair_by_pair(
+    cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers that are 0 in every embedding change no product, but how products are summed."""
+    monkeypatch.setattr("t2ibench.methods.core.shuffled_distances._CELLS", cells)
+    a, b = unit_rows(6, 0), unit_rows(5, 1)
+    wide = [np.pad(rows, ((0, 0), (0, 20))) for rows in (a, b)]
+    assert len(a) + len(b) > a.shape[1]
+    by_sums = shuffled_distances(a, b, 50, np.random.default_rng(0))
+    by_pairs = shuffled_distances(*wide, 50, np.random.default_rng(0))
+    assert by_sums == pytest.approx(by_pairs, abs=1e-12)
+
+
+def test_shuffles_of_many_images_need_no_pairs_of_them() -> None:
+    a, b = unit_rows(2_000, 0), unit_rows(2_000, 1)
+    tracemalloc.start()
+    try:
+        shuffled_distances(a, b, 3_000, np.random.default_rng(0))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * 4_000**2
 
 
 def test_the_test_of_a_distance_is_that_of_all_splits() -> None:

@@ -74,6 +74,14 @@ def test_stimuli_that_are_equally_visible_have_equal_weights() -> None:
     assert scores["mean_square_weighting"].p == pytest.approx(1.0)
 
 
+def test_weights_that_differ_by_rounding_alone_are_equal() -> None:
+    """Else p would be that of noise of 1e-16, and another one on another processor."""
+    visible = [1.0, 1.0 + 1e-14, 1.0, 1.0 - 1e-14]
+    scores = weight_scores([pair_of(visible, [10, 18, 2, 10])], 0.95)
+    difference = scores["mean_square_weighting"]
+    assert (difference.value, difference.p) == (0.0, 1.0)
+
+
 def result_of(pair: Any, **changes: Any) -> MethodResult:
     rows = [
         Item(name, row)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
-from t2ibench.methods import needs
+from t2ibench.methods import needs, score
 from t2ibench.methods.core.evidence import ImageEvidence, Needs, PromptNeed
 from t2ibench.methods.core.synthetic_evidence import SyntheticEvidence
 from t2ibench.methods.core.text_image_alignment import (
@@ -21,6 +21,7 @@ from t2ibench.methods.core.text_image_alignment import (
 )
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
+from t2ibench.tasks.index import load_tasks
 from tools.calibration.cells import simulated_task
 
 WITHIN, BETWEEN = 0.03, 0.02  # spread of images and of prompts
@@ -55,6 +56,29 @@ def test_cosines_are_those_of_the_embeddings() -> None:
     assert [found.prompt for found in refused] == ["a"]
     none, diversities = measure_prompts(asked, SyntheticEvidence(Needs(asked.prompts)))
     assert (none, len(diversities)) == ([], 2)
+
+
+def test_vendi_scores_are_measured_of_prompts_that_ask_for_a_group() -> None:
+    groups = {"a": "jobs", "b": "jobs, male", "c": "female", "d": "female"}
+    prompts = [PromptNeed(prompt, 3, group) for prompt, group in groups.items()]
+    prompts[-1] = PromptNeed("d", 2, "female")  # too few images for the score
+    asked = Needs(tuple(prompts), guided_groups=("male", "female"))
+    _, diversities = measure_prompts(asked, SyntheticEvidence(asked))
+    measured = [found.prompt for found in diversities if found.vendi is not None]
+    assert measured == ["b", "c"]
+
+
+@pytest.mark.parametrize("task", ["t2iat", "occupations", "mcas_objects"])
+def test_every_group_whose_obedience_is_scored_is_a_guided_group(task: str) -> None:
+    """`frontier` compares the Vendi scores of the groups that these scores name."""
+    loaded = load_tasks([task], [], on_left_out=lambda _: None)[0]
+    settings = Settings(limit=4)
+    asked = needs(loaded.spec, settings)
+    result = score(loaded.spec, SyntheticEvidence(asked), settings)
+    named = [name for name in result.scores if name.startswith("obedience:")]
+    assert named
+    for name in named:
+        assert name.removeprefix("obedience:") in asked.guided_groups
 
 
 def test_images_that_somebody_has_read_are_not_read_again() -> None:

@@ -18,6 +18,9 @@ from tests.processes import MAIN, Process
 
 ROOT = Path(__file__).parents[2]
 WAIT = 120.0
+# Before a run: its workers are spawned, as those of users are; or forked, which costs no imports.
+SPAWNED = ""
+FORKED = "from tests.processes import fork_workers; fork_workers()"
 FLAGS = (
     *(
         "--model",
@@ -65,7 +68,7 @@ class Runs:
         self,
         *more: str,
         flags: tuple[str, ...] = FLAGS,
-        before: str = "",
+        before: str = FORKED,
         **env: object,
     ) -> Process:
         errors = self.folder / f"errors {len(self.started)}"

@@ -17,14 +17,24 @@ from t2ibench.pipeline.executors.fork_server import can_fork
 from t2ibench.pipeline.executors.pool import MOST_RESTARTS, sendable
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from tests.conftest import Cli
-from tests.pipeline.engines import SMALL, SMALL_FLAGS, TWO, Runs, alive, parent_of
+from tests.pipeline.engines import (
+    FORKED,
+    SMALL,
+    SMALL_FLAGS,
+    SPAWNED,
+    TWO,
+    Runs,
+    alive,
+    parent_of,
+)
 from tests.pipeline.slow import Generator
+from tests.processes import forked_worker
 
 TASK = "t2iat_flowers_insects"
 
 
 def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:
-    process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.05)
+    process = runs.start(*TWO, before=SPAWNED, T2I_MEET=2, T2I_PAUSE=0.05)
     said = runs.end(process)
     runs.equals(alone)
     assert "2 workers with 1 thread each.\n" in said
@@ -36,16 +46,16 @@ def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:
     runs.equals(alone)
 
 
-PATIENT = """
+PATIENT = f"""
     import t2ibench.pipeline.executors.pool as pool
     pool.LEAST_PATIENCE = pool.FIRST_PATIENCE = 1.0
     pool.SILENCES = 0
+    {FORKED}
     """
-
-
-FORKED = """
+# Workers of the fork server that a run has where its models' libraries are slow to import.
+SERVED = """
     from t2ibench.pipeline import engines
-    engines.shared_imports = lambda *_, **__: ("json",)
+    engines.shared_imports = lambda *_, **__: ("tests.pipeline.slow",)
     """
 LINUX = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux alone")
 
@@ -53,9 +63,9 @@ LINUX = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux a
 @pytest.mark.parametrize(
     ("number", "before"),
     [
-        (signal.SIGKILL, ""),
+        (signal.SIGKILL, FORKED),
         (signal.SIGSTOP, PATIENT),
-        pytest.param(signal.SIGKILL, FORKED, marks=LINUX),
+        pytest.param(signal.SIGKILL, SERVED, marks=LINUX),
     ],
 )
 def test_a_worker_that_is_ended_or_suspended_is_replaced(
@@ -72,7 +82,8 @@ def test_a_worker_that_is_ended_or_suspended_is_replaced(
 
 
 @pytest.mark.parametrize(
-    ("workers", "before"), [(1, ""), (2, ""), pytest.param(2, FORKED, marks=LINUX)]
+    ("workers", "before"),
+    [(1, FORKED), (2, FORKED), pytest.param(2, SERVED, marks=LINUX)],
 )
 def test_workers_end_with_a_leader_that_is_killed(
     workers: int, before: str, runs: Runs, alone: Runs
@@ -82,7 +93,7 @@ def test_workers_end_with_a_leader_that_is_killed(
     runs.until(lambda: len(runs.attempts()) > 20)
     working = runs.marked("here")
     assert len(working) == workers and all(map(alive, working))
-    if before == FORKED:
+    if before == SERVED:
         servers = {parent_of(worker) for worker in working}
         assert len(servers) == 1 and process.pid not in servers
         working |= servers
@@ -224,7 +235,10 @@ def test_errors_of_any_kind_come_back() -> None:
     assert (known.message, known.hint) == ("What.", "Then.")
 
 
-def test_the_engine_is_no_part_of_the_results(cli: Cli, tmp_path: Path) -> None:
+def test_the_engine_is_no_part_of_the_results(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Processes, "_spawned", forked_worker)
     words = (
         "--model",
         "toyland",

@@ -5,8 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -17,7 +20,7 @@ from t2ibench.pipeline.executors.fork_server import ForkedWorker, ForkServer
 from t2ibench.pipeline.worker import WorkerSpec
 from t2ibench.pipeline.worker_count import shared_imports
 from t2ibench.settings import RunSettings
-from tests.pipeline.engines import alive
+from tests.pipeline.engines import ROOT, alive
 from tests.pipeline.forked import MODULE, tell_and_wait
 
 pytestmark = pytest.mark.skipif(
@@ -97,6 +100,85 @@ def test_a_server_that_is_still_importing_is_not_waited_for(
     server.close()
     worker.join()
     assert server._process.exitcode == -signal.SIGKILL
+
+
+# A leader that says who its server and its worker are, and waits. Its modules may take long.
+LEADER = """
+import multiprocessing, sys
+from t2ibench.pipeline.executors.fork_server import ForkServer
+from tests.pipeline.forked import tell_and_wait
+
+server = ForkServer(sys.argv[1:], tell_and_wait, {})
+print(server._process.pid, flush=True)
+ours, theirs = multiprocessing.Pipe()
+server.start(theirs)
+theirs.close()
+print(ours.recv()[0], flush=True)
+ours.poll(None)
+"""
+
+
+@contextmanager
+def leader(folder: Path, *modules: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that leads a fork server, with modules of a folder."""
+    path = os.pathsep.join([str(ROOT), str(folder), *sys.path])
+    process = subprocess.Popen(
+        [sys.executable, "-c", LEADER, *modules],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def said(process: subprocess.Popen[str]) -> int:
+    assert process.stdout is not None
+    return int(process.stdout.readline())
+
+
+def test_a_server_ends_with_its_leader_while_it_imports(tmp_path: Path) -> None:
+    slow = "import pathlib, time; pathlib.Path(__file__ + '.begun').touch(); time.sleep(600)"
+    (tmp_path / "imported_slowly.py").write_text(slow)
+    with leader(tmp_path, "imported_slowly") as process:
+        server = said(process)
+        until((tmp_path / "imported_slowly.py.begun").exists)
+        process.kill()
+        until(lambda: not alive(server))
+
+
+def test_a_suspended_server_and_its_workers_end_with_their_leader(
+    tmp_path: Path,
+) -> None:
+    with leader(tmp_path) as process:
+        server, worker = said(process), said(process)
+        for pid in (server, worker):
+            os.kill(pid, signal.SIGSTOP)
+        process.kill()
+        until(lambda: not alive(server) and not alive(worker))
+
+
+def test_a_suspended_server_goes_on_when_it_is_needed(
+    server: ForkServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fork_server, "_REMINDED", 0.01)
+    workers, lines = zip(*(started(server) for _ in range(2)), strict=True)
+    pids, parents, *_ = zip(*(line.recv() for line in lines), strict=True)
+
+    os.kill(parents[0], signal.SIGSTOP)
+    workers[0].kill()
+    until(lambda: not alive(pids[0]))
+    workers[0].join()
+
+    os.kill(parents[0], signal.SIGSTOP)
+    os.kill(pids[1], signal.SIGKILL)
+    workers[1].join()
+    assert [worker.exitcode for worker in workers] == [-signal.SIGKILL] * 2
 
 
 def test_a_server_ends_its_workers_after_half_an_order(server: ForkServer) -> None:

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import t2ibench
@@ -29,6 +30,7 @@ from t2ibench.pipeline.stores import open_stores
 from t2ibench.reports import files as report_files
 from t2ibench.reports.html import run_page as html_run_page
 from t2ibench.results.run import open_run
+from t2ibench.store import held_parts
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from tests import hand
@@ -109,6 +111,46 @@ def test_scoring_reads_every_embedding_of_a_task_once(
     monkeypatch.setattr(StoredEvidence, "images", images)
     scored()
     assert read and max(read.values()) == 1
+
+
+def test_a_part_of_a_large_run_is_not_read_for_every_prompt(
+    run: Path,
+    scored: Callable[..., tuple[list[str], str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not even where every prompt got one image before any got two: then each part has some."""
+    folder = open_run(run)
+    record, database = folder.record, folder.database
+    stores = open_stores(database, record.encoders, record.judges, record.controls)
+    store = stores.encoders["toyland"]
+    keys = store.keys("images")
+    rows = store.rows("images", keys).astype(np.float32)
+    _, before = scored()
+    ((last,),) = database.read("SELECT max(part) FROM embeddings")
+    for first in range(9):
+        store.add("images", keys[first::9], rows[first::9])
+    hand.damage(run, f"DELETE FROM embeddings WHERE kind = 'images' AND part <= {last}")
+    plan = stored_plan(folder)
+    monkeypatch.setattr(scoring, "_MANY", 1)
+    tasks = [needs for needs in plan.needs.values() if needs.embeds and needs.prompts]
+    most_rows = max(
+        needs.n_images + len({*needs.texts, *needs.images_by_prompt}) for needs in tasks
+    )
+    assert most_rows < len(keys)
+    monkeypatch.setattr(held_parts, "MOST_ROWS", most_rows)
+    read: Counter[int] = Counter()
+    real = Database.read
+
+    def counted(self: Database, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        if query.startswith("SELECT width, dtype") and values[0] > last:
+            read[values[0]] += 1
+        return real(self, query, *values)
+
+    monkeypatch.setattr(Database, "read", counted)
+    _, after = scored()
+    n_prompts = sum(needs.n_prompts for needs in tasks)
+    assert len(read) == 9 and max(read.values()) < n_prompts / 4
+    assert after == before
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.diversity import diversity_of, diversity_values
+from t2ibench.methods.core.prompt_groups import is_guided
 from t2ibench.methods.core.prompt_values import PromptValues, mean_over_prompts
 from t2ibench.methods.core.text_image_alignment import PromptCosines
 from t2ibench.reports.frontier_sentences import remedy_sentences, verdict_of
@@ -20,7 +21,7 @@ from t2ibench.results.prompt_outcomes import PromptOutcomes, Rate
 from t2ibench.results.schema import Score
 from t2ibench.results.spill_over import mean_squared_shift
 from t2ibench.results.task_across_runs import ComparedRun
-from t2ibench.results.task_attributes import SEVERAL, attribute_of, is_guided
+from t2ibench.results.task_attributes import SEVERAL, attribute_of
 from tests import hand
 
 N = 24

@@ -23,7 +23,7 @@ from PIL import (
     UnidentifiedImageError,
 )
 
-from t2ibench.models.generators.image_replies import decoded_image
+from t2ibench.models.generators.image_replies import checked_file
 from t2ibench.models.generators.plain_files import media_type_of_plain
 from t2ibench.store.files import read_ordinary
 from t2ibench.store.image_headers import UnreadableImageError
@@ -86,7 +86,7 @@ def png(width: int, height: int) -> bytes:
 
 @pytest.mark.parametrize("size", [(8193, 8192), (30_000, 5_000), (2**31 - 1, 1)])
 def test_a_server_cannot_fill_the_memory_with_pixels(size: tuple[int, int]) -> None:
-    image = decoded_image(png(*size))
+    image = checked_file(png(*size))
     assert image.status == "failed" and image.image is None
     assert "pixels, more than 67,108,864" in str(image.reason) or "Bomb" in str(
         image.reason

@@ -10,8 +10,9 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
-from t2ibench.tasks import LoadedTask, TaskIndex, build_index, load_tasks
+from t2ibench.tasks import LoadedTask, TaskIndex, build_index, load_tasks, loader
 from t2ibench.tasks.folders import bundled_tasks, task_files
+from t2ibench.tasks.source import Document, read_yaml
 from tests.conftest import Cli
 from tests.tasks.files import TEA, load, spoil
 
@@ -143,6 +144,22 @@ def test_no_file_is_loaded_twice(tmp_path: Path) -> None:
     )
     assert problems == []
     assert len(registry.select(["all"])) == 23
+
+
+def test_the_word_lists_that_come_with_t2ibench_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tea.yaml").write_text(TEA, encoding="utf-8")
+    build_index([tmp_path])
+    read = []
+
+    def noted(path: Path) -> Document:
+        read.append(path)
+        return read_yaml(path)
+
+    monkeypatch.setattr(loader, "read_yaml", noted)
+    index, _ = build_index([tmp_path])
+    assert "tea_coffee" in index.tasks and read == [tmp_path / "tea.yaml"]
 
 
 def test_changed_task_files_are_read_again(

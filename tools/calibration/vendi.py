@@ -154,7 +154,8 @@ def _run(world: VendiWorld, rng: np.random.Generator, cosine: float) -> PairedTa
     names = [f"a photo of a woman at place {number}" for number in range(world.prompts)]
     prompts = tuple(PromptNeed(name, world.images, _GROUP, name) for name in names)
     embeddings = {name: drawn(rng, world.images, cosine) for name in names}
-    _, diversities = measure_prompts(Needs(prompts=prompts), WorldEvidence(embeddings))
+    asked = Needs(prompts=prompts, guided_groups=(_GROUP,))
+    _, diversities = measure_prompts(asked, WorldEvidence(embeddings))
     encoder = "simulated"
     return paired_task(
         MethodResult.undefined(encoder),

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,14 +21,15 @@ from t2ibench.methods.core.judge_errors import (
 )
 from t2ibench.models.generators.image_folder import ImageFolder
 from t2ibench.models.judges.answer_classes import in_its_classes
-from t2ibench.models.protocols import Answer, Judge, Query
+from t2ibench.models.protocols import Answer, Judge, Query, QueryOfFile
+from t2ibench.store.decoded_images import DecodedImages
 from t2ibench.store.file_names import FileFinder
 from t2ibench.store.files import read_ordinary
 from t2ibench.store.image_headers import UnreadableImageError
+from t2ibench.store.images import ImageFile
 from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table, read_table
-from t2ibench.store.pixels import read_image
 
 _ASKED_TWICE = 40  # questions that are asked twice
 _EXAMPLE = "'file,gender' with rows such as 'nurse 1.jpg,female'"
@@ -95,19 +97,20 @@ def people_questions(
     questions: list[Known] = []
     notes = list(table.notes)
     lines_of: dict[str, int] = {}
+    decoded = DecodedImages()
     finder = FileFinder(folder)
     for line, row in table.rows:
         name = table.text(line, row, file_column)
         path = finder.find(name) or folder / name
         try:
-            data = read_ordinary(path)
-            image = read_image(path)
+            sha256 = hashlib.sha256(read_ordinary(path)).hexdigest()
+            image = ImageFile(path, sha256)
+            decoded.read(image)
         except (UnreadableImageError, OSError, ValueError) as error:
             notes.append(
                 f"{table.where(line)}: '{shown(name)}' cannot be read: {error}"
             )
             continue
-        sha256 = hashlib.sha256(data).hexdigest()
         if lines_of.setdefault(sha256, line) != line:
             notes.append(
                 f"{table.where(line)}: '{shown(name)}' repeats line {lines_of[sha256]}"
@@ -122,7 +125,14 @@ def people_questions(
                 question = f"What is the {attribute.replace('_', ' ')} of the person?"
                 groups = _other_groups(truths, attribute)
                 groups[FOLDER] = folder.name
-                query = Query(image, prompt, line, sha256, question, options)
+                query = QueryOfFile(
+                    partial(decoded.read, image),
+                    prompt,
+                    line,
+                    sha256,
+                    question,
+                    options,
+                )
                 cluster = f"{folder}\0{prompt}"
                 questions.append(
                     Known(query, truths[attribute], attribute, cluster, groups)
@@ -166,8 +176,8 @@ def same_classes(questions: Sequence[Known]) -> list[Known]:
     return [
         replace(
             question,
-            query=replace(
-                question.query, classes=tuple(sorted(classes[question.attribute]))
+            query=question.query.with_classes(
+                tuple(sorted(classes[question.attribute]))
             ),
             groups={
                 grouping: group

@@ -9,7 +9,7 @@ from typing import Any
 
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.submission import Manifest, without_path
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan
 from t2ibench.results.further_settings import FurtherSettings
@@ -22,8 +22,8 @@ from t2ibench.settings import (
     flags,
     read_settings,
 )
-from t2ibench.store.answers import ANSWERS_BY, by_people
-from t2ibench.store.images import ImageStore
+from t2ibench.store.answers import ANSWERS_BY, AnswerStore, by_people
+from t2ibench.store.images import Attempt, ImageStore
 
 # What only the submitter states: no verification, or only loading the model, can confirm it.
 UNCONFIRMED = ("environment", "t2ibench", "revision", "settings", "effective_settings")
@@ -187,6 +187,32 @@ def seed_problems(plan: Plan, images: ImageStore) -> Iterator[str]:
         if attempt and attempt.seed != request.seed:
             yield f"image {request.index} of '{request.prompt}' does not have the required seed"
             return
+
+
+def excess_problems(
+    plan: Plan, attempts: Sequence[Attempt], judges: Mapping[str, AnswerStore]
+) -> Iterator[str]:
+    """Yield a message for evidence that no test uses, which would swell what is counted."""
+    needed = {request.key for request in plan.requests}
+    others = [attempt for attempt in attempts if attempt.key not in needed]
+    if others:
+        yield (
+            f"it holds images that none of its tests uses ({len(others):,}), such as image "
+            f"{others[0].index} of '{shown(others[0].prompt)}'"
+        )
+    asked = {
+        (attempt.sha256, *question)
+        for attempt in attempts
+        for question in plan.questions_about(attempt.key)
+    }
+    for name, answers in judges.items():
+        excess = sum(
+            1
+            for answer in answers
+            if (answer.image, answer.question, answer.classes) not in asked
+        )
+        if excess:
+            yield f"it holds answers of {name} that none of its tests uses ({excess:,})"
 
 
 def differences(results: Results, recomputed: Mapping[str, TaskResult]) -> list[str]:

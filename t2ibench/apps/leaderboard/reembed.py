@@ -76,7 +76,8 @@ def check_embeddings(
         check_paths(spec)
         return create_encoder(spec, dtype=claims.command.dtype, recorded=True)
 
-    largest = largest_distance(_dtype(claims))
+    same_file = largest_distance(claims.command.dtype)
+    other_file = max(same_file, largest_distance(_dtype(claims)))
     remade = RemadeRows()
 
     def embed(
@@ -88,7 +89,7 @@ def check_embeddings(
     ) -> bool:
         """Return whether the encoder embedded the texts, and some image if it embeds images."""
         wanted = [image for image in images if is_counted(image.attempt.key, counts)]
-        comparison = _Comparison(embedder, stored, largest, remade)
+        comparison = _Comparison(embedder, stored, same_file, other_file, remade)
         with verdict.tolerant(f"{embedder.name} cannot embed here"):
             unlike = [*comparison.unlike_texts(texts)]
             unlike += comparison.unlike_images(wanted, verdict)
@@ -154,13 +155,16 @@ class _Comparison:
     Attributes:
         encoder: The encoder.
         evidence: The submission's embeddings by it.
-        largest: The largest accepted 1 - cosine.
+        same_file: The largest accepted 1 - cosine of what the encoder alone makes: of a text, or of
+            an image whose file is the same byte for byte.
+        other_file: The same of an image whose file is another here.
         remade: Where the embeddings made here go.
     """
 
     encoder: Encoder
     evidence: EvidenceStore
-    largest: float
+    same_file: float
+    other_file: float
     remade: RemadeRows
 
     def unlike_texts(self, texts: Sequence[str]) -> Iterator[str]:
@@ -170,7 +174,7 @@ class _Comparison:
         for part in embedded_texts(texts, self.encoder, None):
             part.check()
             for key, row in zip(*part.rows[name], strict=True):
-                if are_alike(row, self.evidence.get("texts", key), self.largest):
+                if are_alike(row, self.evidence.get("texts", key), self.same_file):
                     self.remade.add(name, "texts", key, row)
                 else:
                     yield f"the text '{named[key]}' embeds otherwise by {name}"
@@ -186,7 +190,8 @@ class _Comparison:
                 yield f"{image}, generated again, cannot be embedded: {reason}"
                 continue
             key = image.attempt.sha256 or ""
-            if are_alike(row, self.evidence.get("images", key), self.largest):
+            largest = self.same_file if image.same_file else self.other_file
+            if are_alike(row, self.evidence.get("images", key), largest):
                 verdict.compared.add(image.attempt.file_key)
                 self.remade.add(name, "images", key, row)
             else:

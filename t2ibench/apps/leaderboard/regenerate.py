@@ -17,6 +17,7 @@ from typing import Any
 
 from t2ibench.apps.leaderboard.claims import model_problems
 from t2ibench.apps.leaderboard.pictures import Picture
+from t2ibench.apps.leaderboard.repeats import repeats
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.identity import ImageKey
@@ -262,25 +263,14 @@ def prompt_groups(
 def regenerate(
     claims: Claims, count: int, seed: int, verdict: Verdict
 ) -> list[RegeneratedImage]:
-    """Generate a random sample of images again, compare outcomes, and return the new images."""
+    """Generate a random sample of images again, compare outcomes, and return the new images.
+
+    The model is made even where no test needs an image, since the submission names it.
+    """
     generator = _generator(claims, verdict)
     if generator is None or verdict.problems:
         return []
-    rng = random.Random(seed)
-    attempts = claims.attempts
-    given = [attempt for attempt in attempts if attempt.status == "ok"]
-    without = [attempt for attempt in attempts if attempt.status != "ok"]
-    chosen = sample_for_audit(given, claims.plan, count, rng)
-    chosen += sample_for_audit(without, claims.plan, count, rng)
-    # What is shown is drawn again as well, since a random sample would hardly ever meet it.
-    shown_files = {picture.sha256 for picture in verdict.pictures}
-    keys = {attempt.key for attempt in chosen}
-    pictured = [
-        attempt
-        for attempt in given
-        if attempt.sha256 in shown_files and attempt.key not in keys
-    ]
-    chosen += rng.sample(pictured, min(count, len(pictured)))
+    chosen = _drawn(claims, count, random.Random(seed), verdict.pictures)
     images = _generate(generator, chosen, verdict)
     if images and isinstance(generator, ReportsSettings):
         claimed = claims.results.model.effective_settings
@@ -289,6 +279,31 @@ def regenerate(
     if isinstance(generator, Releasable):
         generator.release()
     return images
+
+
+def _drawn(
+    claims: Claims, count: int, rng: random.Random, pictures: Sequence[Picture]
+) -> list[Attempt]:
+    """Return the attempts that are repeated: at random, and what a random sample hardly meets."""
+    attempts = claims.attempts
+    given = [attempt for attempt in attempts if attempt.status == "ok"]
+    without = [attempt for attempt in attempts if attempt.status != "ok"]
+    chosen = sample_for_audit(given, claims.plan, count, rng)
+    chosen += sample_for_audit(without, claims.plan, count, rng)
+    # What is shown is drawn again as well, since a random sample would hardly ever meet it.
+    shown_files = {picture.sha256 for picture in pictures}
+    keys = {attempt.key for attempt in chosen}
+    pictured = [
+        attempt
+        for attempt in given
+        if attempt.sha256 in shown_files and attempt.key not in keys
+    ]
+    chosen += rng.sample(pictured, min(count, len(pictured)))
+    # An image that repeats another counts in no score: so it is tried beside the one it repeats.
+    pairs = repeats(given, claims.images)
+    drawn_pairs = rng.sample(pairs, min(count, len(pairs)))
+    chosen += [attempt for pair in drawn_pairs for attempt in pair]
+    return list({attempt.key: attempt for attempt in chosen}.values())
 
 
 def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
@@ -323,9 +338,10 @@ def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
     if generator is None:
         return None
     if generator.fingerprint != manifest.fingerprint:
-        if generator.revision != manifest.revision and _COMMIT.fullmatch(
-            manifest.revision or ""
-        ):
+        # Only a model of the hub has commits, and may be here in another one.
+        revisions = (generator.revision or "", manifest.revision or "")
+        are_commits = all(map(_COMMIT.fullmatch, revisions))
+        if are_commits and generator.revision != manifest.revision:
             verdict.not_regenerated.append(
                 f"the weights of {manifest.model} here are of revision {generator.revision}; it "
                 f"names {manifest.revision}"

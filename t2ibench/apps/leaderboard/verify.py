@@ -28,6 +28,7 @@ from t2ibench.apps.leaderboard.regenerate import (
     on_server,
     regenerate,
 )
+from t2ibench.apps.leaderboard.repeats import unlike_repeats
 from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.methods.core.describe import listed
@@ -163,6 +164,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         verdict.n_images = _statuses(submission)[True]
         verdict.pictures = read_pictures(folder, manifest, plan, images)
         _recompute(submission, verdict)
+        _require(claims.excess_problems(plan, attempts, stores.judges))
         if draw:
             _regenerate(submission, draw, seed, verdict)
 
@@ -258,13 +260,13 @@ def _regenerate(submission: Claims, count: int, seed: int, verdict: Verdict) -> 
     """Regenerate sampled images and answers, compare them, and note the outcome on `verdict`."""
     images: list[RegeneratedImage] = []
     try:
-        if len(submission.images):
-            images = regenerate(submission, count, seed, verdict)
-            unlike = list(unlike_pictures(verdict.pictures, images))
-            verdict.differ(unlike, "pictures")
-            if not unlike:
-                compared = regenerated_pictures(verdict.pictures, images)
-                verdict.checked_pictures = [picture.sha256 for picture, _ in compared]
+        images = regenerate(submission, count, seed, verdict)
+        verdict.differ(list(unlike_repeats(images, submission.images)), "images")
+        unlike = list(unlike_pictures(verdict.pictures, images))
+        verdict.differ(unlike, "pictures")
+        if not unlike:
+            compared = regenerated_pictures(verdict.pictures, images)
+            verdict.checked_pictures = [picture.sha256 for picture, _ in compared]
         for check in (check_embeddings, check_answers):
             if not verdict.problems:
                 check(submission, images, verdict)

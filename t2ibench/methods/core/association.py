@@ -13,6 +13,7 @@ from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.obedience import Seen
 from t2ibench.methods.core.over_stimuli import over_stimuli
 from t2ibench.methods.core.prompt_images import PromptImages
+from t2ibench.methods.core.shuffled_distances import shuffled_distances
 from t2ibench.methods.core.text_vectors import with_vector
 from t2ibench.stats import p_value, resample_weights
 from t2ibench.stats.moments import safe_ratio
@@ -221,35 +222,10 @@ def row_distance(
     if distance is None:
         return Estimate.undefined("a set has a single image")
     draws = min(n_draws, _MOST_DRAWS)
-    null = np.mean([_shuffled(a, b, draws, rng) for a, b in pairs], axis=0)
+    null = np.mean([shuffled_distances(a, b, draws, rng) for a, b in pairs], axis=0)
     # The distances within and between sets trade off, so the sum that is left decides.
     p = p_value(null, distance.beyond, "greater", exact=False)
     return Estimate(distance.value, p=p, test="monte_carlo", alternative="greater")
-
-
-def _shuffled(
-    a: Float64Array, b: Float64Array, draws: int, rng: np.random.Generator
-) -> Float64Array:
-    """Return the squared distance of two sets of images for each shuffle, shape (draws,)."""
-    rows = np.concatenate([a, b])
-    n = len(a)
-    m = len(b)
-    gram = rows @ rows.T
-    squares = np.diag(gram)
-    picked = np.zeros((draws, n + m))
-    picked[:, :n] = 1.0
-    picked = rng.permuted(picked, axis=1)
-    towards = picked @ gram
-    first = (towards * picked).sum(axis=1)
-    cross = towards.sum(axis=1) - first
-    second = float(gram.sum()) - first - 2 * cross
-    alone = picked @ squares
-    alone_of_b = squares.sum() - alone
-    within_a = 1.0 - (first - alone) / (n * (n - 1))
-    within_b = 1.0 - (second - alone_of_b) / (m * (m - 1))
-    between = 1.0 - cross / (n * m)
-    beyond: Float64Array = between - (within_a + within_b) / 2
-    return beyond
 
 
 def mean_distance(

@@ -5,22 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from t2ibench.methods.core.evidence import Evidence, Needs, QuestionNeed
+from t2ibench.methods.core.prompt_groups import asked_for
 from t2ibench.methods.core.prompt_values import PromptValues
-
-# What the group of a prompt begins with whose answer a fact fixes: "fact, male".
-FACT = "fact, "
-
-
-def shown_group(group: str) -> str:
-    """Return what tables call a group of prompts: of those that a fact fixes, "male by a fact".
-
-    Examples:
-        >>> shown_group("fact, male"), shown_group("male")
-        ('male by a fact', 'male')
-    """
-    if not group.startswith(FACT):
-        return group
-    return f"{group.removeprefix(FACT)} by a fact"
 
 
 def contradictions(needs: Needs, evidence: Evidence) -> tuple[PromptValues, ...]:
@@ -38,19 +24,6 @@ def contradictions(needs: Needs, evidence: Evidence) -> tuple[PromptValues, ...]
             if len(of_prompt.values):
                 values.append(of_prompt)
     return tuple(values)
-
-
-def asked_for(group: str, classes: tuple[str, ...]) -> str | None:
-    """Return which of the classes a guided prompt asks for; None if its group names none.
-
-    Examples:
-        >>> asked_for("career, male", ("male", "female"))
-        'male'
-    """
-    if group in classes:
-        return group
-    last_name = group.rpartition(", ")[2]
-    return last_name if last_name in classes else None
 
 
 def _of_prompt(

@@ -32,7 +32,8 @@ class PromptDiversity:
     variance: float
     # what each image adds (`diversity_values`); None for two images
     images: PromptValues | None = None
-    # the Vendi score of all images, for each of them; None for two images
+    # the Vendi score of all images, for each of them; None for two images, and for prompts that ask
+    # for no group
     vendi: PromptValues | None = None
 
 

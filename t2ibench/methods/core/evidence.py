@@ -156,6 +156,8 @@ class Needs:
         sources: Source images, which are generated first or read from a folder, to be edited.
         edits: Edits of source images.
         pair_questions: Questions for a judge about source images and their edits.
+        guided_groups: Groups that guided prompts ask for, as the scores 'obedience:GROUP' name
+            them. The Vendi score is measured of the images of such prompts alone.
     """
 
     prompts: tuple[PromptNeed, ...] = ()
@@ -167,6 +169,7 @@ class Needs:
     sources: tuple[PromptNeed, ...] = ()
     edits: tuple[EditNeed, ...] = ()
     pair_questions: tuple[PairQuestion, ...] = ()
+    guided_groups: tuple[str, ...] = ()
 
     @property
     def shows_images(self) -> bool:

@@ -24,6 +24,7 @@ from t2ibench.methods.core.diversity import (
 )
 from t2ibench.methods.core.evidence import Evidence, ImageEvidence, Needs
 from t2ibench.methods.core.inference import Question
+from t2ibench.methods.core.prompt_groups import is_guided
 from t2ibench.methods.core.prompt_values import PromptValues
 from t2ibench.stats.interaction import shared_variance
 from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
@@ -83,6 +84,7 @@ class PromptMeasures:
         self._groups = needs.groups
         self._units = needs.units
         self._words = needs.named("word")
+        self._guided_groups = needs.guided_groups
         self._texts = texts
         self._cosines: dict[str, PromptCosines | None] = {}
         self._diversities: dict[str, PromptDiversity | None] = {}
@@ -128,8 +130,10 @@ class PromptMeasures:
         if n_images > 2:
             each = jackknife.pseudo_values
             values = PromptValues(prompt, group, images.indices, each)
-            of_all = np.full(n_images, vendi_score(images.embeddings))
-            vendi = PromptValues(prompt, group, images.indices, of_all)
+            # `frontier` compares that of guided prompts alone, and it takes longest.
+            if is_guided(group, self._guided_groups):
+                of_all = np.full(n_images, vendi_score(images.embeddings))
+                vendi = PromptValues(prompt, group, images.indices, of_all)
         return PromptDiversity(
             prompt,
             group,

@@ -20,6 +20,7 @@ def needs(task: McasTask, settings: Settings) -> Needs:
         prompts=(*attribute_prompts, *target_prompts),
         texts=tuple(dict.fromkeys([*words, *texts])),
         checks=_questions_about(attribute_prompts, task),
+        guided_groups=task.attribute_names,
     )
 
 

@@ -122,6 +122,7 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
         prompts=(*prompts, *prompts_of_facts),
         texts=texts,
         checks=(*checks, *questions_of_facts),
+        guided_groups=groups,
     )
 
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from t2ibench.methods.core.contradictions import FACT
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import Evidence, PromptNeed, QuestionNeed
+from t2ibench.methods.core.prompt_groups import FACT
 from t2ibench.methods.core.score_table import ScoreTable
 from t2ibench.methods.occupations.schema import Fact, OccupationsTask
 from t2ibench.settings import Settings

@@ -17,6 +17,7 @@ EFFECTIVE = "effective_stimuli"
 UNWEIGHTED = "mean_square_unweighted"
 WEIGHTING = "mean_square_weighting"
 WEIGHT = "weight"
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ def weight_scores(pairs: Sequence[PairLeans], level: float) -> dict[str, Estimat
     alike = np.full(weights.shares.shape, 1.0 / weights.shares.size)
     unweighted = Estimate(_mean_square(pairs, alike))
     extra = weights.shares - alike
+    # Equal weights differ by rounding, by another amount on another processor, and have no p-value.
+    extra[np.abs(extra) < _ROUNDING] = 0.0
     value = _mean_square(pairs, extra)
     influence = _influence(pairs, extra)
     difference = Estimate.from_influence(value, influence, level)

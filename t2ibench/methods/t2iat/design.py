@@ -116,7 +116,7 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
                     for prompt, word in pairs
                 ]
     texts = tuple(dict.fromkeys(need.prompt for need in prompts))
-    return Needs(tuple(prompts), texts, checks=tuple(checks))
+    return Needs(tuple(prompts), texts, checks=tuple(checks), guided_groups=names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -50,9 +50,6 @@ from t2ibench.models.server_errors import (
 from t2ibench.models.servers import OpenAiServer, Server, ServerArguments
 from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.refusals import with_moderation
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
 # Fields that t2ibench sets for each request.
@@ -126,7 +123,7 @@ class HostedArguments(ServerArguments):
 
 
 # Sends a request, given a prompt, further fields and a key.
-_Call = Callable[[str, dict[str, Any], str], Awaitable["Reply | Image"]]
+_Call = Callable[[str, dict[str, Any], str], Awaitable["Reply | bytes"]]
 
 
 class Fields:
@@ -264,7 +261,7 @@ class EditCall:
             where nothing is known against it.
     """
 
-    send: Callable[[str, dict[str, Any], str, SourceFile], Awaitable[Reply | Image]]
+    send: Callable[[str, dict[str, Any], str, SourceFile], Awaitable[Reply | bytes]]
     where: str
     refusal: str | None = None
 
@@ -279,7 +276,8 @@ class HostedGenerator(RemoteGenerator):
         server: The server, with its retries.
         call: Sends a request, given the prompt, the further fields and a key that is the same over
             all attempts (for servers that charge each key once). It returns a reply with a list of
-            images as in OpenAI's API, or an image; it may raise any exception of its library.
+            images as in OpenAI's API, or the bytes of an image file, which was checked. It may
+            raise any exception of its library.
         settings: What decides an image besides the arguments.
         wishes: Fields that change only the form of a reply, left out if the server rejects them.
         switches: Fields that switch the rewriting of prompts off; if the server rejects one, the
@@ -373,7 +371,7 @@ class HostedGenerator(RemoteGenerator):
             reply = await self._server.ask(partial(call, prompt, optional, key))
             if not isinstance(reply, Reply):
                 self._fields.known = True
-                return Received(GeneratedImage("ok", reply), self._price)
+                return Received(GeneratedImage("ok", data=reply), self._price)
             if reply.status not in ANSWERED:
                 if self._fields.left_out(reply, optional, prompt):
                     continue
@@ -395,6 +393,9 @@ class HostedGenerator(RemoteGenerator):
                 failed = GeneratedImage("failed", reason=hidden)
                 # A reply of status 200 that cannot be read may have been paid, too.
                 return Received(failed, self._usual(made=1), unread=True)
+            del (
+                reply
+            )  # which is larger than the image in it, of which many may be downloaded
             self._fields.known = self._fields.known or not item.empty
             self._fields.note(item.became)
             image_result = await image_of(item, self._fetch, self._server.key)
@@ -417,7 +418,7 @@ class HostedGenerator(RemoteGenerator):
         note(self._sent, source.facts())
         send = self._edit.send
 
-        async def call(prompt: str, fields: dict[str, Any], key: str) -> Reply | Image:
+        async def call(prompt: str, fields: dict[str, Any], key: str) -> Reply | bytes:
             return await send(prompt, fields, key, source)
 
         return call, self._edit.where

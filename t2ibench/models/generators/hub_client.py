@@ -6,11 +6,12 @@ import asyncio
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.models.generators.image_replies import decoded_image
+from t2ibench.models.generators.image_replies import checked_file
 from t2ibench.models.server_errors import BadReplyError
 from t2ibench.models.servers import submit
 
 if TYPE_CHECKING:
+    from httpx import Request, Response
     from PIL.Image import Image
 
 
@@ -29,6 +30,18 @@ def bounded_inference_client(largest: int, **options: Any) -> Any:
 
     from t2ibench.models.http import BoundedClient
 
+    class Connection(BoundedClient):
+        """A bounded client to which a redirect is an error.
+
+        Versions of the library that speak httpx themselves take its empty body for an image.
+        """
+
+        async def send(self, request: Request, **settings: Any) -> Response:
+            response = await super().send(request, **settings)
+            if response.is_redirect:
+                response.raise_for_status()
+            return response
+
     class Client(AsyncInferenceClient):
         bounded: BoundedClient | None = None
 
@@ -38,7 +51,7 @@ def bounded_inference_client(largest: int, **options: Any) -> Any:
                 raise OfflineModeIsEnabled("HF_HUB_OFFLINE is set, so nobody is asked.")
             if self.bounded is None:
                 # The library's own headers have the key.
-                client = BoundedClient(largest)
+                client = Connection(largest)
                 self.bounded = client
                 weakref.finalize(self, lambda: submit(client.aclose())).atexit = False
             return self.bounded
@@ -46,8 +59,8 @@ def bounded_inference_client(largest: int, **options: Any) -> Any:
     return Client(**options)
 
 
-async def decoded_within_bounds(opened: Image) -> Image:
-    """Return an image that the library has opened, decoded as those of other servers are.
+async def file_within_bounds(opened: Image) -> bytes:
+    """Return the file of an image that the library has opened, checked as other servers' are.
 
     The library opens a file of any format, of any size. It decodes nothing by that, and nothing is
     decoded here if the file is of a format that is not read, such as a program (EPS).
@@ -59,7 +72,8 @@ async def decoded_within_bounds(opened: Image) -> Image:
     if file is None:
         raise BadReplyError("the server's image cannot be read")
     file.seek(0)
-    result = await asyncio.to_thread(decoded_image, file.read())
-    if result.image is None:
+    data: bytes = file.read()
+    result = await asyncio.to_thread(checked_file, data)
+    if result.status != "ok":
         raise BadReplyError(result.reason or "the server's image cannot be read")
-    return result.image
+    return data

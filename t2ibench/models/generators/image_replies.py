@@ -163,16 +163,16 @@ def _of_base64(encoded: str) -> bytes:
     return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
 
 
-def decoded_image(data: bytes) -> GeneratedImage:
-    """Return the image in a file of a server; failed if it cannot be read."""
+def checked_file(data: bytes) -> GeneratedImage:
+    """Return the image in a file of a server, still encoded; failed if it cannot be read."""
     from t2ibench.store.image_headers import UnreadableImageError
     from t2ibench.store.pixels import read_image
 
     try:
-        image = read_image(data, _FORMATS, _MOST_PIXELS)
+        read_image(data, _FORMATS, _MOST_PIXELS)
     except UnreadableImageError as error:
         return GeneratedImage("failed", reason=f"the server's image: {error}")
-    return GeneratedImage("ok", image)
+    return GeneratedImage("ok", data=data)
 
 
 async def image_of(
@@ -183,7 +183,7 @@ async def image_of(
     try:
         data = await fetch(image) if isinstance(image, str) else image
         image_result = (
-            await asyncio.to_thread(decoded_image, data)
+            await asyncio.to_thread(checked_file, data)
             if isinstance(data, bytes)
             else data
         )

@@ -182,11 +182,11 @@ class RemoteGenerator:
         return self._price
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Return an image for each request, of which several are sent at a time."""
+        """Return a decoded image for each request, of which several are sent at a time."""
         images = dict(
             pair for part in self.generate_in_parts(requests) for pair in part
         )
-        return [images[number] for number in range(len(requests))]
+        return [images[number].decoded() for number in range(len(requests))]
 
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from t2ibench.arguments import one_of
 from t2ibench.errors import T2IBenchError
@@ -18,7 +18,7 @@ from t2ibench.models.generators.hosted import (
 )
 from t2ibench.models.generators.hub_client import (
     bounded_inference_client,
-    decoded_within_bounds,
+    file_within_bounds,
 )
 from t2ibench.models.generators.price_table import (
     SOURCE,
@@ -29,9 +29,6 @@ from t2ibench.models.generators.sources import SourceFile
 from t2ibench.models.proxies import ask_loopback_directly
 from t2ibench.models.server_errors import Reply, UnusableServerError
 from t2ibench.models.servers import LitellmServer, OpenAiServer, Server, checked_address
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 # Fields that are sent if the server accepts them; they change the form of the reply only.
 _WISHES = {"response_format": "b64_json", "output_format": "png"}
@@ -207,7 +204,7 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
                 f"Set it with `export {key.variable}=…`, or run `hf auth login`.",
             )
 
-    async def call(prompt: str, optional: dict[str, Any], _: str) -> Image:
+    async def call(prompt: str, optional: dict[str, Any], _: str) -> bytes:
         check_token()
         given = dict(optional)
         sides: dict[str, Any] = _sides(given.pop("size", ""))
@@ -215,18 +212,18 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         image = await client.text_to_image(
             prompt, **sides, **options, extra_body=given or None
         )
-        return await decoded_within_bounds(image)
+        return await file_within_bounds(image)
 
     async def edit(
         prompt: str, optional: dict[str, Any], _: str, source: SourceFile
-    ) -> Image:
+    ) -> bytes:
         check_token()
         given = dict(optional)
         size: Any = _sides(given.pop("size", "")) or None
         image = await client.image_to_image(
             source.data, prompt, target_size=size, **given
         )
-        return await decoded_within_bounds(image)
+        return await file_within_bounds(image)
 
     server = Server(
         f"{request.spec} ({address or args.provider})",

@@ -97,7 +97,7 @@ class OpenAiJudge:
 
         See models.protocols.AnswersInParts.
         """
-        encoded: dict[str, str] = {}
+        urls = _ImageUrls()
         held: dict[int, bool] = {}
         waiting = deque(range(len(queries)))
 
@@ -105,10 +105,7 @@ class OpenAiJudge:
             query = queries[number]
             # Another question may meanwhile have shown that the server takes no schema.
             held[number] = held.get(number, True) and self._takes_schema(query)
-            if query.sha256 not in encoded:
-                data = base64.b64encode(as_png(query.image)).decode()
-                encoded[query.sha256] = f"data:image/png;base64,{data}"
-            return self._ask(query, encoded[query.sha256], held[number])
+            return self._ask(query, urls.of(query), held[number])
 
         ended: ServerAwayError | None = None
         for done in as_they_end(
@@ -188,6 +185,25 @@ class OpenAiJudge:
             extra = {"response_format": _schema((*query.classes, UNKNOWN))}
             extra["max_tokens"] = self._max_tokens + _BRACES
         return self._server.start([{"role": "user", "content": content}], extra)
+
+
+class _ImageUrls:
+    """The images of queries as addresses that contain them.
+
+    The questions about an image follow one another, so only the last image is held: those of a
+    whole batch, encoded, would take more memory than the requests that are under way.
+    """
+
+    def __init__(self) -> None:
+        self._sha256 = ""
+        self._url = ""
+
+    def of(self, query: Query) -> str:
+        """Return the address that contains a query's image."""
+        if query.sha256 != self._sha256:
+            data = base64.b64encode(as_png(query.image)).decode()
+            self._sha256, self._url = query.sha256, f"data:image/png;base64,{data}"
+        return self._url
 
 
 def _schema(options: Sequence[str]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Importing diffusers takes about seven seconds of a core, and longer where sixteen workers do it at
 once. When the fork server forks, it has loaded no model, started no thread and used no GPU: a
 worker begins with its modules alone. The server ends, with all its workers, when the process that
-leads the run asks for it or ends.
+leads the run asks for it or ends, whatever they do at that moment.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ from t2ibench.worker_pool import new_processes
 # What a worker does, given its line to the leader.
 Work = Callable[[Connection], None]
 _PATIENCE = 5.0  # seconds that a server has to end its workers
+_REMINDED = (
+    1.0  # seconds after which a server that says nothing may have been suspended
+)
+_PR_SET_PDEATHSIG = 1  # of Linux' prctl
 
 
 def can_fork() -> bool:
@@ -71,8 +75,15 @@ class ForkServer:
         return worker
 
     def order(self, order: _Order) -> None:
-        """Send an order to the server."""
+        """Send an order to the server, even to a suspended one."""
         self._orders.send(order)
+        self.resume()
+
+    def resume(self) -> None:
+        """Have the server go on, in case that somebody has suspended it."""
+        if self._process.is_alive() and self._process.pid is not None:
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(self._process.pid, signal.SIGCONT)
 
     def close(self) -> None:
         """End the server with all its workers."""
@@ -111,8 +122,9 @@ class ForkedWorker:
             self._server.order(_Order("kill", self.number))
 
     def join(self) -> None:
-        """Wait for the worker's end."""
-        self._has_ended.wait()
+        """Wait for the worker's end, of which the server has to say something."""
+        while not self._has_ended.wait(_REMINDED):
+            self._server.resume()
 
     def note_end(self, exitcode: int) -> None:
         """Record how the worker ended; the first record counts."""
@@ -145,8 +157,25 @@ def leave_terminal() -> None:
         os.dup2(file, sys.stderr.fileno())
 
 
+def killed_with_parent() -> None:
+    """Have the system kill this process when the one that started it ends.
+
+    A thread that waits for that end would not do: processes that are forked later should start
+    from one thread alone, and a suspended process runs none. Where the system refuses (in a
+    sandbox, say), this process notices the end when it next hears nothing from the other.
+    """
+    with suppress(Exception):  # ctypes finds no C library, or not this function
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    parent = multiprocessing.parent_process()
+    if parent is not None and os.getppid() != parent.pid:  # it ended before
+        os._exit(1)
+
+
 def _serve(orders: Connection, modules: Sequence[str], work: Work) -> None:
     """Follow the leader's orders until it closes their line or disappears."""
+    killed_with_parent()
     leave_terminal()
     with uncollected():
         for module in modules:
@@ -202,6 +231,7 @@ def _forked(orders: Connection, line: Connection, work: Work) -> BaseProcess | N
 
 def _work(orders: Connection, line: Connection, work: Work) -> None:
     """Begin as a worker that was forked a moment ago."""
+    killed_with_parent()
     orders.close()
     numpy = sys.modules.get("numpy")
     if numpy is not None:  # what is drawn without a seed differs between workers

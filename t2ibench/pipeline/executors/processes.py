@@ -41,6 +41,10 @@ from t2ibench.worker_pool import (
     new_processes,
 )
 
+# Of each worker, that wait to be read. Two at least: the last ones of a worker that has ended must
+# not wait for a reader that is gone.
+_MESSAGES_OF_WORKER = 4
+
 
 def visible_gpus() -> list[str]:
     """Return the names of the GPUs that this process may use, as in CUDA_VISIBLE_DEVICES."""
@@ -106,7 +110,10 @@ class Processes:
         may_fork = can_fork() and not gpus
         self._shared_imports = tuple(shared_imports) if may_fork else ()
         self._fork_server: ForkServer | None = None
-        self._heard: queue.Queue[tuple[int, Connection, Message]] = queue.Queue()
+        # Bounded: where the disk is slow, workers wait, and their images do not pile up here.
+        self._heard: queue.Queue[tuple[int, Connection, Message]] = queue.Queue(
+            _MESSAGES_OF_WORKER * count
+        )
         self._lines: dict[int, Connection] = {}
         self._processes: dict[int, _Process] = {}
 
@@ -203,6 +210,10 @@ class Processes:
             process.kill()
         for process in self._processes.values():
             process.join()
+        # A listener that waits to hand over its last messages would hold them until the end.
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._heard.get_nowait()
 
 
 def _ending(status: int) -> str:

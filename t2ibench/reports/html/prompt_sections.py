@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from t2ibench.decimals import p_value, significant
-from t2ibench.methods.core.contradictions import shown_group
+from t2ibench.methods.core.prompt_groups import shown_group
 from t2ibench.methods.core.text_image_alignment import mean_cosine
 from t2ibench.reports.html.data_links import csv_link
 from t2ibench.reports.html.numbers import signed

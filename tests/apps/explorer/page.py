@@ -111,6 +111,25 @@ def shots(page: Any, row: str) -> list[int]:
     return [int(number) for number in found]
 
 
+def answered(watch: Watch, fragment: str = "") -> Any:
+    """The wall once the answers are there."""
+    page = watch.visit(f"#{fragment}" if fragment else "")
+    page.wait_for_selector("body[data-answered=yes]")
+    return page
+
+
+def shown(page: Any) -> int:
+    """How many images fit."""
+    return int(page.locator("#count").inner_text().split()[0].replace(",", ""))
+
+
+def drawn(page: Any, plot: str) -> int:
+    """How much a plot says that it has drawn."""
+    canvas = page.locator(f"#{plot} canvas[data-drawn]")
+    canvas.wait_for()
+    return int(canvas.get_attribute("data-drawn"))
+
+
 def axe(page: Any, context: Any = None) -> list[str]:
     """What axe-core finds wrong, everywhere or in the context that it is given."""
     from axe_playwright_python.sync_playwright import Axe

@@ -11,37 +11,37 @@ from xml.etree import ElementTree
 import pytest
 
 from t2ibench import evaluate
+from t2ibench.apps.explorer import card
 from t2ibench.apps.explorer.card import CAVEAT
 from t2ibench.results.samples import read_samples
 from t2ibench.store.images import image_seed
 from tests.apps.explorer.api import HEADERS, Client, explore, opened, pictures
+from tests.conftest import SHARED_TASKS
 
-# Its two runs take seconds.
+# Its runs take seconds.
 pytestmark = pytest.mark.slow
 
 WOMAN, MAN = "picture that shows a woman", "picture that shows a man"
-TASKS = [
-    "vibex_gender",
-    "t2iat_science_arts",
-    "openbias_examples",
-    "weat_1_flowers_insects",
-]
+WORDS_ALONE = "weat_6_gender_career_family"  # of SHARED_TASKS
+# As many images as the shared run has.
 QUICK: dict[str, Any] = {
     "n_permutations": 200,
     "n_bootstrap": 100,
-    "images_per_prompt": 6,
+    "images_per_prompt": 3,
+    "guided_images_per_prompt": 2,
+    "control_encoder": "none",
 }
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A run, and one of a model that draws nurses as men."""
-    folder = tmp_path_factory.mktemp("runs")
-    evaluate("toyland", TASKS, output_dir=folder / "a", **QUICK)
+def runs(run: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The shared run, and one of a model that draws nurses as men."""
+    folder = tmp_path_factory.mktemp("second")
     args = {"nurse.gender.female": 0.0, "science.gender.female": 1.0}
-    evaluate("toyland", TASKS, model_args=args, output_dir=folder / "b", **QUICK)
-    (second,) = (folder / "b").iterdir()
-    return folder / "a" / "toyland", second
+    tasks = ["vibex_gender", "t2iat_science_arts"]
+    evaluate("toyland", tasks, model_args=args, output_dir=folder, **QUICK)
+    (second,) = folder.iterdir()
+    return run, second
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +63,8 @@ def test_the_api_lists_every_task_as_the_report_shows_it(
 ) -> None:
     found = client.get("/api/scores?run=0")
     tasks = {task["id"]: task for task in found["tasks"]}
-    assert set(tasks) == set(TASKS) and found["reason"] == ""
-    assert [name for name, task in tasks.items() if task["text_only"]] == [
-        "weat_1_flowers_insects"
-    ]
+    assert set(tasks) == set(SHARED_TASKS) and found["reason"] == ""
+    assert [name for name, task in tasks.items() if task["text_only"]] == [WORDS_ALONE]
     science, headline = (
         tasks["t2iat_science_arts"],
         stored["t2iat_science_arts"]["headline"],
@@ -115,7 +113,7 @@ def test_answers_and_queries_have_rows(client: Client) -> None:
     other = client.get(f"/api/scores/openbias_examples?row={found['rows'][-1]}")
     assert other["row"] == found["rows"][-1] != found["row"]
     queries = client.get("/api/scores/vibex_gender?row=boss")
-    assert len(queries["ids"]) == 12 and set(queries["labels"]) == {"women", "men"}
+    assert len(queries["ids"]) == 6 and set(queries["labels"]) == {"women", "men"}
     assert all(0 <= value <= 1 for value in queries["values"])
 
 
@@ -181,7 +179,7 @@ def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
     found = client.post("/api/pairs", **body)
     assert found["same_seeds"] is True
     assert found["basis"].startswith("Same prompts, same seeds. ")
-    assert [pair["index"] for pair in found["pairs"]] == list(range(6))
+    assert [pair["index"] for pair in found["pairs"]] == list(range(3))
     for pair in found["pairs"]:
         first, second = (
             client.collection.gallery.pictures[number] for number in pair["ids"]
@@ -196,7 +194,7 @@ def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
 
 def test_pairs_without_a_question_and_without_pictures(client: Client) -> None:
     found = client.post("/api/pairs", runs=[0, 1], prompts=[WOMAN])
-    assert len(found["pairs"]) == 6
+    assert len(found["pairs"]) == 3
     assert {pair["values"] for pair in found["pairs"]} == {None}
     none = client.post(
         "/api/pairs", runs=[0, 1], prompts=["unheard"], anchors=[WOMAN, MAN]
@@ -208,7 +206,7 @@ def test_pairs_without_a_question_and_without_pictures(client: Client) -> None:
 
 
 def test_other_seeds_are_no_pairs(runs: tuple[Path, Path], tmp_path: Path) -> None:
-    evaluate("toyland", "vibex_gender", seed=7, output_dir=tmp_path, **QUICK)
+    evaluate("toyland", "vibex_gender", seed=7, limit=1, output_dir=tmp_path, **QUICK)
     (other,) = tmp_path.iterdir()
     collection = opened(runs[0], other, encoder=None)
     with explore(collection, tmp_path / "session.json") as client:
@@ -257,7 +255,10 @@ def drawn(client: Client, **body: Any) -> tuple[str, list[str], int]:
     )
 
 
-def test_a_card_of_a_text_has_the_page_s_number(client: Client) -> None:
+def test_a_card_of_a_text_has_the_page_s_number(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(card, "_SHOWN", 4)
     text = "picture that shows a nurse"
     body = {"text": text, "anchors": [WOMAN, MAN], "names": ["women", "men"]}
     drawing, lines, images = drawn(client, **body)
@@ -269,7 +270,8 @@ def test_a_card_of_a_text_has_the_page_s_number(client: Client) -> None:
     (score,) = (one["scores"][0] for one in nodes if one["id"] == "new")
     digits = next(line for line in lines if line.startswith(("+", "−")) and "." in line)
     assert abs(float(digits.replace("−", "-")) - score["beyond_words"]) < 0.01
-    assert images == 3 * 6 + 4 and "6, 6 images" in " ".join(lines)
+    # Of six: the half that is most like it, the other half, and a few at random.
+    assert images == 3 + 3 + 4 and "3, 3 images" in " ".join(lines)
     assert f"most like “{text}”" in lines and "◂ men" in lines and "women ▸" in lines
     assert CAVEAT in lines and any(line.startswith("95 % interval") for line in lines)
     run = client.collection.sources[0].run

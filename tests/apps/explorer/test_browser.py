@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.apps.explorer.page import Watch, add, concept, made, serving, shots, word
+from tests.apps.explorer.page import (
+    Watch,
+    add,
+    concept,
+    drawn,
+    made,
+    serving,
+    shots,
+    word,
+)
 from tests.conftest import Cli
 
 WOMAN = "picture that shows a woman"
@@ -39,13 +48,6 @@ def watch(browser: Any, address: str, run: Path) -> Iterator[Watch]:
     found.close()
 
 
-LEAN = """async () => {
-  const { S } = await import("/static/store.js");
-  const tree = await import("/static/tree.js");
-  const node = S.nodes.get(S.state.chosen[0]);
-  Object.assign(node.scores[0], { verdict: "leans", lean: 0, beyond_words: 0.2 });
-  tree.render();
-}"""
 DISAGREE = """async inverse => {
   const { S } = await import("/static/store.js");
   const concept = await import("/static/concept.js");
@@ -64,38 +66,6 @@ def items(page: Any, count: int) -> None:
 def counted(page: Any, pattern: str) -> None:
     """Wait for the grid to say how many images it shows."""
     expect(page.locator("#count")).to_have_text(re.compile(pattern))
-
-
-def drawn(page: Any, plot: str) -> int:
-    canvas = page.locator(f"#{plot} canvas[data-drawn]")
-    canvas.wait_for()
-    return int(canvas.get_attribute("data-drawn"))
-
-
-@pytest.mark.smoke
-def test_a_concept_gets_its_verdict_and_its_images(watch: Watch) -> None:
-    page = watch.page
-    anchors = page.locator("#anchors .name").all_text_contents()
-    assert anchors == ["men (10 images)", "women (10 images)"]  # as in reports
-    add(page, "female")
-    node = page.locator("#tree li[aria-selected=true] > .node")
-    # Hollow and grey: words that have nothing to do with it lean as far.
-    for mark in (".rail.null", ".rail .band", ".rail .ci"):
-        expect(node.locator(mark)).to_have_count(1)
-    for said in (
-        "not told from everyday words, p = ",
-        "only D ≥ 0.61 can be told from chance",
-    ):
-        expect(page.locator("#numbers")).to_contain_text(said)
-    assert drawn(page, "strip") == 20
-    # What a lean looks like: filled, in the colour of its side, which is the right one.
-    page.evaluate(LEAN)
-    expect(node.locator(".rail.clear.right")).to_have_attribute(
-        "aria-label", re.compile("leans to men")
-    )
-    expect(node.locator(".rail .dot")).to_have_css(
-        "background-color", "rgb(0, 106, 99)"
-    )
 
 
 def test_disagreement_of_a_word_with_its_images_is_reported(watch: Watch) -> None:

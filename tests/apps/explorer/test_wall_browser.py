@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from t2ibench.apps.explorer.wrong_answers import WrongAnswers
 from t2ibench.models.encoders import DEFAULT_WEIGHTS
 from t2ibench.models.hub import is_downloaded
 from tests.apps.explorer.api import pictures
-from tests.apps.explorer.page import Watch, axe, made, serving
+from tests.apps.explorer.page import Watch, answered, axe, made, serving
 
 
 @pytest.fixture(scope="module")
@@ -26,67 +25,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(run: Path) -> Iterator[str]:
     with serving(run) as found:
         yield found
-
-
-def answered(watch: Watch, fragment: str = "") -> Any:
-    """The wall once the answers are there."""
-    page = watch.visit(f"#{fragment}" if fragment else "")
-    page.wait_for_selector("body[data-answered=yes]")
-    return page
-
-
-def shown(page: Any) -> int:
-    """How many images fit."""
-    return int(page.locator("#count").inner_text().split()[0].replace(",", ""))
-
-
-@pytest.mark.smoke
-def test_the_wall_by_keyboard_and_a_wrong_answer(
-    browser: Any, address: str, run: Path
-) -> None:
-    WrongAnswers(run).path.unlink(missing_ok=True)
-    watch = Watch(browser, address)
-    page = answered(watch)
-    every = shown(page)
-    # A number leads to its images, and back.
-    page.locator("#test-list .test").first.focus()
-    page.keyboard.press("Enter")
-    expect(page.locator("#wall-title")).to_have_text("Images of a test")
-    page.locator("#test-rows .test:not(:disabled)").first.click()
-    expect(page.locator("#chosen b")).to_be_visible()
-    assert 0 < shown(page) <= every
-    page.locator("#chosen button").click()
-    expect(page.locator("#wall-title")).to_have_text("All images")
-    # Only what the judge called a woman.
-    page.locator("[data-facet=judge]").select_option("female")
-    women = shown(page)
-    assert 0 < women < every
-    page.locator("#grid").focus()
-    for key in ("j", "j", "k", "ArrowRight"):
-        page.keyboard.press(key)
-    expect(page.locator("#grid .tile:focus")).to_have_attribute("data-index", "1")
-    page.keyboard.press("Enter")
-    box = page.locator("#large")
-    expect(box.locator(".who").first).to_contain_text("female")
-    expect(box).to_contain_text(f"2 of {women}")
-    page.keyboard.press("k")
-    expect(box).to_contain_text(f"1 of {women}")
-    asked = box.locator(".asked", has_text="gender").first
-    asked.locator("summary").click()
-    asked.get_by_role("button", name="male", exact=True).click()
-    page.locator("#labeller").fill("Anna")
-    page.keyboard.press("Enter")
-    expect(box).to_contain_text("You noted: male")
-    asked.get_by_role("button", name="Somebody else").click()
-    expect(box).to_contain_text("Anna noted: male")
-    expect(box).not_to_contain_text("You noted")
-    expect(box.locator(".noted")).to_contain_text("no random sample")
-    page.keyboard.press("Escape")
-    expect(box).to_be_hidden()
-    expect(page.locator("#grid .tile:focus")).to_have_attribute("data-index", "0")
-    (label,) = WrongAnswers(run).all()
-    assert (label.labeller, label.answer) == ("Anna", "male")
-    watch.close()
 
 
 def test_another_run_shows_all_of_its_images(browser: Any, run: Path) -> None:

@@ -117,6 +117,18 @@ def test_honest_runs_are_reproduced(
     assert verdict.tasks == len(results.tasks) and set(verdict.parts) == parts
 
 
+def test_a_model_is_made_even_where_no_test_needs_its_images(tmp_path: Path) -> None:
+    """Texts alone are the same whatever model is named beside them."""
+    evaluate("toyland", "weat_8_science_arts", output_dir=tmp_path)
+    run = tmp_path / "toyland"
+    record(run, "generator", "settings", value={"steps": 500})
+    assert "it states steps = 500" in refusal(packed_of(run), 1)
+    record(run, "generator", "fingerprint", value="c" * 64)
+    folder = packed_of(run)
+    assert verify(folder).level == "recomputed"
+    assert "has another fingerprint" in refusal(folder, 1)
+
+
 def nudge_texts(run: Path) -> None:
     """Move every text a little towards one direction, which is enough to move a lean."""
 

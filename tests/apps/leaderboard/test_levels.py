@@ -356,6 +356,9 @@ OTHER = COMMIT[::-1]
         ("a", COMMIT, 65, "at a time; 64 are the most here"),
         ("b", OTHER, 8, f"are of revision {OTHER}; it names {COMMIT}"),
         ("b", COMMIT, 8, "refused: has another fingerprint"),
+        # What is no commit of the hub cannot be here in another one.
+        ("b", "world 3", 8, "refused: has another fingerprint"),
+        ("b", None, 8, "refused: has another fingerprint"),
         ("a", OTHER, 8, "refused: it states revision"),
     ],
 )

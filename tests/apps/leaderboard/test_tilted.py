@@ -163,6 +163,31 @@ def test_a_tilt_within_the_tolerance_of_half_precision_is_refused(
     assert "its headline" in said and "those that were sent are tilted" in said
 
 
+@pytest.mark.parametrize("kind", ["images", "texts"])
+def test_the_models_precision_excuses_no_embedding_of_the_same_file_or_text(
+    kind: str, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The encoder worked in float32, whatever precision the images were made in."""
+    monkeypatch.setattr(reembed, "_dtype", lambda _: "bfloat16")
+
+    def turn(_: list[str], rows: Any) -> Any:
+        """A turn of 1 - cosine = 5e-5, which other files of images may have."""
+        rows = rows.astype(float)
+        across = np.roll(rows, 1, axis=1)
+        across -= (across * rows).sum(axis=1, keepdims=True) * rows
+        across /= np.linalg.norm(across, axis=1, keepdims=True)
+        return np.cos(0.01) * rows + np.sin(0.01) * across
+
+    edit_embeddings(copy, kind, turn, "toy-clip")
+    message = "does not look to" if kind == "images" else "embeds otherwise by"
+    assert f"{message} toy-clip" in refusal(packed_of(copy), 2)
+    if kind == "images":
+        invent_hashes(copy)
+        assert not any(
+            message in line for line in verify(packed_of(copy), draw=2).problems
+        )
+
+
 def test_rounding_in_half_precision_is_reproduced(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,7 @@ from t2ibench.models.generators.comfyui.server_facts import (
 )
 from t2ibench.models.generators.comfyui.template import Template
 from t2ibench.models.generators.comfyui.workflow import read_workflow
-from t2ibench.models.generators.image_replies import decoded_image
+from t2ibench.models.generators.image_replies import checked_file
 from t2ibench.models.generators.observed_settings import (
     ANOTHER_IMAGE,
     EQUAL_SEEDS,
@@ -45,10 +45,9 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.server_errors import one_line
 from t2ibench.models.servers import submit
 from t2ibench.store.image_headers import UnreadableImageError
+from t2ibench.store.pixels import read_image
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-
     from t2ibench.store.images import ImageFile
 
 _POSTS = 4  # times that an image is posted whose job is lost, stopped by others or without a file
@@ -307,7 +306,7 @@ class ComfyGenerator(RemoteGenerator):
         data = await self._comfy.image(files[0])
         if data is None:
             return JobOutcome(reason="the file of the image is gone")
-        return JobOutcome(await asyncio.to_thread(decoded_image, data))
+        return JobOutcome(await asyncio.to_thread(checked_file, data))
 
     async def _compare(self, request: ImageRequest, first: GeneratedImage) -> int:
         """Post a request once more, and say so if its seed does not give the same image.
@@ -319,9 +318,9 @@ class ComfyGenerator(RemoteGenerator):
         outcome = await self._posted(request, job)
         self._finished.setdefault(request, []).append(job)
         second = outcome.image
-        if second is None or second.image is None or first.image is None:
+        if second is None or second.data is None or first.data is None:
             return 0
-        self._repeats = _are_equal(first.image, second.image)
+        self._repeats = await asyncio.to_thread(_are_equal, first.data, second.data)
         if not self._repeats:
             self._tell(
                 f"The sampler {self._noisy} gives another image for the same prompt and seed "
@@ -335,7 +334,9 @@ def _failed(task: asyncio.Task[str]) -> bool:
     return task.cancelled() or task.exception() is not None
 
 
-def _are_equal(first: Image, second: Image) -> bool:
+def _are_equal(first_file: bytes, second_file: bytes) -> bool:
+    """Return whether two image files have the same pixels."""
+    first, second = read_image(first_file), read_image(second_file)
     return first.size == second.size and first.tobytes() == second.tobytes()
 
 
