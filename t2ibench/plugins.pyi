@@ -136,7 +136,7 @@ from t2ibench.models.protocols import (
     TowerReading as TowerReading,
 )
 from t2ibench.store.images import ImageFile as ImageFile
-from t2ibench.store.pixels import UnreadableImageError as UnreadableImageError
+from t2ibench.store.image_headers import UnreadableImageError as UnreadableImageError
 from t2ibench.models.fingerprint import fingerprint as fingerprint
 from t2ibench.models.downloads import Download as Download
 from t2ibench.models.generators import create_generator as create_generator

@@ -9,9 +9,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from html.entities import html5
 from typing import Any
 from urllib.parse import unquote
+
+from t2ibench.encoded_runs import encoded_runs
+from t2ibench.secret_pattern import SecretPattern, replaced
 
 HIDDEN = "***"
 # Names of secrets. The word for a secret comes last: token_merging is no secret.
@@ -33,8 +35,6 @@ _CREDENTIALS = re.compile(r"://([^/?#\s]+)@|^([^/?#\s:]+:[^/?#\s]+)@")
 _PLACEHOLDERS = frozenset({"password", "username"})
 # Characters of the shortest secret that is hidden; shorter values ('EMPTY', 'true') may be words.
 _SHORTEST = 6
-# Secrets of at least this length are hidden whatever their case.
-_LONG = 12
 # Characters of the shortest value of an environment variable that is hidden in every message.
 _IN_ENVIRONMENT = 8
 # Characters of the shortest key in use that is hidden everywhere: a shorter one, such as
@@ -44,25 +44,16 @@ _IN_USE = 16
 _DEEPEST = 100
 # Encodings of encodings that are undone.
 _DEEPEST_ENCODING = 4
-# What may stand between the characters of a long secret.
-_BETWEEN = r"[^\w%&\\]{0,3}?"
-# Backslashes before an escaped character, doubled by every text within a text. A long run is read
-# from its start alone, so that a million of them take no time; a backslash of the secret itself
-# may come directly before a few.
-_SLASHES = r"(?:(?<!\\)\\+|\\{1,16})"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{8,}")
-# What may be hexadecimal digits or Base64, with the marks that are common between them.
-_ENCODED = re.compile(
-    r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[\s:,.-]{0,2}){6,}"
-    r"|(?:[A-Za-z0-9+/_=-]|%2[bBfF]|%3[dD]|\\[rn]|[\r\n]){8,}"
+# What is no hexadecimal digit, nor a mark between two.
+_NO_DIGIT = re.compile(r"[G-WYZg-wyz+/]")
+# Text of six characters or more. It begins with a set of bytes, for which Python searches at once.
+_READABLE = re.compile(
+    rb"[\s\x20-\x7e\xc2-\xf4](?:(?<=[\s\x20-\x7e])|(?<=[\xc2-\xf4])[\x80-\xbf]{1,3})"
+    rb"(?:[\s\x20-\x7e]|[\xc2-\xf4][\x80-\xbf]{1,3}){5,}"
 )
-_READABLE = re.compile(rb"(?:[\s\x20-\x7e]|[\xc2-\xf4][\x80-\xbf]{1,3}){6,}")
 # Secrets in use that the name of no variable gives away.
 _REMEMBERED: set[str] = set()
-_ENTITIES: dict[str, list[str]] = {}
-for _name, _character in html5.items():
-    if len(_character) == 1 and _character.isascii():
-        _ENTITIES.setdefault(_character, []).append(_name)
 
 
 def is_secret_name(name: str) -> bool:
@@ -145,7 +136,8 @@ class Redaction:
         """Return a text with the given secrets hidden, in any encoding."""
         if self._pattern is None:
             return text
-        return _ENCODED.sub(self._run_hidden, self._pattern.sub(HIDDEN, text))
+        plain = self._pattern.hidden(text, HIDDEN)
+        return replaced(plain, self._encoded_spans(plain, self._pattern), HIDDEN)
 
     def contains(self, text: str, depth: int = 0) -> bool:
         """Return whether a text contains one of the given secrets, in any encoding."""
@@ -153,12 +145,18 @@ class Redaction:
             return False
         if self._pattern.search(text):
             return True
-        return any(
-            _holds_encoded(run.group(), self, depth) for run in _ENCODED.finditer(text)
-        )
+        return any(True for _ in self._encoded_spans(text, self._pattern, depth))
 
-    def _run_hidden(self, run: re.Match[str]) -> str:
-        return HIDDEN if _holds_encoded(run.group(), self, 0) else run.group()
+    def _encoded_spans(
+        self, text: str, pattern: SecretPattern, depth: int = 0
+    ) -> Iterator[tuple[int, int]]:
+        """Yield where the runs of characters are that encode a secret, in order."""
+        hidden_up_to = 0
+        for start, end in encoded_runs(text, pattern.shortest):
+            is_new = end > hidden_up_to
+            if is_new and _holds_encoded(text[start:end], self, depth):
+                yield max(start, hidden_up_to), end
+                hidden_up_to = end
 
     def secrets_and_keys(self, text: str) -> str:
         """Return a text with the given secrets, and whatever has the form of a key, hidden."""
@@ -220,62 +218,17 @@ def _environment() -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _pattern(values: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return what matches any of these secrets as text, with its characters in any notation."""
-    forms = [form for value in values for form in _forms(value)]
-    return re.compile("|".join(forms)) if forms else None
-
-
-def _forms(key: str) -> list[str]:
-    """Return regular expressions of a secret, forwards and, if it is long, backwards.
-
-    Each character may be written as in a URL, in HTML, or in JSON. A long secret is matched in
-    any case and with marks between its characters.
-    """
-    characters = [_notations(character) for character in key]
-    if len(key) < _LONG:
-        return ["".join(characters)]
-    letters = [_notations(character) for character in key if character.isalnum()]
-    patterns = [_BETWEEN.join(characters)]
-    if len(letters) >= _LONG:
-        # Marks of the secret itself may have been left out.
-        patterns.append(_BETWEEN.join(letters))
-    patterns += [_BETWEEN.join(reversed(characters))]
-    return [f"(?i:{pattern})" for pattern in patterns]
-
-
-def _notations(character: str) -> str:
-    """Return a regular expression of a character in any notation of URLs, HTML, and JSON."""
-    number = ord(character)
-    in_url = "".join(
-        f"%(?:25)*{byte:02x}" for byte in character.encode("utf-8", "surrogatepass")
-    )
-    pair = character.encode("utf-16-be", "surrogatepass").hex()
-    units = [pair[start : start + 4] for start in range(0, len(pair), 4)]
-    notations = [
-        re.escape(character),
-        f"(?i:{in_url})",
-        f"(?i:&(?:amp;)*#0*{number};?)",
-        f"(?i:&(?:amp;)*#x0*{number:x};?)",
-        "(?i:" + "".join(rf"{_SLASHES}u(?:0{{4}})?{unit}" for unit in units) + ")",
-        rf"(?i:{_SLASHES}u\{{0*{number:x}\}})",
-    ]
-    if number < 256:
-        notations.append(rf"(?i:{_SLASHES}x{number:02x})")
-    notations += [
-        f"&(?:amp;)*{re.escape(name)}" for name in _ENTITIES.get(character, ())
-    ]
-    if character in '"\\/':
-        notations.append(_SLASHES + re.escape(character))
-    return f"(?:{'|'.join(notations)})"
+def _pattern(values: tuple[str, ...]) -> SecretPattern | None:
+    """Return what finds any of these secrets as text, with its characters in any notation."""
+    return SecretPattern(values) if values else None
 
 
 def _holds_encoded(run: str, redaction: Redaction, depth: int) -> bool:
     """Return whether the bytes that a run of characters encodes contain a secret."""
     plain = unquote(re.sub(r"\\[rn]|\s", "", run))
-    digits = re.sub(r"0[xX]|[^0-9a-fA-F]", "", plain)
     decoded = []
-    if len(digits) >= 2 * _SHORTEST and not re.search(r"[G-WYZg-wyz+/]", plain):
+    if not _NO_DIGIT.search(plain):
+        digits = re.sub(r"0[xX]|[^0-9a-fA-F]", "", plain)
         for start in (0, 1):
             even = digits[start:]
             decoded.append(bytes.fromhex(even[: len(even) // 2 * 2]))

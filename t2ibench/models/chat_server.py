@@ -12,6 +12,7 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.chat_fields import ChatFields, limit_advice
 from t2ibench.models.chat_replies import ChatReply, read_completion
 from t2ibench.models.server_errors import (
+    ANSWERED,
     BadReplyError,
     DeclinedError,
     IncompleteReplyError,
@@ -163,7 +164,7 @@ class ChatServer:
             reply = await self._server.ask(
                 lambda: self._complete(question.messages, sent)  # noqa: B023
             )
-            if reply.status == 200:
+            if reply.status in ANSWERED:
                 self._fields.note(sent)
                 try:
                     return read_completion(reply)

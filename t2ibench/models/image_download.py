@@ -12,7 +12,7 @@ from t2ibench.models import servers
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.http import BoundedClient
 from t2ibench.models.proxies import ask_loopback_directly
-from t2ibench.models.server_errors import BadReplyError
+from t2ibench.models.server_errors import ANSWERED, BadReplyError
 from t2ibench.models.server_states import is_busy
 
 _HOPS = 3
@@ -87,7 +87,7 @@ async def _followed(
         if address is not None:
             request.url = request.url.copy_with(host=address)
         response = await client.send(request)
-        if response.status_code == 200:
+        if response.status_code in ANSWERED:
             return response.content
         if is_busy(response.status_code, ()):
             raise _BusyAddressError(
@@ -118,15 +118,21 @@ def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
 
 
 async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
-    """Return the public IP address to connect to; None if the server is in a private network."""
-    if not all(map(is_public, await _addresses(base))):
+    """Return the public IP address to connect to; None if the server is in a private network.
+
+    A name may have addresses of both kinds, such as a public one and one of an IPv6 network of its
+    own (ULA). Such a server is no private one: else any server could say that it is, by a further
+    address of its name. Such an image is fetched from its public address, to which the connection
+    goes whatever the name says by then.
+    """
+    if not any(map(is_public, await _addresses(base))):
         return None
-    addresses = await _addresses(parts)
-    if not addresses or not all(map(is_public, addresses)):
+    public = [address for address in await _addresses(parts) if is_public(address)]
+    if not public:
         raise BadReplyError(
             "the image's address is in a private network, and the server is not"
         )
-    return addresses[0]
+    return public[0]
 
 
 async def _addresses(parts: SplitResult) -> list[str]:

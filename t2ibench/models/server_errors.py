@@ -53,6 +53,8 @@ _UNUSABLE = {
     429: ("asks for fewer requests", f"{_TRY_LATER}."),
     451: ("is not available here", ""),
 }
+# Statuses of a reply whose body is the answer; some gateways say that they created it.
+ANSWERED = frozenset({200, 201})
 _STATUS_DIGITS = 3
 _BEGINNING = 400  # bytes at the start of a body that are read for a message
 _SHOWN = 80  # characters of these that a message shows
@@ -199,7 +201,7 @@ class Reply:
 
         Gateways such as OpenRouter pass a provider's error on in a reply of status 200.
         """
-        if self.status != 200 or b'"error"' not in self.body:
+        if self.status not in ANSWERED or b'"error"' not in self.body:
             return self
         try:
             body = json.loads(self.body)

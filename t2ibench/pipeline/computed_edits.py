@@ -11,7 +11,8 @@ from t2ibench.methods.core.computed_edits import (
     computed_edit,
 )
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
-from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.image_headers import UnreadableImageError
+from t2ibench.store.pixels import read_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image

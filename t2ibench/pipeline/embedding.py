@@ -21,8 +21,8 @@ from t2ibench.models.protocols import Encoder, PreparesLikeAnother
 from t2ibench.pipeline.generation import never
 from t2ibench.pipeline.work_items import EmbeddingBatch, ImageToEmbed, UnreadableFile
 from t2ibench.store.evidence import EvidenceStore, off_length, text_key
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import StoredImage
-from t2ibench.store.pixels import UnreadableImageError
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

@@ -24,9 +24,8 @@ from t2ibench.models.protocols import (
 from t2ibench.pipeline.computed_edits import computed_image, is_computed
 from t2ibench.redaction import redacted
 from t2ibench.store.files import read_ordinary
+from t2ibench.store.image_headers import UnreadableImageError, check_sides
 from t2ibench.store.pixels import (
-    UnreadableImageError,
-    check_sides,
     file_suffix,
     is_black,
     perceptual_hash,

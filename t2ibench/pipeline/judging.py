@@ -26,8 +26,8 @@ from t2ibench.pipeline.work_items import (
 )
 from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.decoded_images import DecodedImages
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import StoredImage
-from t2ibench.store.pixels import UnreadableImageError
 
 MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is stopped
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -31,8 +31,8 @@ from t2ibench.pipeline.source_images import FOLDER, SourceImages
 from t2ibench.pipeline.stored_images import StoredImages
 from t2ibench.results.run import RunFolder, open_or_new
 from t2ibench.settings import RunSettings, Settings
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import ImageStore, StoredImage
-from t2ibench.store.pixels import UnreadableImageError
 from t2ibench.tasks.loader import LoadedTask
 
 

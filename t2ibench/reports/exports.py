@@ -10,9 +10,9 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError, shown_path
 from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import write_bytes
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import ImageStore, in_order
 from t2ibench.store.jsonl import write_rows
-from t2ibench.store.pixels import UnreadableImageError
 
 Advance = Callable[[int], None]
 

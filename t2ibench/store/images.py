@@ -21,7 +21,8 @@ from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.file_names import is_image_file, visible_files
 from t2ibench.store.files import read_ordinary, write_bytes
-from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.image_headers import UnreadableImageError
+from t2ibench.store.pixels import read_image
 from t2ibench.store.schema import of_text, to_text
 
 if TYPE_CHECKING:

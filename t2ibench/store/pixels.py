@@ -7,6 +7,12 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from t2ibench.store.image_headers import (
+    UnreadableImageError,
+    check_size,
+    opened_image,
+)
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -21,9 +27,6 @@ _CELLS = _FINE**2 + 2 * _COARSE**2
 # the default tasks by 7.5; of 40 photographs by 130.
 _LEVELS = 3.8
 _STEP = 4.0  # levels of mean brightness, more than the above
-# Encoders scale the shorter side to that of their network: a file of 400 bytes, one pixel wide and
-# 100,000 high, would become five thousand million pixels there.
-_MOST_ELONGATED = 100
 _SIXTEEN_BITS = ("I;16", "I;16B", "I;16L", "I;16N")
 
 
@@ -62,10 +65,6 @@ _SUFFIXES = {
 }
 
 
-class UnreadableImageError(ValueError):
-    """Raised with the reason if a file is not an image or cannot be decoded."""
-
-
 def read_image(
     source: bytes | Path,
     formats: tuple[str, ...] | None = None,
@@ -82,19 +81,13 @@ def read_image(
         formats: Pillow's names of those that it may have; None for `READ_FORMATS`.
         most_pixels: Of the largest image; None for as many as Pillow decodes.
     """
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
 
     try:
-        with Image.open(
-            source if isinstance(source, Path) else io.BytesIO(source),
-            "r",
-            formats or READ_FORMATS,
-        ) as image:
-            # What the header says comes first: nothing is decoded yet.
-            _check_size(image.size, most_pixels)
+        with opened_image(source, formats or READ_FORMATS, most_pixels) as image:
             image.load()
-            # A file that contains images (ICO) may have a larger one than its header says.
-            _check_size(image.im.size, most_pixels)
+            # A header that another format's decoder does not check may say less than there is.
+            check_size(image.im.size, most_pixels)
             # In place, because a copy of the pixels would have to be copied again as RGB.
             ImageOps.exif_transpose(image, in_place=True)
             return as_rgb(image)
@@ -106,31 +99,9 @@ def read_image(
         ) from error
 
 
-def _check_size(size: tuple[int, int], most_pixels: int | None) -> None:
-    """Raise an error if an image is too elongated or has too many pixels."""
-    check_sides(size)
-    n_pixels = math.prod(size)
-    if most_pixels is not None and n_pixels > most_pixels:
-        raise UnreadableImageError(
-            f"it has {n_pixels:,} pixels, more than {most_pixels:,}"
-        )
-
-
-def check_sides(size: tuple[int, int]) -> None:
-    """Raise an error if one side of an image is more than 100 times the other."""
-    if max(size) > _MOST_ELONGATED * min(size):
-        width, height = size
-        raise UnreadableImageError(
-            f"it is {width:,} by {height:,} pixels, one side more than "
-            f"{_MOST_ELONGATED} times the other"
-        )
-
-
 def image_format(data: bytes) -> str:
     """Return Pillow's name of an image file's format, such as 'PNG'."""
-    from PIL import Image
-
-    with Image.open(io.BytesIO(data), "r", READ_FORMATS) as image:
+    with opened_image(data, READ_FORMATS) as image:
         return image.format or ""
 
 

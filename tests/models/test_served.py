@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -404,6 +405,38 @@ def test_a_redirect_of_a_public_server_cannot_either(
         with pytest.raises(BadReplyError, match=r"private network|password in it"):
             fetched(f"http://images.example:{port}/x", "http://93.184.216.34/v1")
         assert len(posted) == 1
+
+
+@pytest.mark.parametrize(
+    ("of_server", "of_image", "expected"),
+    [
+        (["93.184.216.34"], ["93.184.216.35"], "93.184.216.35"),
+        (["93.184.216.34", "10.0.0.1"], ["10.0.0.2"], "refused"),
+        (["fd00::1", "93.184.216.34"], ["127.0.0.1"], "refused"),
+        (["93.184.216.34"], ["fd00::1", "10.0.0.1", "93.184.216.35"], "93.184.216.35"),
+        (["93.184.216.34"], [], "refused"),
+        (["10.0.0.1", "fd00::1"], ["10.0.0.2"], None),
+    ],
+)
+def test_of_a_name_with_several_addresses_a_public_one_decides(
+    of_server: list[str],
+    of_image: list[str],
+    expected: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server cannot become a private one by a further address of its name."""
+
+    async def addresses(parts: Any) -> list[str]:
+        return of_server if parts.hostname == "server.example" else of_image
+
+    monkeypatch.setattr(image_download, "_addresses", addresses)
+    parts = [urlsplit(f"http://{name}.example/x") for name in ("image", "server")]
+    asked = image_download._public_address(*parts)
+    if expected == "refused":
+        with pytest.raises(BadReplyError, match="in a private network"):
+            asyncio.run(asked)
+    else:
+        assert asyncio.run(asked) == expected
 
 
 def test_three_addresses_are_asked_and_the_key_goes_to_the_server_alone(

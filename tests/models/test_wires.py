@@ -205,6 +205,8 @@ FAULTS: dict[str, tuple[Send, bool]] = {
         sends(lambda body: sized(body, status="304 Not Modified")),
         False,
     ),
+    "201": (sends(lambda body: sized(body, status="201 Created")), True),
+    "202": (sends(lambda body: sized(body, status="202 Accepted")), False),
     "206": (sends(lambda body: sized(body, status="206 Partial Content")), False),
     "gzip": (sends(lambda body: sized(packed(body), GZIP)), True),
     "deflate that is not announced": (
@@ -333,6 +335,7 @@ TELLING = (
     "HTTP/1.0 without a length",
     "a chunk that is shorter than it says",
     "204 with a body",
+    "201",
     "206",
     "gzip with garbage behind it, without end",
     "a redirect to itself",

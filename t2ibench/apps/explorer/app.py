@@ -28,7 +28,8 @@ from t2ibench.apps.explorer.wall_labels import mark_wrong
 from t2ibench.errors import T2IBenchError
 from t2ibench.local_server import AskT, Reply, local_app, post_route
 from t2ibench.store.files import set_aside, write_text
-from t2ibench.store.pixels import UnreadableImageError, thumbnail
+from t2ibench.store.image_headers import UnreadableImageError
+from t2ibench.store.pixels import thumbnail
 
 _STATIC = Path(__file__).parent / "static"
 # tokens and fonts, as in a report

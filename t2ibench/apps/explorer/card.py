@@ -25,7 +25,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.reports.figures.text_size import shortened
 from t2ibench.reports.html.templating import environment
 from t2ibench.results.states import STATES, State
-from t2ibench.store.pixels import UnreadableImageError, thumbnail
+from t2ibench.store.image_headers import UnreadableImageError
+from t2ibench.store.pixels import thumbnail
 
 # The state that shows each verdict on a text.
 _STATES: dict[str, State] = {"leans": "clear", "no_lean": "not_clear"}

@@ -20,9 +20,9 @@ from t2ibench.apps.labelling.sample import Item
 from t2ibench.apps.labelling.sheet import NO_CLASS, STATIC, row_of, served_page
 from t2ibench.errors import T2IBenchError
 from t2ibench.local_server import post_route
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import ImageFile
 from t2ibench.store.labels import Label, labeller_name
-from t2ibench.store.pixels import UnreadableImageError
 
 _SHARED = Path(str(files("t2ibench.reports") / "static"))
 _NAME = "The name"  # what an error calls the labeller's name

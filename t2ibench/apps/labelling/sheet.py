@@ -19,8 +19,9 @@ from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.reports.csv import cell
 from t2ibench.reports.html.templating import font_faces, static
 from t2ibench.store.files import write_bytes, write_text
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import ImageFile
-from t2ibench.store.pixels import UnreadableImageError, thumbnail
+from t2ibench.store.pixels import thumbnail
 
 SHEET = "sheet.csv"
 PAGE = "label.html"

@@ -25,11 +25,11 @@ from t2ibench.models.protocols import Answer, Judge, Query, QueryOfFile
 from t2ibench.store.decoded_images import DecodedImages
 from t2ibench.store.file_names import FileFinder
 from t2ibench.store.files import read_ordinary
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import ImageFile
 from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table, read_table
-from t2ibench.store.pixels import UnreadableImageError
 
 _ASKED_TWICE = 40  # questions that are asked twice
 _EXAMPLE = "'file,gender' with rows such as 'nurse 1.jpg,female'"

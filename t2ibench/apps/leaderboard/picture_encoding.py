@@ -9,7 +9,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from t2ibench.store.pixels import UnreadableImageError, read_image, thumbnail
+from t2ibench.store.image_headers import UnreadableImageError
+from t2ibench.store.pixels import read_image, thumbnail
 
 SIDE = 256  # pixels of the longer side
 QUALITY = 85  # of a JPEG

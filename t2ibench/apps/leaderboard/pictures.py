@@ -23,9 +23,9 @@ from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.pixels import (
-    UnreadableImageError,
     looks_like_one,
     perceptual_hash,
     read_image,

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.image_headers import UnreadableImageError
+from t2ibench.store.pixels import read_image
 
 
 class FileState(NamedTuple):

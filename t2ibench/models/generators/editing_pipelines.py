@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.pipeline_arguments import SIDES, DiffusersArguments
 from t2ibench.models.protocols import ImageRequest
-from t2ibench.store.pixels import UnreadableImageError
+from t2ibench.store.image_headers import UnreadableImageError
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -41,13 +41,14 @@ from t2ibench.models.http_server import HttpServer
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.proxies import through_proxy
 from t2ibench.models.server_errors import (
+    ANSWERED,
     BadReplyError,
     Reply,
     UnusableServerError,
     one_line,
 )
 from t2ibench.models.servers import OpenAiServer, Server, ServerArguments
-from t2ibench.store.pixels import UnreadableImageError
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.refusals import with_moderation
 
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
@@ -371,7 +372,7 @@ class HostedGenerator(RemoteGenerator):
             if not isinstance(reply, Reply):
                 self._fields.known = True
                 return Received(GeneratedImage("ok", data=reply), self._price)
-            if reply.status != 200:
+            if reply.status not in ANSWERED:
                 if self._fields.left_out(reply, optional, prompt):
                     continue
                 return self._declined(reply, prompt, optional, where)

@@ -165,7 +165,8 @@ def _of_base64(encoded: str) -> bytes:
 
 def checked_file(data: bytes) -> GeneratedImage:
     """Return the image in a file of a server, still encoded; failed if it cannot be read."""
-    from t2ibench.store.pixels import UnreadableImageError, read_image
+    from t2ibench.store.image_headers import UnreadableImageError
+    from t2ibench.store.pixels import read_image
 
     try:
         read_image(data, _FORMATS, _MOST_PIXELS)

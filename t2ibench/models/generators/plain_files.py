@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
 
+from t2ibench.store.image_headers import opened_image
 from t2ibench.store.pixels import READ_FORMATS
 
 # Chunks that neither describe where an image is from nor change how it is shown.
@@ -54,9 +54,9 @@ def _chunks(data: bytes) -> Iterator[bytes]:
 
 
 def _is_plain_jpeg(data: bytes) -> bool:
-    from PIL import Image, JpegImagePlugin
+    from PIL import JpegImagePlugin
 
-    with Image.open(io.BytesIO(data), "r", READ_FORMATS) as image:
+    with opened_image(data, READ_FORMATS) as image:
         # A camera's file of several images is an MPO, which is a subclass of this one.
         if type(image) is not JpegImagePlugin.JpegImageFile or image.mode != "RGB":
             return False

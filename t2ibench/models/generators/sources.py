@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from t2ibench.models.generators.plain_files import media_type_of_plain
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.pixels import (
-    UnreadableImageError,
     as_png,
     image_format,
     read_image,

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, model_validator
 from t2ibench.arguments import Arguments
 from t2ibench.models.adapter import Adapter
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
-from t2ibench.store.pixels import UnreadableImageError
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.toyland.edit_faults import EditFaults, is_fault, read_edit_faults
 from t2ibench.toyland.world import (
     FRAMING,

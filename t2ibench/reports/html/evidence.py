@@ -24,8 +24,8 @@ from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.templating import fragment
 from t2ibench.reports.view import TaskView
+from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import ImageFile
-from t2ibench.store.pixels import UnreadableImageError
 
 SHOWN = 5  # images in a strip
 _STRIPS = 5  # of a test that asks a judge

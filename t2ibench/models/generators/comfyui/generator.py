@@ -44,7 +44,8 @@ from t2ibench.models.generators.sources import read_source
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.server_errors import one_line
 from t2ibench.models.servers import submit
-from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.image_headers import UnreadableImageError
+from t2ibench.store.pixels import read_image
 
 if TYPE_CHECKING:
     from t2ibench.store.images import ImageFile

@@ -11,7 +11,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments
-from t2ibench.models.server_errors import Reply
+from t2ibench.models.server_errors import ANSWERED, Reply
 
 _SIDES = ((1536, "1K"), (3072, "2K"))  # the longest side of each named resolution
 _DATA = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=_-]+")
@@ -78,7 +78,7 @@ def json_of(reply: Reply) -> Any:
 
     Images are not searched for the key: that would take a second for each megabyte of them.
     """
-    if reply.status != 200:
+    if reply.status not in ANSWERED:
         return None
     try:
         return _masked(json.loads(reply.body), reply.key)
