@@ -15,7 +15,10 @@ from t2ibench.store.schema import APPLICATION, TABLES, VERSION
 # and the newest version that there is.
 FORMAT_VERSIONS = (18, 19)
 NEWEST_FORMAT = 2
-_PAGE = 16384  # bytes; the rows of a batch of embeddings fill many
+# Where the first page says in which format the tables are declared, and the newest one.
+SCHEMA_FORMAT = slice(44, 48)
+NEWEST_SCHEMA_FORMAT = 4
+PAGE_SIZE = 16384  # bytes; the rows of a batch of embeddings fill many
 _WAIT = 60  # seconds to wait for another process's transaction
 _NETWORK = {
     "nfs",
@@ -63,7 +66,7 @@ def create_database(path: Path) -> None:
         try:
             with closing(connect(temporary, "mode=rwc")) as connection:
                 connection.execute("PRAGMA journal_mode = MEMORY").fetchall()
-                connection.execute(f"PRAGMA page_size = {_PAGE}")
+                connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
                 connection.execute("BEGIN")
                 for sql in TABLES.values():
                     connection.execute(sql)
@@ -85,8 +88,10 @@ def has_impossible_format(path: Path) -> bool:
     """Return whether a file says that a version of SQLite wrote it which does not exist."""
     with suppress(OSError), path.open("rb") as file:
         header = file.read(100)
-        return len(header) == 100 and any(
-            header[place] > NEWEST_FORMAT for place in FORMAT_VERSIONS
+        schema_format = int.from_bytes(header[SCHEMA_FORMAT], "big")
+        return len(header) == 100 and (
+            any(header[place] > NEWEST_FORMAT for place in FORMAT_VERSIONS)
+            or schema_format > NEWEST_SCHEMA_FORMAT
         )
     return False
 

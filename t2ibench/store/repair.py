@@ -11,6 +11,9 @@ from t2ibench.errors import shown
 from t2ibench.store.connections import (
     FORMAT_VERSIONS,
     NEWEST_FORMAT,
+    NEWEST_SCHEMA_FORMAT,
+    PAGE_SIZE,
+    SCHEMA_FORMAT,
     connect,
     create_database,
 )
@@ -18,11 +21,23 @@ from t2ibench.store.database import Database
 from t2ibench.store.files import remove_abandoned
 from t2ibench.store.labels import COPY, LabelStore
 from t2ibench.store.locks import Notices
-from t2ibench.store.schema import TABLES, key_columns
+from t2ibench.store.schema import APPLICATION, TABLES, key_columns
 
-# What every database of SQLite begins with, and what stands at byte 21 of it.
-_MAGIC = b"SQLite format 3\0"
-_FRACTIONS = bytes([64, 32, 32])
+# Bytes that are the same in every run.db, and where they stand: what every database of SQLite
+# begins with, the size of a page, its unused bytes with the fractions behind them, UTF-8, and whose
+# database it is.
+_CONSTANTS = (
+    (0, b"SQLite format 3\0"),
+    (16, PAGE_SIZE.to_bytes(2, "big")),
+    (20, bytes([0, 64, 32, 32])),
+    (56, bytes([0, 0, 0, 1])),
+    (68, APPLICATION.to_bytes(4, "big")),
+)
+# As many of them show that a file was a run.db: nothing is written into any other one.
+_ENOUGH = 3
+_PAGE_COUNT = 28  # where the number of pages stands, in four bytes
+# A file is at most as many times shorter than it was; else its number of pages is damaged.
+_MOST_CUT = 1000
 
 
 def repair(path: Path, aside: Path) -> dict[str, int]:
@@ -74,18 +89,27 @@ def _copy(path: Path, target: sqlite3.Connection, table: str, order: str) -> int
 
 
 def _restore_header(path: Path) -> None:
-    """Put right the bytes at the beginning of a file that are the same in every database."""
+    """Put right the bytes at the beginning of a file that are known whatever it stores."""
     with suppress(OSError), path.open("r+b") as file:
-        header = file.read(100)
-        if len(header) < 100 or header[21:24] != _FRACTIONS:
+        header = bytearray(file.read(100))
+        agreeing = sum(
+            header[place : place + len(value)] == value for place, value in _CONSTANTS
+        )
+        if len(header) < 100 or agreeing < _ENOUGH:
             return
-        if header[: len(_MAGIC)] != _MAGIC:
-            file.seek(0)
-            file.write(_MAGIC)
+        for place, value in _CONSTANTS:
+            header[place : place + len(value)] = value
         for place in FORMAT_VERSIONS:
             if header[place] > NEWEST_FORMAT:
-                file.seek(place)
-                file.write(b"\x01")
+                header[place] = 1
+        if int.from_bytes(header[SCHEMA_FORMAT], "big") > NEWEST_SCHEMA_FORMAT:
+            header[SCHEMA_FORMAT] = NEWEST_SCHEMA_FORMAT.to_bytes(4, "big")
+        pages = slice(_PAGE_COUNT, _PAGE_COUNT + 4)
+        in_file = -(-path.stat().st_size // PAGE_SIZE)
+        if not in_file <= int.from_bytes(header[pages], "big") <= in_file * _MOST_CUT:
+            header[pages] = in_file.to_bytes(4, "big")
+        file.seek(0)
+        file.write(header)
 
 
 def _pad(path: Path) -> None:
@@ -95,7 +119,7 @@ def _pad(path: Path) -> None:
         if len(header) == 100:
             page = int.from_bytes(header[16:18], "big")
             size = (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
-            if path.stat().st_size < size <= path.stat().st_size * 1000:
+            if path.stat().st_size < size <= path.stat().st_size * _MOST_CUT:
                 file.truncate(size)
 
 

@@ -46,7 +46,13 @@ def flip(path: Path, place: int, value: int) -> None:
     path.write_bytes(data)
 
 
-HEADER = [(0, 0), (5, ord("x")), (15, 1), (18, 0xFF), (19, 3), (60, 0xFF), (62, 0x7F)]
+HEADER = [
+    *((0, 0), (5, ord("x")), (15, 1), (18, 0xFF), (19, 3), (60, 0xFF), (62, 0x7F)),
+    # The size of a page, its unused bytes and fractions, the number of pages, the format of the
+    # tables and the encoding of texts.
+    *((16, 0x20), (17, 1), (20, 1), (21, 0), (23, 0xFF), (28, 1), (29, 0xFF), (31, 1)),
+    *((44, 1), (47, 0x7F), (59, 0x7F)),
+]
 
 
 @pytest.mark.parametrize(("place", "value"), HEADER)
@@ -62,6 +68,16 @@ def test_a_flipped_byte_of_the_header_is_damage_that_loses_no_row(
     assert labels_of(tmp_path) == LABELS
     with closing(Database(tmp_path)) as database:
         assert len(ImageStore(database, "f" * 64)) == 1
+
+
+def test_nothing_is_written_into_what_was_no_run(tmp_path: Path) -> None:
+    """Only what has the marks of a run.db is put right before it is kept aside."""
+    path = tmp_path / "run.db"
+    content = b"SQLite format 3\0" + bytes(range(256)) * 64
+    path.write_bytes(content)
+    with pytest.raises(T2IBenchError, match="is damaged"), mending():
+        Database(tmp_path).read("SELECT * FROM labels")
+    assert (tmp_path / "run.db.broken").read_bytes() == content
 
 
 @pytest.mark.parametrize("version", [2, 900])

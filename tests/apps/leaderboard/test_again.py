@@ -218,6 +218,8 @@ def test_attempts_that_gave_no_image_are_tried_again(
     filter_programmers(monkeypatch, "filtered")
     verdict = verify(folder, draw=3)
     assert verdict.level == "reproduced", verdict.problems
+    # An attempt that gave no image counts as none on the board.
+    assert verdict.n_images == verdict.totals["images"] > 0
     assert (
         verdict.parts["refused"] == 3
         and "3 attempts that gave no image" in verdict.notes[0]
