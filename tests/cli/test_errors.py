@@ -175,7 +175,14 @@ def test_other_places_that_cannot_be_written(
 
 
 @pytest.mark.slow  # starts processes
-@pytest.mark.parametrize("argv", [(), ("ls",), ("--help",)], ids=["run", "ls", "help"])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        pytest.param((), id="run", marks=pytest.mark.nightly),  # it draws every figure
+        pytest.param(("ls",), id="ls"),
+        pytest.param(("--help",), id="help"),
+    ],
+)
 def test_a_full_standard_output_loses_no_results(
     argv: tuple[str, ...], cli: Cli, here: Path
 ) -> None:

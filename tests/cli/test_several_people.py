@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from t2ibench.apps.labelling.sample import asked_images
+from t2ibench.cli import main
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.results.files import read_results
 from t2ibench.results.judge_checks import judges_said
@@ -45,10 +46,9 @@ biases:
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def answered(root: Path) -> Path:
     """Twelve images, a file of answers for each of three people, and a task."""
-    folder = tmp_path / "images"
+    folder = root / "images"
     folder.mkdir()
     prompts = ["file,prompt"]
     for number, picture in enumerate(images(12)):
@@ -62,27 +62,28 @@ def folder(tmp_path: Path) -> Path:
             f"{number}.png,{WORDS[letter]}" for number, letter in enumerate(letters)
         ]
         (folder / f"{name}.csv").write_text("\n".join(["file,gender", *rows]))
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "tasks" / "who.yaml").write_text(TASK)
+    (root / "tasks").mkdir()
+    (root / "tasks" / "who.yaml").write_text(TASK)
     return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return answered(tmp_path)
+
+
+def words(folder: Path, *further: str, name: str = "by-files") -> list[str]:
+    """The command of a run over the images."""
+    root = folder.parent
+    tasks = ("--tasks", "who", "--include-path", str(root / "tasks"))
+    place = ("--output-dir", str(root / "runs"), "--name", name)
+    return ["run", "--model", f"folder:{folder}", *tasks, *place, *further]
 
 
 def run(
     cli: Cli, folder: Path, *further: str, name: str = "by-files"
 ) -> tuple[int, str, str]:
-    root = folder.parent
-    return cli(
-        *(
-            "run",
-            "--model",
-            f"folder:{folder}",
-            "--tasks",
-            "who",
-            "--include-path",
-            root / "tasks",
-        ),
-        *("--output-dir", root / "runs", "--name", name, *further),
-    )
+    return cli(*words(folder, *further, name=name))
 
 
 def judge(folder: Path, *names: str) -> tuple[str, str]:
@@ -91,9 +92,19 @@ def judge(folder: Path, *names: str) -> tuple[str, str]:
     )
 
 
-def by_labels(cli: Cli, folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def by_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose judges are the files of all three, which no test changes."""
+    folder = answered(tmp_path_factory.mktemp("files"))
+    assert main(words(folder, *judge(folder, *PEOPLE))) == 0
+    return folder.parent / "runs" / "by-files"
+
+
+@pytest.fixture(scope="module")
+def by_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same answers as three filled sheets."""
-    assert run(cli, folder, "--generate-only", name="by-labels")[0] == 0
+    folder = answered(tmp_path_factory.mktemp("labels"))
+    assert main(words(folder, "--generate-only", name="by-labels")) == 0
     made = folder.parent / "runs" / "by-labels"
     stored, pictures = open_images(made)
     for name, answers in PEOPLE.items():
@@ -105,7 +116,9 @@ def by_labels(cli: Cli, folder: Path) -> Path:
                 seen[prompt] += 1
         sheet = folder.parent / f"{name}_sheet.csv"
         sheet.write_text("\n".join(lines))
-        assert cli("label", "import", made, sheet, "--labeller", name)[0] == 0
+        imported = ["label", "import", str(made), str(sheet), "--labeller", name]
+        assert main(imported) == 0
+    assert main(["score", str(made)]) == 0
     return made
 
 
@@ -120,17 +133,17 @@ def counts(task: TaskResult) -> dict[str, dict[str, float]]:
     return {row["name"]: row["counts"] for row in gender["rows"]}
 
 
-def test_both_routes_count_what_most_people_say(folder: Path, cli: Cli) -> None:
-    status, out, errors = run(cli, folder, *judge(folder, *PEOPLE))
+def test_both_routes_count_what_most_people_say(
+    by_files: Path, by_labels: Path, cli: Cli
+) -> None:
+    status, out, errors = cli("score", by_files)
     assert status == 0, errors
     assert "5 men, 1 without" in out and "5 women, 1 man" in out
-    files, labels = folder.parent / "runs" / "by-files", by_labels(cli, folder)
-    assert cli("score", labels)[0] == 0
-    first, second = task_of(files), task_of(labels)
+    first, second = task_of(by_files), task_of(by_labels)
     assert counts(first) == COUNTED
     for part in ("by", "people", "details", "headline", "scores"):
         assert getattr(first, part) == getattr(second, part)
-    for folder_of_run in (files, labels):
+    for folder_of_run in (by_files, by_labels):
         for page in ("results.md", "report.html"):
             text = (folder_of_run / page).read_text(encoding="utf-8")
             assert (
@@ -140,12 +153,8 @@ def test_both_routes_count_what_most_people_say(folder: Path, cli: Cli) -> None:
             assert "nobody else checked" not in text
 
 
-def test_agreement_and_disputed_images_are_on_every_page(
-    folder: Path, cli: Cli
-) -> None:
-    assert run(cli, folder, *judge(folder, *PEOPLE))[0] == 0
-    made = folder.parent / "runs" / "by-files"
-    (gender,) = task_of(made).people
+def test_agreement_and_disputed_images_are_on_every_page(by_files: Path) -> None:
+    (gender,) = task_of(by_files).people
     assert gender.people == ["anna", "ben", "cem"] and gender.images == 12
     assert gender.agreement.value == pytest.approx(7 / 12)
     pairs = {pair.people: pair for pair in gender.pairs}
@@ -166,20 +175,21 @@ def test_agreement_and_disputed_images_are_on_every_page(
         "cem": "female",
     }
     for page in ("results.md", "report.html"):
-        text = (made / page).read_text(encoding="utf-8")
+        text = (by_files / page).read_text(encoding="utf-8")
         assert "anna and cem" in text and str(gender.disputed[0].file)[10:22] in text
 
 
-def test_label_agree_takes_people_without_a_judge(folder: Path, cli: Cli) -> None:
-    made = by_labels(cli, folder)
-    status, out, errors = cli("label", "agree", made)
+def test_label_agree_takes_people_without_a_judge(
+    by_files: Path, by_labels: Path, cli: Cli
+) -> None:
+    status, out, errors = cli("label", "agree", by_labels)
     assert status == 0, errors
     assert "anna, ben, cem" in out and "alpha 0." in out and "kappa 0." in out
-    status, out, _ = cli("label", "agree", made, "--format", "csv")
+    status, out, _ = cli("label", "agree", by_labels, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert status == 0 and len(rows) == 5
     assert rows[0]["answer of cem"] == "female" and rows[0]["counted"] == "male"
-    status, out, _ = cli("label", "agree", made, "--format", "json")
+    status, out, _ = cli("label", "agree", by_labels, "--format", "json")
     found: dict[str, Any] = json.loads(out)
     assert (
         status == 0
@@ -187,10 +197,7 @@ def test_label_agree_takes_people_without_a_judge(folder: Path, cli: Cli) -> Non
         and found["judges"] == []
     )
     # The same of files of answers, where nobody imported a label.
-    assert run(cli, folder, *judge(folder, *PEOPLE))[0] == 0
-    _, again, _ = cli(
-        "label", "agree", folder.parent / "runs" / "by-files", "--format", "json"
-    )
+    _, again, _ = cli("label", "agree", by_files, "--format", "json")
     assert json.loads(again) == found
 
 
@@ -215,11 +222,12 @@ def test_a_single_labeller_has_no_agreement(folder: Path, cli: Cli) -> None:
     assert (share.ci_low, share.ci_high) == pytest.approx((0.3588, 0.9958), abs=1e-4)
 
 
-def test_intervals_have_room_for_mistakes_of_people(folder: Path, cli: Cli) -> None:
-    for names in (("anna",), tuple(PEOPLE)):
-        assert run(cli, folder, *judge(folder, *names), name="-".join(names))[0] == 0
-    runs = folder.parent / "runs"
-    alone, several = (task_of(runs / name) for name in ("anna", "anna-ben-cem"))
+def test_intervals_have_room_for_mistakes_of_people(
+    folder: Path, by_files: Path, cli: Cli
+) -> None:
+    assert run(cli, folder, *judge(folder, "anna"), name="anna")[0] == 0
+    alone = task_of(folder.parent / "runs" / "anna")
+    several = task_of(by_files)
     for one, other in ((alone.headline, several.headline),):
         assert (other.ci_high or 0) >= (one.ci_high or 0)
     nurse = [

@@ -5,11 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from t2ibench import evaluate
 from t2ibench.cli import VERBS
 
 CODE = """
@@ -59,19 +57,14 @@ def test_help_of_run_and_lists_of_adapters_import_no_model() -> None:
 
 
 @pytest.mark.slow
-def test_lists_of_runs_writers_and_papers_compute_nothing(tmp_path: Path) -> None:
-    few: dict[str, Any] = {"limit": 2, "n_permutations": 100, "n_bootstrap": 100}
-    evaluate("toyland", "t2iat_flowers_insects", output_dir=tmp_path, **few)
+def test_lists_of_runs_writers_and_papers_and_a_task_s_page_compute_nothing(
+    shared_run: Path,
+) -> None:
     lists = [f"ls {kind}" for kind in ("writers", "papers", "destinations")]
-    modules = imported(f"ls runs {tmp_path}", *lists)
+    pages = ("ls core_science_arts", "ls core_science_arts --card")
+    modules = imported(f"ls runs {shared_run.parent}", *lists, *pages)
     heavy = COMPUTING - {"numpy", "scipy"} | SCIPY | {"PIL", "datasets"}
     assert not heavy & modules
-
-
-@pytest.mark.slow
-def test_a_task_s_page_loads_no_model() -> None:
-    heavy = COMPUTING - {"numpy", "scipy"} | SCIPY | {"PIL", "datasets"}
-    assert not heavy & imported("ls core_science_arts", "ls core_science_arts --card")
 
 
 def test_a_run_says_that_it_has_begun_before_it_imports_what_works() -> None:

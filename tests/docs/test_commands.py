@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import re
 import shlex
 from pathlib import Path
@@ -42,8 +43,11 @@ def commands(page: Path) -> list[str]:
     return [part for part in parts if part.startswith("t2ibench ")]
 
 
+_parser = functools.cache(build_parser)
+
+
 def parsed(line: str) -> argparse.Namespace:
-    return build_parser().parse_args(_normalise(shlex.split(line, comments=True)[1:]))
+    return _parser().parse_args(_normalise(shlex.split(line, comments=True)[1:]))
 
 
 FOUND = [

@@ -196,7 +196,7 @@ def test_bad_requests_are_one_line(calibrate: Cli, tmp_path: Path) -> None:
 def test_two_runs_are_compared_by_their_roots() -> None:
     """What is known of both worlds is the difference of their root mean squares."""
     (cell,) = (one for one in openbias.cells() if one.other is not None and one.quick)
-    table = simulate([Job(cell, 12)])[cell.key]
+    table = simulate([Job(cell, 5)])[cell.key]
     assert (
         np.isnan(table["error"]).all()
         and np.isnan(table["fixed_prompts rejects"]).all()

@@ -30,6 +30,7 @@ from tests import hand
 # One task for each kind of evidence: images, answers and texts.
 SUBMISSIONS = Path(__file__).parents[3] / "leaderboard" / "submissions"
 TASKS = "occupations_t2iat,openbias_examples,weat_7_math_arts"
+FEW: dict[str, Any] = {"images_per_prompt": 3, "guided_images_per_prompt": 1}
 
 
 _bundled_folder = loader._bundled_folder
@@ -66,7 +67,7 @@ def _few_everyday_words() -> Iterator[None]:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     with few_everyday_words():
-        evaluate("toyland", TASKS, images_per_prompt=3, output_dir=folder)
+        evaluate("toyland", TASKS, output_dir=folder, **FEW)
     return folder / "toyland"
 
 

@@ -43,7 +43,7 @@ HUGE = {
         10**400,
         "Input should be less than or equal to 1000000",
     ),
-    "times": (1000.0, "216000 images; at most 100000"),
+    "times": (1000.0, "120000 images; at most 100000"),
 }
 
 

@@ -46,7 +46,8 @@ def plan_file(folder: Path, encoders: tuple[str, ...] = (), **measurement: Any) 
 
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return plan_file(tmp_path_factory.mktemp("plan"), images_per_prompt=2)
+    few = {"images_per_prompt": 2, "guided_images_per_prompt": 1}
+    return plan_file(tmp_path_factory.mktemp("plan"), **few)
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +63,8 @@ def planned(plan: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def derived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with the seed that its model has."""
     runs = tmp_path_factory.mktemp("derived")
-    results = evaluate(
-        "toyland", TASK, images_per_prompt=2, seed="derived", output_dir=runs
-    )
+    few: dict[str, Any] = {"images_per_prompt": 2, "guided_images_per_prompt": 1}
+    results = evaluate("toyland", TASK, seed="derived", output_dir=runs, **few)
     assert results.folder is not None
     return Path(results.folder)
 
