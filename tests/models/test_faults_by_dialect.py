@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,7 @@ def counted(dialect: Any, posted: list[dict[str, Any]]) -> Counter[str]:
     return Counter(dialect.prompt(body) for body in asked)
 
 
+@cache
 def drawn(dialect: Any) -> list[Any]:
     """The images of a server without faults, one a prompt."""
     with replying(dialect) as (url, _):

@@ -19,6 +19,7 @@ from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from tests.conftest import Cli
 from tests.pipeline.engines import (
     FORKED,
+    IMAGES,
     SMALL,
     SMALL_FLAGS,
     SPAWNED,
@@ -38,7 +39,7 @@ def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:
     said = runs.end(process)
     runs.equals(alone)
     assert "2 workers with 1 thread each.\n" in said
-    assert "Generated now: 172 ok (of 172 images)." in said
+    assert f"Generated now: {IMAGES} ok (of {IMAGES} images)." in said
     # Not the leader: it has no models.
     for what in ("here", "embeds", "asks"):
         assert len(runs.marked(what)) == 2 and process.pid not in runs.marked(what)
@@ -127,7 +128,7 @@ def test_a_run_that_is_asked_to_stop(
     assert "interrupted. Everything done so far is kept." in said
     assert not any(map(alive, runs.marked("here")))
     stored = len(runs.attempts())
-    assert 8 < stored < 172
+    assert 8 < stored < IMAGES
     # The batch in hand was stored, and none was begun after it.
     assert stored % 4 == 0 and stored == len(list(runs.run.glob("images/*/*.png")))
     runs.end(runs.start("--workers", workers))
