@@ -134,12 +134,10 @@ def read_library(roots: Iterable[Path]) -> Library:
     library = Library({}, {}, [])
     owners: dict[str, Path] = {}
     for root in roots:
+        read = _bundled_stimuli if root == bundled_tasks() else _read_stimuli
         for path in word_list_files(root):
-            document = read_yaml(path)
-            library.problems += _first_of(document.problems, document)
-            if document.problems:
-                continue
-            stimuli = _validate(StimuliFile, document, {}, library.problems)
+            document, stimuli, problems = read(path)
+            library.problems += problems
             if stimuli is None:
                 continue
             for kind, names in (
@@ -159,6 +157,21 @@ def read_library(roots: Iterable[Path]) -> Library:
             for name, table in stimuli.references.items():
                 library.references.setdefault(name, dict(table.shares))
     return library
+
+
+def _read_stimuli(path: Path) -> tuple[Document, StimuliFile | None, list[Problem]]:
+    """Return a file of word lists as it was read, its content if it is valid, and its problems."""
+    document = read_yaml(path)
+    problems = _first_of(document.problems, document)
+    if document.problems:
+        return document, None, problems
+    return document, _validate(StimuliFile, document, {}, problems), problems
+
+
+@functools.cache
+def _bundled_stimuli(path: Path) -> tuple[Document, StimuliFile | None, list[Problem]]:
+    """Return the same of a bundled file, which is read once per process."""
+    return _read_stimuli(path)
 
 
 def _first_of(problems: Iterable[Problem], document: Document) -> list[Problem]:

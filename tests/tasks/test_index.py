@@ -10,7 +10,7 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
-from t2ibench.tasks import LoadedTask, TaskIndex, build_index, load_tasks
+from t2ibench.tasks import LoadedTask, TaskIndex, build_index, load_tasks, loader
 from t2ibench.tasks.folders import bundled_tasks, task_files
 from tests.conftest import Cli
 from tests.tasks.files import TEA, load, spoil
@@ -279,3 +279,22 @@ def test_the_tasks_of_a_checkout_are_no_clash_with_the_installed_ones(
     shutil.copy(one, tmp_path / "mine")
     status, out, _ = cli("validate", str(tmp_path / "mine"))
     assert status == 1 and "is used by a bundled task" in out
+
+
+def test_shipped_files_are_read_once_per_process(
+    registry: TaskIndex[LoadedTask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a folder with tasks and word lists of its own comes to them."""
+    (tmp_path / "tea.yaml").write_text(TEA, encoding="utf-8")
+    (tmp_path / "stimuli").mkdir()
+    lists = "source: mine\nlists: {teas: [oolong]}\n"
+    (tmp_path / "stimuli" / "teas.yaml").write_text(lists, encoding="utf-8")
+    paths: list[Path] = []
+    read = loader.read_yaml
+    monkeypatch.setattr(
+        loader, "read_yaml", lambda path: (paths.append(path), read(path))[1]
+    )
+    for _ in range(2):
+        index, problems = build_index([tmp_path])
+        assert problems == [] and index.tasks.keys() > registry.tasks.keys()
+    assert sorted({path.name for path in paths}) == ["tea.yaml", "teas.yaml"]
