@@ -134,9 +134,10 @@ def read_library(roots: Iterable[Path]) -> Library:
     library = Library({}, {}, [])
     owners: dict[str, Path] = {}
     for root in roots:
-        read = _bundled_stimuli if root == bundled_tasks() else _read_stimuli
+        is_bundled = root == bundled_tasks()
         for path in word_list_files(root):
-            document, stimuli, problems = read(path)
+            file = _bundled_stimuli(path) if is_bundled else _read_stimuli(path)
+            document, stimuli, problems = file
             library.problems += problems
             if stimuli is None:
                 continue

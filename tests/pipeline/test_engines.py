@@ -64,9 +64,10 @@ LINUX = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux a
 @pytest.mark.parametrize(
     ("number", "before"),
     [
-        (signal.SIGKILL, FORKED),
-        (signal.SIGSTOP, PATIENT),
-        pytest.param(signal.SIGKILL, SERVED, marks=LINUX),
+        pytest.param(signal.SIGKILL, SPAWNED, id="spawned", marks=pytest.mark.nightly),
+        # It is suspended by the test, and ended by SIGKILL when the leader has no patience left.
+        pytest.param(signal.SIGSTOP, PATIENT, id="suspended"),
+        pytest.param(signal.SIGKILL, SERVED, id="served", marks=LINUX),
     ],
 )
 def test_a_worker_that_is_ended_or_suspended_is_replaced(
@@ -84,7 +85,11 @@ def test_a_worker_that_is_ended_or_suspended_is_replaced(
 
 @pytest.mark.parametrize(
     ("workers", "before"),
-    [(1, FORKED), (2, FORKED), pytest.param(2, SERVED, marks=LINUX)],
+    [
+        pytest.param(1, SPAWNED, id="one", marks=pytest.mark.nightly),
+        pytest.param(2, FORKED, id="two"),
+        pytest.param(2, SERVED, id="served", marks=LINUX),
+    ],
 )
 def test_workers_end_with_a_leader_that_is_killed(
     workers: int, before: str, runs: Runs, alone: Runs
@@ -116,7 +121,11 @@ def test_a_second_command_waits_and_says_for_whom(runs: Runs, alone: Runs) -> No
 
 @pytest.mark.parametrize(
     ("workers", "number"),
-    [("1", signal.SIGTERM), ("2", signal.SIGTERM), ("2", signal.SIGINT)],
+    [
+        ("1", signal.SIGTERM),
+        pytest.param("2", signal.SIGTERM, marks=pytest.mark.nightly),
+        ("2", signal.SIGINT),
+    ],
 )
 def test_a_run_that_is_asked_to_stop(
     runs: Runs, alone: Runs, workers: str, number: signal.Signals
