@@ -21,8 +21,6 @@ pytestmark = pytest.mark.slow
 SENTENCE = "a photo of a nurse , the rose , an ant , a person"
 LONG = " ".join([SENTENCE] * 8)
 LONGER = " ".join([SENTENCE] * 100)
-# Longer than the towers of these tests read, whose tokens are letters.
-LONG_ENOUGH = " ".join([SENTENCE] * 40)
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +88,8 @@ def test_a_negative_prompt_is_none_of_the_images(folders: dict[str, Path]) -> No
 def test_a_text_that_a_pipeline_cuts_before_its_tokenizer(
     folders: dict[str, Path],
 ) -> None:
-    towers = read(made(folders["kandinsky"]), LONG_ENOUGH)
-    assert towers["Qwen"].unread and LONG_ENOUGH.endswith(towers["Qwen"].unread)
+    towers = read(made(folders["kandinsky"]), LONGER)
+    assert towers["Qwen"].unread and LONGER.endswith(towers["Qwen"].unread)
 
 
 @pytest.mark.parametrize(
@@ -110,10 +108,10 @@ def test_a_tokenizer_is_recorded_wherever_a_pipeline_has_it(
     name: str, tower: str, limit: int, tmp_path: Path
 ) -> None:
     generator = matrix.loaded(name, parts.saved(name, tmp_path / name))
-    towers = read(generator, LONG_ENOUGH)
+    towers = read(generator, LONGER)
     assert list(towers) == [tower]
     assert towers[tower].limit == limit
-    assert LONG_ENOUGH.endswith(towers[tower].unread) and towers[tower].unread
+    assert LONGER.endswith(towers[tower].unread) and towers[tower].unread
 
 
 def test_truncated_prompts_of_one_batch_are_distinguished(
