@@ -69,8 +69,8 @@ def check_icons(file: BinaryIO, most_pixels: int | None) -> None:
     n_icons = int.from_bytes(count, "little")
     if n_icons > _MOST_ICONS:
         raise UnreadableImageError(f"it has {n_icons:,} icons, more than {_MOST_ICONS}")
-    directory = file.read(16 * n_icons)
-    for (place,) in struct.iter_unpack("<12xI", directory[: len(directory) // 16 * 16]):
+    table = file.read(16 * n_icons)
+    for (place,) in struct.iter_unpack("<12xI", table[: len(table) // 16 * 16]):
         file.seek(place)
         is_png = file.read(len(_PNG)) == _PNG
         file.seek(place)

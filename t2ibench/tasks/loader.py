@@ -147,11 +147,9 @@ def read_library(roots: Iterable[Path]) -> Library:
     library = Library({}, {}, [])
     owners: dict[str, Path] = {}
     for root in roots:
-        bundled = root == bundled_tasks()
-        for file in _bundled_word_lists() if bundled else _word_lists(root):
-            path = file.path
-            document = file.document
-            stimuli = file.stimuli
+        is_bundled = root == bundled_tasks()
+        for file in _bundled_word_lists() if is_bundled else _word_lists(root):
+            document, stimuli = file.document, file.stimuli
             library.problems += file.problems
             if stimuli is None:
                 continue
@@ -163,7 +161,7 @@ def read_library(roots: Iterable[Path]) -> Library:
                     if name in owners:
                         message = f"the name '{shown(name)}' is already used in {owners[name]}"
                         library.problems.append(document.problem((kind, name), message))
-                    owners[name] = path
+                    owners[name] = file.path
             for name, words in stimuli.lists.items():
                 of_list = _list_problems(name, words, document)
                 library.problems += _first_of(of_list, document)

@@ -153,20 +153,24 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-# An export goes into a new folder alone, so it is not repeated.
-CASES = [
-    (name, is_repeated)
-    for name in COMMANDS
-    for is_repeated in ((False,) if name == "export" else (False, True))
-]
+def cases() -> Iterator[Any]:
+    """A command, whether it was run before, and how many files it writes before the disk is full.
+
+    By day, no file where the command is new, and one where there are files of before.
+    """
+    for name in COMMANDS:
+        # An export goes into a new folder alone, so it is not repeated.
+        for is_repeated in (False,) if name == "export" else (False, True):
+            for writes in (0, 1):
+                by_day = is_repeated == bool(writes)
+                yield pytest.param(
+                    *(name, is_repeated, writes),
+                    id=f"{name}-{'again-' if is_repeated else ''}{writes}",
+                    marks=[] if by_day else [pytest.mark.nightly],
+                )
 
 
-@pytest.mark.parametrize("writes", [0, 1])
-@pytest.mark.parametrize(
-    ("name", "is_repeated"),
-    CASES,
-    ids=[f"{name}-again" if is_repeated else name for name, is_repeated in CASES],
-)
+@pytest.mark.parametrize(("name", "is_repeated", "writes"), cases())
 def test_a_full_disk_is_one_line_and_with_room_the_command_goes_on(
     name: str, writes: int, is_repeated: bool, run: Path, tmp_path: Path, cli: Any
 ) -> None:

@@ -278,7 +278,9 @@ def test_the_contract_of_edits_is_met(tmp_path: Path) -> None:
     folder = parts.saved(name, tmp_path / name)
     notes: list[str] = []
     problems = check_generator(
-        lambda: editing(folder, name), pixel_tolerance=LEVEL, tell=notes.append
+        lambda: editing(folder, name, size="32"),
+        pixel_tolerance=LEVEL,
+        tell=notes.append,
     )
     assert problems == []
     assert notes == ["Edits of 2 source images were tried, too."]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,9 +177,19 @@ def rewritten(server: ChatServer) -> list[tuple[str | None, str | None]]:
     return [(one.text or None, one.reason) for one in rewriter.rewrite(requests)]
 
 
-@pytest.mark.parametrize("ask", [judged, rewritten])
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", FAULTS)
+def each_fault() -> Iterator[Any]:
+    """Each fault in each form, by day of judges and rewriters in turn, who share one client."""
+    for number, (name, form) in enumerate(itertools.product(FAULTS, FORMS)):
+        for turn, ask in enumerate((judged, rewritten)):
+            by_day = number % 2 == turn
+            yield pytest.param(
+                *(name, form, ask),
+                id=f"{name}-{form}-{ask.__name__}",
+                marks=[] if by_day else [pytest.mark.nightly],
+            )
+
+
+@pytest.mark.parametrize(("name", "form", "ask"), each_fault())
 def test_a_fault_of_one_reply_is_a_line_and_costs_no_other(
     name: str, form: str, ask: Callable[[ChatServer], list[Any]]
 ) -> None:

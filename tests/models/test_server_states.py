@@ -252,7 +252,22 @@ EVERYWHERE = [
 ]
 
 
-@pytest.mark.parametrize(("state", "kind"), EVERYWHERE)
+# These share one client: by day each state is tried on one of them in turn, at night on all.
+OF_ONE_CLIENT = ("judges", "rewriters", "proposers")
+
+
+def is_by_day(state: str, kind: str) -> bool:
+    turn = list(STATES).index(state) % len(OF_ONE_CLIENT)
+    return kind not in OF_ONE_CLIENT or kind == OF_ONE_CLIENT[turn]
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [
+        pytest.param(*pair, marks=[] if is_by_day(*pair) else [pytest.mark.nightly])
+        for pair in EVERYWHERE
+    ],
+)
 def test_a_state_of_the_server_ends_the_work_with_one_line(
     state: str, kind: str
 ) -> None:

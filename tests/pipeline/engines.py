@@ -21,6 +21,7 @@ WAIT = 120.0
 # Before a run: its workers are spawned, as those of users are; or forked, which costs no imports.
 SPAWNED = ""
 FORKED = "from tests.processes import fork_workers; fork_workers()"
+IMAGES = 88  # that FLAGS ask for, in batches of 4
 FLAGS = (
     *(
         "--model",
@@ -29,7 +30,7 @@ FLAGS = (
         "tests.pipeline.slow:Encoder",
     ),
     *("--judge", "tests.pipeline.slow:Judge", "--control-encoder", "none"),
-    *("--tasks", "t2iat_flowers_insects,openbias_examples", "--limit", "3"),
+    *("--tasks", "t2iat_flowers_insects,openbias_examples", "--limit", "1"),
     *("--images-per-prompt", "4", "--permutations", "200", "--bootstrap", "100"),
 )
 TWO = ("--workers", "2")

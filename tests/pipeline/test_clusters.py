@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.pipeline.engines import Runs, alive, environment
+from tests.pipeline.engines import IMAGES, Runs, alive, environment
 
 pytestmark = pytest.mark.nightly
 
@@ -39,7 +39,7 @@ def test_a_ray_cluster_that_gains_and_loses_nodes(
     runs.until(lambda: len(runs.marked("here")) == 2)
     cluster.remove_node(nodes[0], allow_graceful=False)
     runs.until(lambda: not alive(first))
-    left = 172 - len(runs.attempts())
+    left = IMAGES - len(runs.attempts())
     said = runs.end(process)
     runs.equals(alone)
     assert left > 0 and "3 workers on Ray, each 1 CPU." in said

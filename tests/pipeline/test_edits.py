@@ -17,6 +17,7 @@ from t2ibench.apps.labelling.sample import asked_images
 from t2ibench.errors import CostLimitError, T2IBenchError
 from t2ibench.models.judges.toyland import ToylandJudge
 from t2ibench.models.protocols import Answer, GeneratedImage, ImageRequest, Query
+from t2ibench.pipeline.executors.processes import Processes
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.power.pilots import run_pilots
@@ -28,6 +29,7 @@ from tests import hand
 from tests.conftest import Cli
 from tests.pipeline import editing
 from tests.pipeline.editing import Editor, NoEditor, write_task
+from tests.processes import forked_worker
 
 MODELS: dict[str, Any] = {"encoder": "toyland", "judge": "toyland"}
 FEW: dict[str, Any] = {"n_permutations": 100, "n_bootstrap": 100}
@@ -334,7 +336,10 @@ def test_a_dry_run_budgets_both_paid_models(tmp_path: Path, cli: Cli) -> None:
     assert "would end after 3 of these 18" in planned("--max-cost", "1.9")
 
 
-def test_workers_change_nothing(tmp_path: Path) -> None:
+def test_workers_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Processes, "_spawned", forked_worker)
     write_task(tmp_path / "tasks", edits={"doctor": "as a doctor"})
     alone = edited(tmp_path).tasks["edited"]
     shared = edited(tmp_path, workers=2, output_dir=str(tmp_path / "two"))

@@ -19,6 +19,7 @@ from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from tests.conftest import Cli
 from tests.pipeline.engines import (
     FORKED,
+    IMAGES,
     SMALL,
     SMALL_FLAGS,
     SPAWNED,
@@ -38,7 +39,7 @@ def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:
     said = runs.end(process)
     runs.equals(alone)
     assert "2 workers with 1 thread each.\n" in said
-    assert "Generated now: 172 ok (of 172 images)." in said
+    assert f"Generated now: {IMAGES} ok (of {IMAGES} images)." in said
     # Not the leader: it has no models.
     for what in ("here", "embeds", "asks"):
         assert len(runs.marked(what)) == 2 and process.pid not in runs.marked(what)
@@ -63,9 +64,10 @@ LINUX = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux a
 @pytest.mark.parametrize(
     ("number", "before"),
     [
-        (signal.SIGKILL, FORKED),
-        (signal.SIGSTOP, PATIENT),
-        pytest.param(signal.SIGKILL, SERVED, marks=LINUX),
+        pytest.param(signal.SIGKILL, SPAWNED, id="spawned", marks=pytest.mark.nightly),
+        # It is suspended by the test, and ended by SIGKILL when the leader has no patience left.
+        pytest.param(signal.SIGSTOP, PATIENT, id="suspended"),
+        pytest.param(signal.SIGKILL, SERVED, id="served", marks=LINUX),
     ],
 )
 def test_a_worker_that_is_ended_or_suspended_is_replaced(
@@ -83,7 +85,11 @@ def test_a_worker_that_is_ended_or_suspended_is_replaced(
 
 @pytest.mark.parametrize(
     ("workers", "before"),
-    [(1, FORKED), (2, FORKED), pytest.param(2, SERVED, marks=LINUX)],
+    [
+        pytest.param(1, SPAWNED, id="one", marks=pytest.mark.nightly),
+        pytest.param(2, FORKED, id="two"),
+        pytest.param(2, SERVED, id="served", marks=LINUX),
+    ],
 )
 def test_workers_end_with_a_leader_that_is_killed(
     workers: int, before: str, runs: Runs, alone: Runs
@@ -115,7 +121,11 @@ def test_a_second_command_waits_and_says_for_whom(runs: Runs, alone: Runs) -> No
 
 @pytest.mark.parametrize(
     ("workers", "number"),
-    [("1", signal.SIGTERM), ("2", signal.SIGTERM), ("2", signal.SIGINT)],
+    [
+        ("1", signal.SIGTERM),
+        pytest.param("2", signal.SIGTERM, marks=pytest.mark.nightly),
+        ("2", signal.SIGINT),
+    ],
 )
 def test_a_run_that_is_asked_to_stop(
     runs: Runs, alone: Runs, workers: str, number: signal.Signals
@@ -127,7 +137,7 @@ def test_a_run_that_is_asked_to_stop(
     assert "interrupted. Everything done so far is kept." in said
     assert not any(map(alive, runs.marked("here")))
     stored = len(runs.attempts())
-    assert 8 < stored < 172
+    assert 8 < stored < IMAGES
     # The batch in hand was stored, and none was begun after it.
     assert stored % 4 == 0 and stored == len(list(runs.run.glob("images/*/*.png")))
     runs.end(runs.start("--workers", workers))

@@ -246,8 +246,9 @@ def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) ->
 
 def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
     rng = np.random.default_rng(0)
+    tasks = "weat_1_flowers_insects,weat_2_instruments_weapons"
     words = {
-        w for task in load_tasks("weat") for w in needs(task.spec, Settings()).texts
+        w for task in load_tasks(tasks) for w in needs(task.spec, Settings()).texts
     }
     words -= {"whip"}
     rows = [
@@ -256,7 +257,7 @@ def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
     ]
     (tmp_path / "vectors.txt").write_text("\n".join(rows) + "\n")
     status, out, err = cli(
-        *("--encoder", f"vectors:{tmp_path / 'vectors.txt'}", "--tasks", "weat"),
+        *("--encoder", f"vectors:{tmp_path / 'vectors.txt'}", "--tasks", tasks),
         *(
             "--output-dir",
             tmp_path / "runs",
@@ -266,7 +267,7 @@ def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
             "100",
         ),
     )
-    assert status == 0 and out.count("weat_") >= 10, err
+    assert status == 0 and out.count("weat_") >= 2, err
     results = read_results(next((tmp_path / "runs").iterdir()))
     assert results.model.name is None
     details = results.tasks["weat_2_instruments_weapons"].details

@@ -46,9 +46,9 @@ TASKS = [
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept")
-    evaluate(
-        "toyland", TASKS, encoder="toyland", limit=4, n_bootstrap=200, output_dir=folder
-    )
+    few: dict[str, Any] = {"limit": 2, "images_per_prompt": 3}
+    draws: dict[str, Any] = {"n_permutations": 500, "n_bootstrap": 100}
+    evaluate("toyland", TASKS, encoder="toyland", output_dir=folder, **few, **draws)
     return next(path.parent for path in folder.rglob("run.db"))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from t2ibench.cli import main
 from t2ibench.identity import ImageKey, content_id
 from t2ibench.pipeline import merging
 from t2ibench.pipeline.plan import LARGEST_SHARD, SMALLEST_SHARD, make_plan, part_of
@@ -35,14 +36,28 @@ FLAGS = (
 )
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three parts of one run, in a folder 'runs'."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for number in (1, 2, 3):
+            assert main([*FLAGS, "--shard", f"{number}/3"]) == 0
+    return folder
+
+
 @pytest.fixture
-def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> list[Path]:
-    """Three parts of one run."""
+def parts(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """A copy of the parts, in the working folder."""
     monkeypatch.chdir(tmp_path)
-    for number in (1, 2, 3):
-        status, _, said = cli(*FLAGS, "--shard", f"{number}/3")
-        assert status == 0 and "t2ibench merge runs/shard-*/toyland" in said, said
+    shutil.copytree(made / "runs", "runs")
     return sorted(Path("runs").glob("shard-*/toyland"))
+
+
+def test_a_part_says_what_merges_it(parts: list[Path], cli: Cli) -> None:
+    status, _, said = cli(*FLAGS, "--shard", "3/3")
+    assert status == 0 and "t2ibench merge runs/shard-*/toyland" in said, said
 
 
 def test_merged_parts_are_one_machines_run(parts: list[Path], cli: Cli) -> None:

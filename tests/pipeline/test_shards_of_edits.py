@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from t2ibench.cli import main
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.plan import make_plan, part_of
 from t2ibench.results.run import open_images, open_run
@@ -27,14 +28,25 @@ GROUPS = {
 }
 
 
-def flags(folder: Path, *, model: str = editing.MODEL) -> tuple[str, ...]:
-    """The command that runs the task in folder/tasks, without scores of chance."""
+def flags(*, model: str = editing.MODEL) -> tuple[str, ...]:
+    """The command that runs the task in the folder 'tasks', without scores of chance."""
     return (
         *("run", "--model", model, "--tasks", "edited,vibex_gender"),
-        *("--include-path", str(folder / "tasks"), "--images-per-prompt", "2"),
+        *("--include-path", "tasks", "--images-per-prompt", "2"),
         *("--encoder", "toyland", "--judge", "toyland"),
         *("--permutations", "100", "--bootstrap", "100"),
     )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What the run of one machine says."""
+    folder = tmp_path_factory.mktemp("whole")
+    write_task(folder / "tasks", groups=GROUPS, embeds=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(flags()) == 0
+        return hand.outputs(Path("runs/editor"))
 
 
 @pytest.fixture
@@ -61,11 +73,11 @@ def run_parts(command: Sequence[str], count: int, cli: Cli) -> None:
         assert status == 0, said
 
 
-@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.nightly), 5])
 def test_merged_parts_are_the_run_of_one_machine(
-    count: int, folder: Path, cli: Cli
+    count: int, folder: Path, whole: dict[str, bytes], cli: Cli
 ) -> None:
-    command = flags(folder)
+    command = flags()
     run_parts(command, count, cli)
     parts = parts_of(count)
     assert len(parts) == count
@@ -75,21 +87,18 @@ def test_merged_parts_are_the_run_of_one_machine(
         assert edited_from <= sources
     status, out, err = cli("merge", *parts)
     assert status == 0, out + err
-    merged = hand.outputs(Path("runs/editor"))
+    assert hand.outputs(Path("runs/editor")) == whole
     assert open_run(Path("runs/editor/sources")).record.status == "complete"
     assert cli("merge", *parts)[0] == 0
-    assert hand.outputs(Path("runs/editor")) == merged
+    assert hand.outputs(Path("runs/editor")) == whole
     status, _, said = cli(*command)
     assert status == 0 and "Nothing to do" in said, said
-    shutil.rmtree("runs")
-    assert cli(*command)[0] == 0
-    assert hand.outputs(Path("runs/editor")) == merged
 
 
 def test_a_part_without_source_images_is_merged_into_a_run_that_has_some(
     folder: Path, cli: Cli
 ) -> None:
-    run_parts(flags(folder), 3, cli)
+    run_parts(flags(), 3, cli)
     first, second, third = parts_of(3)
     assert cli("merge", first, third, "--allow-missing")[0] == 3
     before = attempts_of(Path("runs/editor/sources"))
@@ -103,7 +112,7 @@ def test_a_part_without_source_images_is_merged_into_a_run_that_has_some(
 def test_a_dry_run_counts_the_edits_of_its_part(folder: Path, cli: Cli) -> None:
     counted = []
     for number in (1, 2, 3):
-        status, out, err = cli(*flags(folder), "--shard", f"{number}/3", "--dry-run")
+        status, out, err = cli(*flags(), "--shard", f"{number}/3", "--dry-run")
         assert status == 0, err
         words = " ".join(out.partition("Edits:")[2].split())
         sources, _, after = words.partition(" source images by")
@@ -143,13 +152,13 @@ class StopsAtSources(Editor):
     ],
 )
 def test_a_part_that_was_stopped_is_named_and_goes_on(
-    stops: str, what: str, folder: Path, cli: Cli
+    stops: str, what: str, folder: Path, whole: dict[str, bytes], cli: Cli
 ) -> None:
-    command = flags(folder)
+    command = flags()
     run_parts(command, 2, cli)
     first = parts_of(2)[0]
     shutil.rmtree(first)
-    status, _, _ = cli(*flags(folder, model=f"{__name__}:{stops}"), "--shard", "1/2")
+    status, _, _ = cli(*flags(model=f"{__name__}:{stops}"), "--shard", "1/2")
     assert status != 0
     status, _, err = cli("merge", *parts_of(2))
     assert status == 1 and not Path("runs/editor").exists()
@@ -158,10 +167,7 @@ def test_a_part_that_was_stopped_is_named_and_goes_on(
     assert "missing" in cli("merge", *parts_of(2), "--allow-missing")[1]
     assert cli(*command, "--shard", "1/2")[0] == 0
     assert cli("merge", *parts_of(2))[0] == 0
-    late = hand.outputs(Path("runs/editor"))
-    shutil.rmtree("runs")
-    assert cli(*command)[0] == 0
-    assert hand.outputs(Path("runs/editor")) == late
+    assert hand.outputs(Path("runs/editor")) == whole
 
 
 def test_source_images_of_a_folder_are_divided_too(folder: Path, cli: Cli) -> None:
@@ -173,7 +179,7 @@ def test_source_images_of_a_folder_are_divided_too(folder: Path, cli: Cli) -> No
             (drawn,) = editor.generate([request])
             assert drawn.image is not None
             drawn.image.save(folder / "pictures" / prompt / f"{index}.png")
-    command = (*flags(folder), "--sources", f"folder:{folder / 'pictures'}")
+    command = (*flags(), "--sources", f"folder:{folder / 'pictures'}")
     run_parts(command, 2, cli)
     parts = parts_of(2)
     for part in parts:
@@ -188,7 +194,7 @@ def test_source_images_of_a_folder_are_divided_too(folder: Path, cli: Cli) -> No
 def test_parts_with_source_images_of_other_models_are_not_merged(
     folder: Path, cli: Cli
 ) -> None:
-    command = flags(folder)
+    command = flags()
     assert cli(*command, "--shard", "1/2")[0] == 0
     other = ("--sources", "toyland", "--sources-args", "all.gender.female=0.9")
     assert cli(*command, *other, "--shard", "2/2")[0] == 0

@@ -93,14 +93,9 @@ def command(encoders: str, tmp_path: Path) -> tuple[str, ...]:
             "--tasks",
             "t2iat_flowers_insects,t2iat_light_dark_skin",
         ),
-        *(
-            "--limit",
-            "4",
-            "--encoder",
-            encoders,
-            "--output-dir",
-            str(tmp_path / "runs"),
-        ),
+        *("--limit", "3", "--images-per-prompt", "3", "--encoder", encoders),
+        *("--permutations", "500", "--bootstrap", "100"),
+        *("--output-dir", str(tmp_path / "runs")),
     )
 
 

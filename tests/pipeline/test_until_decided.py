@@ -32,20 +32,18 @@ def gate(folder: Path, accept: float, **changes: object) -> Path:
 
 def words(folder: Path, *more: str | Path) -> tuple[str | Path, ...]:
     start = ("run", "--model", "toyland", "--tasks", TASK, *QUICK)
-    return (*start, "--images-per-prompt", "3", "--output-dir", folder, *more)
+    return (*start, "--images-per-prompt", "2", "--output-dir", folder, *more)
 
 
 def test_it_looks_until_it_is_decided(cli: Cli, tmp_path: Path) -> None:
     accept = gate(tmp_path, 0.3)
-    command = words(
-        tmp_path, "--until-decided", accept, "--max-images-per-prompt", "12"
-    )
+    command = words(tmp_path, "--until-decided", accept, "--max-images-per-prompt", "8")
     status, out, err = cli(*command)
     assert status == 4, err
     assert "look 1 of 3" in err and "fails" in out
     record = open_run(tmp_path / "toyland").record
     assert record.looks is not None
-    assert record.looks.images_per_prompt == [3, 6, 12]
+    assert record.looks.images_per_prompt == [2, 4, 8]
     taken = record.looks.taken
     counts = {row["index"] for row in hand.stored(tmp_path / "toyland", "attempts")}
     assert len(counts) == record.looks.images_per_prompt[taken - 1]
@@ -62,9 +60,9 @@ def test_it_looks_until_it_is_decided(cli: Cli, tmp_path: Path) -> None:
     assert cli(*command)[0] == 4
     # Another design in the same folder would be a look that nobody planned.
     status, _, err = cli(
-        *words(tmp_path, "--until-decided", accept, "--max-images-per-prompt", "24")
+        *words(tmp_path, "--until-decided", accept, "--max-images-per-prompt", "16")
     )
-    assert status == 1 and "begun with looks at 3, 6, 12" in err
+    assert status == 1 and "begun with looks at 2, 4, 8" in err
 
 
 @pytest.mark.parametrize(
@@ -72,7 +70,7 @@ def test_it_looks_until_it_is_decided(cli: Cli, tmp_path: Path) -> None:
     [
         (("--max-images-per-prompt", "12", "--until-precise", "0.2"), "two rules"),
         ((), "needs the largest number of images"),
-        (("--max-images-per-prompt", "2"), "below the first look"),
+        (("--max-images-per-prompt", "1"), "below the first look"),
         (("--max-images-per-prompt", f"1{400 * '0'}"), "is too large"),
         (("--max-images-per-prompt", "12", "--generate-only"), "has to score"),
     ],
@@ -105,7 +103,7 @@ def test_looks_of_a_model_with_its_own_number_of_images(
 def test_results_say_when_the_plan_was_fixed(cli: Cli, tmp_path: Path) -> None:
     accept = gate(tmp_path, 0.9)
     plans = []
-    for number in ("3", "4"):
+    for number in ("2", "3"):
         plan = tmp_path / f"plan-{number}.json"
         sizes = ("--images-per-prompt", number, "--output", plan, *QUICK[-2:])
         assert cli("plan", "--accept", accept, *sizes)[0] == 0

@@ -340,7 +340,7 @@ def test_adapters_are_stored_as_the_user_named_them(tmp_path: Path, cli: Cli) ->
 def test_the_order_of_pieces_decides_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tasks, sizes = "occupations_t2iat", {**SMALL, "limit": 30, "images_per_prompt": 4}
+    tasks, sizes = "occupations_t2iat", {**SMALL, "limit": 8, "images_per_prompt": 3}
     forwards = evaluate("toyland", tasks, output_dir=tmp_path / "a", **sizes)
     run = InProcess.run
 

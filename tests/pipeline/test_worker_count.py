@@ -18,6 +18,7 @@ from t2ibench.pipeline.worker_count import images_per_worker, worker_count
 from t2ibench.settings import RunSettings
 from t2ibench.worker_pool import each_of
 from tests.conftest import Cli
+from tests.processes import forked_worker
 
 MANY = ("core_flowers_insects", "core_occupations_age")  # 1,120 images
 GIB = 2**30
@@ -164,6 +165,7 @@ def test_workers_that_nobody_asked_for_change_no_byte(
     if model == "toyland":  # taken for a small network: it needs no import of torch
         monkeypatch.setattr(module, "cpu_weights", lambda *_: 1)
         monkeypatch.setattr(module, "cpu_weights_of", lambda *_: 1)
+        monkeypatch.setattr(Processes, "_spawned", forked_worker)
     monkeypatch.setattr(module, "cores", lambda: 2)
     monkeypatch.setattr(module, "images_per_worker", lambda _: 20)
     words = ("--model", model, "--tasks", "core_occupations_age", "--limit", "3")

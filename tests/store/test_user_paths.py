@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("text", [*ODD, "~a\0b", "~", ""])
+@pytest.mark.parametrize("text", [*ODD, "~no-such-user", "~a\0b", "~", ""])
 def test_any_text_becomes_a_path(text: str, folder: Path) -> None:
     path = expanded(text)
     assert isinstance(resolved(path), Path)
@@ -63,7 +63,7 @@ def test_a_command_says_in_one_line_what_is_wrong_with_a_path(
     assert {path.name for path in folder.iterdir()} <= {"loop", "site"}
 
 
-@pytest.mark.slow  # loads a torch model
+@pytest.mark.nightly  # loads a torch model
 def test_a_file_may_have_a_name_as_that_of_a_home(folder: Path, cli: Cli) -> None:
     (folder / "~no-such-user").touch()
     command = (

@@ -12,7 +12,6 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
 from t2ibench.tasks import LoadedTask, TaskIndex, build_index, load_tasks, loader
 from t2ibench.tasks.folders import bundled_tasks, task_files
-from t2ibench.tasks.source import Document, read_yaml
 from tests.conftest import Cli
 from tests.tasks.files import TEA, load, spoil
 
@@ -144,22 +143,6 @@ def test_no_file_is_loaded_twice(tmp_path: Path) -> None:
     )
     assert problems == []
     assert len(registry.select(["all"])) == 23
-
-
-def test_the_word_lists_that_come_with_t2ibench_are_read_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "tea.yaml").write_text(TEA, encoding="utf-8")
-    build_index([tmp_path])
-    read = []
-
-    def noted(path: Path) -> Document:
-        read.append(path)
-        return read_yaml(path)
-
-    monkeypatch.setattr(loader, "read_yaml", noted)
-    index, _ = build_index([tmp_path])
-    assert "tea_coffee" in index.tasks and read == [tmp_path / "tea.yaml"]
 
 
 def test_changed_task_files_are_read_again(
@@ -296,3 +279,22 @@ def test_the_tasks_of_a_checkout_are_no_clash_with_the_installed_ones(
     shutil.copy(one, tmp_path / "mine")
     status, out, _ = cli("validate", str(tmp_path / "mine"))
     assert status == 1 and "is used by a bundled task" in out
+
+
+def test_shipped_files_are_read_once_per_process(
+    registry: TaskIndex[LoadedTask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a folder with tasks and word lists of its own comes to them."""
+    (tmp_path / "tea.yaml").write_text(TEA, encoding="utf-8")
+    (tmp_path / "stimuli").mkdir()
+    lists = "source: mine\nlists: {teas: [oolong]}\n"
+    (tmp_path / "stimuli" / "teas.yaml").write_text(lists, encoding="utf-8")
+    paths: list[Path] = []
+    read = loader.read_yaml
+    monkeypatch.setattr(
+        loader, "read_yaml", lambda path: (paths.append(path), read(path))[1]
+    )
+    for _ in range(2):
+        index, problems = build_index([tmp_path])
+        assert problems == [] and index.tasks.keys() > registry.tasks.keys()
+    assert sorted({path.name for path in paths}) == ["tea.yaml", "teas.yaml"]

@@ -16,7 +16,7 @@ NULLS = "t2iat_light_dark_skin,t2iat_straight_gay,t2iat_names_european_african_a
 
 def measure(tasks: str, folder: Path, **biases: float) -> dict[str, TaskResult]:
     args = {key.replace("__", "."): value for key, value in biases.items()}
-    sizes = {"images_per_prompt": 8, "guided_images_per_prompt": 3}
+    sizes = {"images_per_prompt": 5, "guided_images_per_prompt": 2}
     draws = {"n_permutations": 2000, "n_bootstrap": 300}
     return evaluate(
         "toyland", tasks, model_args=args, output_dir=folder, **sizes, **draws
