@@ -164,7 +164,7 @@ def test_a_fair_model_is_hardly_ever_clear_where_guided_images_are_framed_otherw
     Prompts of one form need no control.
     """
     bare = framed(runs, one_form=False)
-    assert sum(result.headline.p < 0.05 for result in bare) >= runs * 0.9
+    assert sum(result.headline.p < 0.05 for result in bare) >= runs * 0.92
     assert claims(bare) <= runs * 0.3
     assert claims(framed(runs, one_form=True)) <= runs / 6
 
