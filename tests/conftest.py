@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import importlib
 import io
 import os
@@ -28,8 +29,10 @@ from tests.system import chromium
 # The fixture `cli`: a command line's (exit status, standard output, standard error).
 Cli = Callable[..., tuple[int, str, str]]
 
-# Other work on the machine makes an example slow; that is no failure.
-settings.register_profile("t2ibench", deadline=None)
+# Other work on the machine makes an example slow; that is no failure. Every change tries other
+# examples; `pytest --hypothesis-profile=thorough`, by .ci/nightly, tries many at once.
+settings.register_profile("t2ibench", deadline=None, max_examples=40)
+settings.register_profile("thorough", deadline=None, max_examples=300)
 settings.load_profile("t2ibench")
 
 # No test writes into the user's cache folder, or takes a hash from there.
@@ -66,6 +69,9 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     with uncollected():
         _import_share_of_worker(session.config)
         yield
+    # A generator of diffusers that is closed collects all garbage, which would take half a second
+    # each time, for the thousands of tests.
+    gc.freeze()
 
 
 def _import_share_of_worker(config: pytest.Config) -> None:

@@ -13,6 +13,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.statements import statements
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -63,11 +65,11 @@ def providers() -> dict[str, set[str]]:
         tops = (one.read_text("top_level.txt") or "").split()
         # Not .files: as paths, the hundred thousand names of CUDA's packages take 40 s.
         record = (one.read_text("RECORD") or "").splitlines()
-        tops += {
-            re.split("[/,]", line, maxsplit=1)[0].removesuffix(".py") for line in record
-        }
+        files = {line.partition(",")[0].partition("/")[0] for line in record}
+        tops += {file.removesuffix(".py") for file in files}
+        name = canonicalize_name(one.metadata["Name"])
         for top in tops:
-            found.setdefault(top, set()).add(canonicalize_name(one.metadata["Name"]))
+            found.setdefault(top, set()).add(name)
     return found
 
 
@@ -75,7 +77,7 @@ def providers() -> dict[str, set[str]]:
 def modules_of(path: Path) -> set[str]:
     """The first parts of the names of all modules that a file imports."""
     modules: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -1,11 +1,20 @@
 """Garbage collection is suspended for a while, and what was made meanwhile counts as old."""
 
 import gc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from t2ibench.garbage import uncollected
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_is_frozen_by_others() -> Iterator[None]:
+    """What tests/conftest.py has frozen counts as old meanwhile."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 def is_among(thing: Any, objects: list[Any]) -> bool:

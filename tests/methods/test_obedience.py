@@ -129,7 +129,7 @@ def test_a_lean_that_unequal_obedience_would_explain_is_inconclusive() -> None:
     assert mixed.controls["breakdown"].value is None and mixed.inconclusive is None
     strong = score(task, make_evidence(task, space, 0.8), SETTINGS)
     assert strong.controls["breakdown"].value > 0.3 and strong.inconclusive is None
-    leans = (0.01 * k for k in range(20))
+    leans = (0.02 * k for k in range(8))
     found = [score(task, make_evidence(task, space, lean), SETTINGS) for lean in leans]
     barely = [one for one in found if 0.01 < one.headline.p < 0.05]
     assert barely and all(one.inconclusive for one in barely)

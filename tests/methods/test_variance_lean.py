@@ -155,17 +155,18 @@ def test_framing_makes_a_fair_model_inconclusive_and_its_rows_undefined() -> Non
 
 
 @pytest.mark.slow
-def test_a_fair_model_is_hardly_ever_clear_where_guided_images_are_framed_otherwise() -> (
-    None
-):
+@pytest.mark.parametrize("runs", [8, pytest.param(30, marks=pytest.mark.nightly)])
+def test_a_fair_model_is_hardly_ever_clear_where_guided_images_are_framed_otherwise(
+    runs: int,
+) -> None:
     """Without the control it is in nearly all runs, of which .88 are caught.
 
     Prompts of one form need no control.
     """
-    bare = framed(30, one_form=False)
-    assert sum(result.headline.p < 0.05 for result in bare) >= 28
-    assert claims(bare) <= 9
-    assert claims(framed(30, one_form=True)) <= 5
+    bare = framed(runs, one_form=False)
+    assert sum(result.headline.p < 0.05 for result in bare) >= runs * 0.92
+    assert claims(bare) <= runs * 0.3
+    assert claims(framed(runs, one_form=True)) <= runs / 6
 
 
 def read_t2iat(

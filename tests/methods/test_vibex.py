@@ -328,7 +328,13 @@ def test_the_excess_agrees_with_a_case_worked_by_hand() -> None:
 
 
 @pytest.mark.slow
-def test_random_sets_of_words_read_zero_on_average() -> None:
+@pytest.mark.parametrize(
+    ("sets", "error", "most"),
+    [(75, 0.16, 0.13), pytest.param(300, 0.08, 0.09, marks=pytest.mark.nightly)],
+)
+def test_random_sets_of_words_read_zero_on_average(
+    sets: int, error: float, most: float
+) -> None:
     rng = np.random.default_rng(7)
     still = [
         Influence.of_mean("a", np.arange(10), 1e-4 * rng.normal(size=10))
@@ -337,7 +343,7 @@ def test_random_sets_of_words_read_zero_on_average() -> None:
     for cosine in (0.0, 0.6):
         related = np.full((4, 4), cosine) + (1 - cosine) * np.eye(4)
         values, found = [], []
-        for _ in range(300):
+        for _ in range(sets):
             own = np.sqrt(cosine) * rng.normal() + np.sqrt(1 - cosine) * rng.normal(
                 size=4
             )
@@ -347,8 +353,8 @@ def test_random_sets_of_words_read_zero_on_average() -> None:
             headline = excess_headline([parts], 0.95, rng, 499)
             values.append(headline.value)
             found.append(headline.p <= 0.05)
-        assert np.mean(values) == pytest.approx(0, abs=0.08)
-        assert np.mean(found) < 0.09
+        assert np.mean(values) == pytest.approx(0, abs=error)
+        assert np.mean(found) < most
 
 
 @pytest.mark.parametrize("lean", [0.0, 0.1, 0.2, 0.5])

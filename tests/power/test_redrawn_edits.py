@@ -169,6 +169,8 @@ def test_power_of_a_run_of_edits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    # Of fewer drawn runs, since nothing here depends on how exact a forecast is.
+    monkeypatch.setattr("t2ibench.power.redrawn._DRAWS", 40)
     flags = ("--images-per-prompt", "3", "--permutations", "100", "--bootstrap", "100")
     command = ("run", "--model", "toyland", "--tasks", "edits_portraits", *flags)
     assert cli(*command)[0] == 0

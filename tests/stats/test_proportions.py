@@ -138,11 +138,16 @@ def test_labels_alone_where_the_judge_guesses() -> None:
     assert found.weight < 0.15 and abs(found.value - truth[:300].mean()) < 0.02
 
 
+@pytest.mark.parametrize(
+    ("runs", "least"), [(50, 0.88), pytest.param(150, 0.93, marks=pytest.mark.nightly)]
+)
 @pytest.mark.parametrize("share", [0.5, 0.8])
-def test_a_corrected_mean_square_is_unbiased_and_covers(share: float) -> None:
+def test_a_corrected_mean_square_is_unbiased_and_covers(
+    share: float, runs: int, least: float
+) -> None:
     rng = np.random.default_rng(2)
     planted, values, covered, naive = (2 * share - 1) ** 2, [], 0, []
-    for _ in range(150):
+    for _ in range(runs):
         truth = (rng.random((30, 12)) < share).astype(int)
         judged = np.where(rng.random((30, 12)) < 0.85, truth, 1 - truth)
         counts = np.stack([judged.sum(1), 12 - judged.sum(1)], axis=1)
@@ -158,8 +163,8 @@ def test_a_corrected_mean_square_is_unbiased_and_covers(share: float) -> None:
         covered += found.interval[0] <= planted <= found.interval[1]
     assert abs(np.mean(values) - planted) < 0.02
     # The errors are those of every caption; the test that they are rejects in one of twenty.
-    assert len(values) / 150 > 0.9
-    assert covered / len(values) >= 0.93
+    assert len(values) / runs > 0.9
+    assert covered / len(values) >= least
     if planted:
         assert np.mean(naive) < planted - 0.1  # what the judge alone would say
 

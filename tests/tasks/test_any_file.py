@@ -63,7 +63,7 @@ def check(file: Path, data: bytes) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(
     data=st.binary(max_size=200)
     | (st.text() | _YAML_LIKE).map(lambda text: text.encode("utf-8", "surrogatepass"))
