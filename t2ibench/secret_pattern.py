@@ -119,27 +119,27 @@ def _starts(forms: Sequence[tuple[str, bool]]) -> re.Pattern[str] | None:
     """
     if not all(characters[:_COMPARED].isascii() for characters, _ in forms):
         return None
-    following: dict[str, list[str]] = {}
+    patterns_after: dict[str, list[str]] = {}
     for characters, is_long in forms:
-        rest = _following(characters[1:_COMPARED], is_long)
+        pattern = _following(characters[1:_COMPARED], is_long)
         for first in _cases(characters[0], is_long):
-            following.setdefault(first, []).append(rest)
+            patterns_after.setdefault(first, []).append(pattern)
         for mark, escaped in _escaped(characters[0]):
-            following.setdefault(mark, []).append(escaped)
+            patterns_after.setdefault(mark, []).append(escaped)
     branches = [
         f"{re.escape(first)}(?={'|'.join(dict.fromkeys(expressions))})"
-        for first, expressions in sorted(following.items())
+        for first, expressions in sorted(patterns_after.items())
     ]
     return re.compile("|".join(branches))
 
 
 def _following(characters: str, is_long: bool) -> str:
     """Return what matches the next characters of a secret, up to one that is escaped."""
-    rest = ""
+    pattern = ""
     for character in reversed(characters):
-        literal = f"{_set(_cases(character, is_long))}{rest}"
-        rest = f"{_BETWEEN if is_long else ''}(?:{_set(_ESCAPES)}|{literal})"
-    return rest
+        literal = f"{_set(_cases(character, is_long))}{pattern}"
+        pattern = f"{_BETWEEN if is_long else ''}(?:{_set(_ESCAPES)}|{literal})"
+    return pattern
 
 
 def _escaped(character: str) -> Iterator[tuple[str, str]]:
