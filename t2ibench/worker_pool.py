@@ -31,6 +31,7 @@ from typing import Any, Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
+from t2ibench.garbage import frozen_objects
 from t2ibench.machine import cores
 
 Item = TypeVar("Item")
@@ -119,7 +120,7 @@ def each_of(
     # scipy has a BLAS of its own, and only what is loaded can be limited.
     importlib.import_module("scipy.linalg")
     # Sums over several threads may differ in their last bits from machine to machine.
-    with threadpool_limits(1, user_api="blas"), _frozen_objects():
+    with threadpool_limits(1, user_api="blas"), frozen_objects():
         while left:
             if (
                 several
@@ -357,23 +358,6 @@ def _raise_if_broken(future: Future[Any]) -> None:
 
 
 @contextmanager
-def _frozen_objects() -> Iterator[None]:
-    """Have garbage collection pass over the objects that exist already, such as records of images.
-
-    Going through a million of them again and again takes time, and none of them is garbage.
-    """
-    frozen_by_others = gc.get_freeze_count() > 0
-    if frozen_by_others:  # unfreezing would undo what the program around this has done
-        yield
-        return
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-
-
-@contextmanager
 def new_processes(environment: Mapping[str, str]) -> Iterator[None]:
     """Set what processes started inside this context inherit: an environment, and no Ctrl-C.
 
@@ -442,5 +426,5 @@ def _run_part(part: bytes) -> Any:
         call = pickle.loads(part)
     finally:
         gc.enable()
-    with _frozen_objects():
+    with frozen_objects():
         return call()
