@@ -93,17 +93,21 @@ def generated(
                 size = max(1, batch_size or generator.batch_size)
                 batch = _of_one_kind(requests[start : start + size])
                 start += len(batch)
-                if isinstance(generator, GeneratesInParts) and not is_computed(
-                    batch[0]
-                ):
+                if is_computed(batch[0]):
+                    encoding.add_computed(batch)
+                    yield from encoding.finished(waiting=_BATCHES)
+                    continue
+                if isinstance(generator, GeneratesInParts):
                     # Images that were paid for are written at once.
                     for pairs in _in_parts(generator, batch):
                         encoding.add(pairs)
                         yield from encoding.finished(waiting=0)
                     continue
-                # Not held here: the next batch needs the memory.
-                reads_paths = _add_batch(encoding, generator, batch)
+                outcomes = generate_batch(generator, batch)
+                encoding.add(list(zip(batch, outcomes, strict=True)))
                 # A generator may write its next images to the same paths.
+                reads_paths = any(outcome.path for outcome in outcomes)
+                del outcomes  # the next batch needs the memory
                 yield from encoding.finished(waiting=0 if reads_paths else _BATCHES)
         except GeneratorExit:
             raise
@@ -111,18 +115,6 @@ def generated(
             yield from encoding.remaining()
             raise
         yield from encoding.remaining()
-
-
-def _add_batch(
-    encoding: _EncodingQueue, generator: Generator, batch: Sequence[ImageRequest]
-) -> bool:
-    """Generate a batch and start encoding it; return whether it has files of the generator."""
-    if is_computed(batch[0]):
-        encoding.add_computed(batch)
-        return False
-    outcomes = generate_batch(generator, batch)
-    encoding.add(list(zip(batch, outcomes, strict=True)))
-    return any(outcome.path for outcome in outcomes)
 
 
 def _of_one_kind(requests: Sequence[ImageRequest]) -> Sequence[ImageRequest]:

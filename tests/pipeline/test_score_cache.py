@@ -46,7 +46,8 @@ TASKS = [
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept")
-    few: dict[str, Any] = {"limit": 2, "images_per_prompt": 3}
+    # So many images a prompt that all of the run are more than one task has rows.
+    few: dict[str, Any] = {"limit": 3, "images_per_prompt": 8}
     draws: dict[str, Any] = {"n_permutations": 500, "n_bootstrap": 100}
     evaluate("toyland", TASKS, encoder="toyland", output_dir=folder, **few, **draws)
     return next(path.parent for path in folder.rglob("run.db"))

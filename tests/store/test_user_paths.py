@@ -89,4 +89,4 @@ def test_a_path_that_is_no_text_is_of_a_named_option(folder: Path, cli: Cli) -> 
     words = "run --model toyland --tasks openbias_examples --judge-check \udcff"
     status, _, said = cli(*words.split(" "))
     assert status == 1
-    assert "--judge-check: expected text, found" in said
+    assert "--judge-check: expected text, but some bytes are no characters" in said

@@ -23,8 +23,10 @@ from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import read_paired
 from t2ibench.results.schema import Results, TaskResult
-from t2ibench.tasks import loader
+from t2ibench.tasks import index, loader
 from t2ibench.tasks.index import build_index
+from t2ibench.tasks.loader import LoadedTask
+from t2ibench.tasks.source import Problem
 from tests import hand
 
 # One task for each kind of evidence: images, answers and texts.
@@ -33,7 +35,7 @@ TASKS = "occupations_t2iat,openbias_examples,weat_7_math_arts"
 FEW: dict[str, Any] = {"images_per_prompt": 3, "guided_images_per_prompt": 1}
 
 
-_bundled_folder = loader._bundled_folder
+_load_bundled_file = loader.load_bundled_file
 
 
 @contextmanager
@@ -42,19 +44,25 @@ def few_everyday_words() -> Iterator[None]:
 
     To embed and to compare all of them takes half of the time of a verification.
     """
-    tasks, problems = _bundled_folder()
-    shortened = [
-        replace(
-            task,
-            spec=task.spec.model_copy(update={"reference": task.spec.reference[:120]}),
-        )
-        if isinstance(task.spec, WeatTask)
-        else task
-        for task in tasks
-    ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loader, "_bundled_folder", lambda: (shortened, problems))
+        _load_bundled_files_by(_with_few_words, patch)
         yield
+
+
+def _with_few_words(path: Path) -> tuple[LoadedTask | None, list[Problem]]:
+    task, problems = _load_bundled_file(path)
+    if task is not None and isinstance(task.spec, WeatTask):
+        few = {"reference": task.spec.reference[:120]}
+        task = replace(task, spec=task.spec.model_copy(update=few))
+    return task, problems
+
+
+def _load_bundled_files_by(
+    load: Callable[[Path], tuple[LoadedTask | None, list[Problem]]],
+    patch: pytest.MonkeyPatch,
+) -> None:
+    for module in (loader, index):
+        patch.setattr(module, "load_bundled_file", load)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -179,7 +187,7 @@ def verified() -> Board:
     """The submissions of this repository, verified: some 40 seconds of a processor."""
     with pytest.MonkeyPatch.context() as patch:
         # They were scored with all everyday words.
-        patch.setattr(loader, "_bundled_folder", _bundled_folder)
+        _load_bundled_files_by(_load_bundled_file, patch)
         return read_board(SUBMISSIONS, Verifier([SUBMISSIONS]))
 
 

@@ -175,7 +175,9 @@ def test_a_command_says_what_the_submission_says(
     manifest: Any = SimpleNamespace(
         model="toyland", model_args={}, encoders={"toyland": "a"}, judges={}
     )
-    results: Any = SimpleNamespace(model=SimpleNamespace(rewriter=None))
+    results: Any = SimpleNamespace(
+        model=SimpleNamespace(rewriter=None), further_settings=None
+    )
     recorded: Any = honest
     command = honest.model_copy(update=changes)
     problems = list(command_problems(command, manifest, results, recorded))
