@@ -117,7 +117,7 @@ def _check_tiles(image: Image, most_pixels: int | None) -> None:
     tags = getattr(image, "tag_v2", None)
     if tags is None or image.format != "TIFF":
         return
-    sides = (tags.get(_TILE_WIDTH), tags.get(_TILE_HEIGHT))
-    width, height = sides
+    width = tags.get(_TILE_WIDTH)
+    height = tags.get(_TILE_HEIGHT)
     if isinstance(width, int) and isinstance(height, int):
         check_pixels((width, height), most_pixels)
