@@ -341,8 +341,9 @@ class _SharedItems(Generic[Item, T]):
         # RuntimeError: the pool is broken, or shut down.
         with suppress(RuntimeError):
             _raise_if_broken(future)
-            self._n_sent -= 1
-            self.submit()
+            with self._sending:
+                self._n_sent -= 1
+                self.submit()
         self.done.put((number, future))
 
 

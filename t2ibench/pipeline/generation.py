@@ -252,12 +252,17 @@ def _in_parts(
 
 
 def _checked(outcome: GeneratedImage) -> GeneratedImage:
+    from PIL.Image import Image
+
     if not isinstance(outcome, GeneratedImage):
         reason = f"the generator gave a {type(outcome).__name__}, not a GeneratedImage"
     elif outcome.status not in get_args(Status):
         reason = f"the generator gave the status '{outcome.status}'"
     elif outcome.status != "ok":
         return replace(outcome, reason=outcome.reason or "no reason was given")
+    elif outcome.image is not None and not isinstance(outcome.image, Image):
+        kind = type(outcome.image).__name__
+        reason = f"the generator gave a {kind} as the image, not a PIL image"
     elif outcome.image is None and outcome.path is None and outcome.data is None:
         reason = "the generator gave no image"
     else:

@@ -22,6 +22,7 @@ class DecodedImages:
     def __init__(self, most_pixels: int = MOST_PIXELS) -> None:
         self._most_pixels = most_pixels
         self._images: dict[str, Image] = {}
+        self._n_pixels = 0  # of these images
         self._lock = threading.Lock()
 
     def read(self, file: ImageFile) -> Image:
@@ -31,15 +32,20 @@ class DecodedImages:
             UnreadableImageError: it cannot be decoded, or has changed since it was stored.
         """
         with self._lock:
-            image = self._images.pop(file.sha256, None)
+            image = self._images.get(file.sha256)
         if image is None:
             image = file.read()
         with self._lock:
+            self._let_go(file.sha256)
             self._images[file.sha256] = image
+            self._n_pixels += math.prod(image.size)
             # The image that was used longest ago comes first.
-            while len(self._images) > 1 and self._n_pixels() > self._most_pixels:
-                del self._images[next(iter(self._images))]
+            while len(self._images) > 1 and self._n_pixels > self._most_pixels:
+                self._let_go(next(iter(self._images)))
         return image
 
-    def _n_pixels(self) -> int:
-        return sum(math.prod(image.size) for image in self._images.values())
+    def _let_go(self, sha256: str) -> None:
+        """Hold an image no longer, if it is held."""
+        image = self._images.pop(sha256, None)
+        if image is not None:
+            self._n_pixels -= math.prod(image.size)

@@ -61,8 +61,6 @@ def check_icons(file: BinaryIO, most_pixels: int | None) -> None:
     Each is a PNG or a bitmap of its own, of any size, whatever the list of sizes says. A file of
     another format is left alone.
     """
-    from PIL import BmpImagePlugin, PngImagePlugin
-
     mark, count = file.read(4), file.read(2)
     if mark != _ICON or len(count) < 2:
         return
@@ -71,16 +69,26 @@ def check_icons(file: BinaryIO, most_pixels: int | None) -> None:
         raise UnreadableImageError(f"it has {n_icons:,} icons, more than {_MOST_ICONS}")
     table = file.read(16 * n_icons)
     for (place,) in struct.iter_unpack("<12xI", table[: len(table) // 16 * 16]):
-        file.seek(place)
-        is_png = file.read(len(_PNG)) == _PNG
-        file.seek(place)
-        if is_png:
-            icon: Image = PngImagePlugin.PngImageFile(file)
-            check_size(icon.size, most_pixels)
-        else:
-            # Below the colours is a mask, which counts as half of the height.
-            width, height = BmpImagePlugin.DibImageFile(file).size
-            check_size((width, max(1, height // 2)), most_pixels)
+        try:
+            size = _icon_size(file, place)
+        except (OSError, SyntaxError, ValueError):
+            # Pillow cannot open this one either, and may decode another.
+            continue
+        check_size(size, most_pixels)
+
+
+def _icon_size(file: BinaryIO, place: int) -> tuple[int, int]:
+    """Return the size of the icon at a place in a file, as Pillow reads it there."""
+    from PIL import BmpImagePlugin, PngImagePlugin
+
+    file.seek(place)
+    is_png = file.read(len(_PNG)) == _PNG
+    file.seek(place)
+    if is_png:
+        return PngImagePlugin.PngImageFile(file).size
+    # Below the colours is a mask, which counts as half of the height.
+    width, height = BmpImagePlugin.DibImageFile(file).size
+    return width, max(1, height // 2)
 
 
 def check_size(size: tuple[int, int], most_pixels: int | None) -> None:
@@ -117,7 +125,7 @@ def _check_tiles(image: Image, most_pixels: int | None) -> None:
     tags = getattr(image, "tag_v2", None)
     if tags is None or image.format != "TIFF":
         return
-    sides = (tags.get(_TILE_WIDTH), tags.get(_TILE_HEIGHT))
-    width, height = sides
+    width = tags.get(_TILE_WIDTH)
+    height = tags.get(_TILE_HEIGHT)
     if isinstance(width, int) and isinstance(height, int):
         check_pixels((width, height), most_pixels)

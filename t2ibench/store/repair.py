@@ -26,14 +26,16 @@ from t2ibench.store.schema import APPLICATION, TABLES, key_columns
 # Bytes that are the same in every run.db, and where they stand: what every database of SQLite
 # begins with, the size of a page, its unused bytes with the fractions behind them, UTF-8, and whose
 # database it is.
+_OWNER = (68, APPLICATION.to_bytes(4, "big"))
 _CONSTANTS = (
     (0, b"SQLite format 3\0"),
     (16, PAGE_SIZE.to_bytes(2, "big")),
     (20, bytes([0, 64, 32, 32])),
     (56, bytes([0, 0, 0, 1])),
-    (68, APPLICATION.to_bytes(4, "big")),
+    _OWNER,
 )
-# As many of them show that a file was a run.db: nothing is written into any other one.
+# The owner and two more of them show that a file was a run.db. Nothing is written into any other
+# one: most databases of other programs agree in three.
 _ENOUGH = 3
 _PAGE_COUNT = 28  # where the number of pages stands, in four bytes
 # A file is at most as many times shorter than it was; else its number of pages is damaged.
@@ -92,10 +94,13 @@ def _restore_header(path: Path) -> None:
     """Put right the bytes at the beginning of a file that are known whatever it stores."""
     with suppress(OSError), path.open("r+b") as file:
         header = bytearray(file.read(100))
-        agreeing = sum(
-            header[place : place + len(value)] == value for place, value in _CONSTANTS
-        )
-        if len(header) < 100 or agreeing < _ENOUGH:
+        agreeing = [
+            (place, value)
+            for place, value in _CONSTANTS
+            if header[place : place + len(value)] == value
+        ]
+        is_run = _OWNER in agreeing and len(agreeing) >= _ENOUGH
+        if len(header) < 100 or not is_run:
             return
         for place, value in _CONSTANTS:
             header[place : place + len(value)] = value

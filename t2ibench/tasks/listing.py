@@ -89,11 +89,12 @@ def shipped_list() -> TaskIndex[ListedTask] | None:
         stored = json.loads((folder / LIST).read_bytes())
         if stored["files"] != _hashes(folder):
             return None
-    except (OSError, ValueError, KeyError, TypeError):  # missing or damaged
+        tasks = [
+            ListedTask(**row | {"tags": tuple(row["tags"])}) for row in stored["tasks"]
+        ]
+    # It is missing, damaged, or of a version that lists something else.
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    tasks = [
-        ListedTask(**row | {"tags": tuple(row["tags"])}) for row in stored["tasks"]
-    ]
     return TaskIndex({task.id: task for task in tasks})
 
 

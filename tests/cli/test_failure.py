@@ -259,6 +259,10 @@ class NoPixels(Base):
     def generate(self, requests):
         return [GeneratedImage("ok") for _ in requests]
 
+class NoPicture(Base):
+    def generate(self, requests):
+        return [GeneratedImage("ok", bytearray(12)) for _ in requests]
+
 class NoParts(NoImages):
     def generate_in_parts(self, requests):
         return iter(())
@@ -272,6 +276,7 @@ GIVEN = {
     "NoList": "failed: the generator gave a NoneType, not a list of GeneratedImage.",
     "TooFew": "failed: the generator gave 0 images for 1 request.",
     "NoPixels": "failed: the generator gave no image.",
+    "NoPicture": "failed: the generator gave a bytearray as the image, not a PIL image.",
     "NoParts": "failed: the generator gave 0 images for 1 request.",
 }
 TINY = """

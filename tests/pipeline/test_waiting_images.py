@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import hashlib
+import math
 import multiprocessing
 import pickle
 import threading
@@ -194,6 +195,21 @@ def test_an_image_that_is_larger_than_the_bound_is_decoded(tmp_path: Path) -> No
     assert decoded.read(first) is not decoded.read(second)
 
 
+def test_many_small_images_are_not_counted_for_every_image_that_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_counted: list[int] = []
+    count = math.prod
+    monkeypatch.setattr(
+        decoded_images.math, "prod", lambda size: n_counted.append(1) or count(size)
+    )
+    files = [stored(tmp_path, number) for number in range(40)]
+    decoded = DecodedImages(most_pixels=30 * SIDE**2)
+    for file in (*files, *reversed(files)):
+        decoded.read(file)
+    assert len(decoded._images) == 30 and len(n_counted) < 3 * 2 * len(files)
+
+
 def test_a_query_of_a_file_is_a_query_wherever_it_goes(tmp_path: Path) -> None:
     image = stored(tmp_path, 4)
     query = QueryOfFile(image.read, "a dog", 4, image.sha256, "Which?", ("a", "b"))
@@ -240,15 +256,23 @@ def listening(workers: Processes, count: int) -> threading.Thread:
     theirs.close()
     process = mock.Mock(exitcode=0)
     workers._lines[0], workers._processes[0] = ours, process
-    thread = threading.Thread(target=workers._listen, args=(0, ours, process))
+    thread = threading.Thread(
+        target=workers._listen, args=(0, ours, process), daemon=True
+    )
     thread.start()
     return thread
 
 
-def test_results_wait_in_their_worker_until_those_before_are_stored() -> None:
+@pytest.fixture
+def workers() -> Processes:
     settings = RunSettings(model="toyland", tasks=("all",))
     spec = WorkerSpec(settings, True, True, None, None, ".", ())
-    workers = Processes(spec, 1, [], 1)
+    return Processes(spec, 1, [], 1)
+
+
+def test_results_wait_in_their_worker_until_those_before_are_stored(
+    workers: Processes,
+) -> None:
     thread = listening(workers, 50)
     end = time.monotonic() + 30
     while not workers._heard.full():
@@ -261,8 +285,12 @@ def test_results_wait_in_their_worker_until_those_before_are_stored() -> None:
         *range(50)
     ]
 
-    # One that nobody reads any more ends with the workers.
-    thread = listening(workers, 3)
+
+@pytest.mark.parametrize("count", [3, 50])
+def test_a_listener_that_nobody_hears_any_more_ends_with_the_workers(
+    count: int, workers: Processes
+) -> None:
+    thread = listening(workers, count)
     workers.close()
     thread.join(30)
     assert not thread.is_alive()

@@ -224,6 +224,22 @@ def test_what_is_too_large_is_not_decoded_while_it_is_opened(
     assert not decoding.called
 
 
+@pytest.mark.parametrize(
+    "damaged",
+    [b"", b"\xff" * 40, png(16, 16)[:20]],
+    ids=["empty", "noise", "cut off"],
+)
+def test_an_icon_beside_a_damaged_smaller_one_is_read(damaged: bytes) -> None:
+    """Pillow decodes the largest alone."""
+    buffer = io.BytesIO()
+    Image.new("RGB", (64, 64), "red").save(buffer, "PNG")
+    file = buffer.getvalue()
+    largest = struct.pack("<BBHHHII", 64, 64, 0, 1, 32, len(file), 38)
+    other = struct.pack("<BBHHHII", 16, 16, 0, 1, 32, len(damaged), 38 + len(file))
+    icons = b"\0\0\1\0\2\0" + largest + other + file + damaged
+    assert read_image(icons).size == (64, 64)
+
+
 def test_icons_without_end_are_unreadable() -> None:
     with pytest.raises(UnreadableImageError, match="60,000 icons, more than 256"):
         read_image(icon_of(png(16, 16), count=60_000))

@@ -52,6 +52,7 @@ HEADER = [
     # tables and the encoding of texts.
     *((16, 0x20), (17, 1), (20, 1), (21, 0), (23, 0xFF), (28, 1), (29, 0xFF), (31, 1)),
     *((44, 1), (47, 0x7F), (59, 0x7F)),
+    (68, 0),  # whose database it is
 ]
 
 
@@ -76,6 +77,23 @@ def test_nothing_is_written_into_what_was_no_run(tmp_path: Path) -> None:
     content = b"SQLite format 3\0" + bytes(range(256)) * 64
     path.write_bytes(content)
     with pytest.raises(T2IBenchError, match="is damaged"), mending():
+        Database(tmp_path).read("SELECT * FROM labels")
+    assert (tmp_path / "run.db.broken").read_bytes() == content
+
+
+@pytest.mark.parametrize("page", [4096, 16384])
+def test_a_database_of_another_program_is_kept_aside_as_it_was(
+    page: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.db"
+    with closing(sqlite3.connect(path)) as foreign:
+        foreign.execute(f"PRAGMA page_size = {page}")
+        foreign.execute("CREATE TABLE notes(text)")
+        rows = [("y" * 50,)] * 500
+        foreign.executemany("INSERT INTO notes VALUES (?)", rows)
+        foreign.commit()
+    content = path.read_bytes()
+    with pytest.raises(T2IBenchError, match="not a database of t2ibench"), mending():
         Database(tmp_path).read("SELECT * FROM labels")
     assert (tmp_path / "run.db.broken").read_bytes() == content
 

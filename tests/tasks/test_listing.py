@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +69,14 @@ def test_a_damaged_list_is_no_list(copied: Path, text: str) -> None:
     (copied / LIST).write_text(text)
     assert shipped_list() is None
     (copied / LIST).unlink()
+    assert shipped_list() is None
+
+
+def test_a_list_of_another_version_is_no_list(copied: Path) -> None:
+    """It may have been written before there was a name of a file in it."""
+    stored = json.loads((copied / LIST).read_bytes())
+    del stored["tasks"][0]["file"]
+    (copied / LIST).write_text(json.dumps(stored))
     assert shipped_list() is None
 
 

@@ -393,9 +393,8 @@ class HostedGenerator(RemoteGenerator):
                 failed = GeneratedImage("failed", reason=hidden)
                 # A reply of status 200 that cannot be read may have been paid, too.
                 return Received(failed, self._usual(made=1), unread=True)
-            del (
-                reply
-            )  # which is larger than the image in it, of which many may be downloaded
+            # It is larger than the image in it, of which many may be downloaded.
+            del reply
             self._fields.known = self._fields.known or not item.empty
             self._fields.note(item.became)
             image_result = await image_of(item, self._fetch, self._server.key)

@@ -41,8 +41,7 @@ from t2ibench.worker_pool import (
     new_processes,
 )
 
-# Of each worker, that wait to be read. Two at least: the last ones of a worker that has ended must
-# not wait for a reader that is gone.
+# Of each worker, that wait to be read.
 _MESSAGES_OF_WORKER = 4
 
 
@@ -114,6 +113,7 @@ class Processes:
         self._heard: queue.Queue[tuple[int, Connection, Message]] = queue.Queue(
             _MESSAGES_OF_WORKER * count
         )
+        self._is_closed = False
         self._lines: dict[int, Connection] = {}
         self._processes: dict[int, _Process] = {}
 
@@ -170,6 +170,8 @@ class Processes:
             except Exception:  # half a message may raise anything when it is read
                 break
             self._heard.put((number, line, message))
+            if self._is_closed:  # nobody reads the other messages
+                return
         process.join()
         self._heard.put((number, line, WorkerDeath(_ending(process.exitcode or 0))))
 
@@ -210,7 +212,8 @@ class Processes:
             process.kill()
         for process in self._processes.values():
             process.join()
-        # A listener that waits to hand over its last messages would hold them until the end.
+        # A listener that waits to hand over a message would hold it until the end.
+        self._is_closed = True
         with contextlib.suppress(queue.Empty):
             while True:
                 self._heard.get_nowait()
