@@ -11,7 +11,7 @@ from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.encoders import embeds_images
 from t2ibench.results.further_settings import FurtherSettings
 from t2ibench.results.schema import Results
-from t2ibench.store.answers import who_judged
+from t2ibench.store.answers import is_file_of_answers, who_judged
 
 
 def check_rules(
@@ -56,7 +56,8 @@ def check_rules(
 def fingerprints_of(pilot: Results, further: FurtherSettings) -> dict[str, str]:
     """Return what identifies the weights and settings of a pilot's encoders and judges, by name.
 
-    Judges are left out where the plan has other arguments for them than the pilot, and people.
+    Judges are left out where the plan has other arguments for them than the pilot, and people,
+    whose answers about other images are others.
     """
     fingerprints: dict[str, str] = {}
     of_pilot = pilot.further_settings
@@ -64,7 +65,11 @@ def fingerprints_of(pilot: Results, further: FurtherSettings) -> dict[str, str]:
     for task in pilot.tasks.values():
         fingerprints |= task.settings.encoders
         if same_arguments:
-            fingerprints |= who_judged(task.settings.judges)
+            fingerprints |= {
+                judge: fingerprint
+                for judge, fingerprint in who_judged(task.settings.judges).items()
+                if not is_file_of_answers(judge)
+            }
     return {name: text for name, text in sorted(fingerprints.items()) if text}
 
 

@@ -224,7 +224,12 @@ def test_a_plan_of_schema_1_is_judged_as_before(task: LoadedTask) -> None:
 
 
 def test_a_pilot_fixes_weights_and_not_people(task: LoadedTask) -> None:
-    judges = {"vlm:a": "1" * 64, "answers by anna": "2" * 64}
+    judges = {
+        "vlm:a": "1" * 64,
+        "answers by anna": "2" * 64,
+        # A file that does not say who answered: about the run's images, it has other answers.
+        "answers:people.csv": "3" * 64,
+    }
     pilot = run_of(task, judges=judges)
     weights = fingerprints_of(pilot, FurtherSettings())
     assert weights == {"toyland": "f" * 64, "vlm:a": "1" * 64}
