@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import Field
 
 from t2ibench.decisions.departures import (
     check_before_run,
@@ -21,11 +22,11 @@ from t2ibench.decisions.looks import planned_looks
 from t2ibench.decisions.plan import Plan, make_plan, read_plan, write_plan
 from t2ibench.decisions.planned_readers import fingerprints_of
 from t2ibench.decisions.quantity import Limits
-from t2ibench.decisions.runs import ReferenceRuns
+from t2ibench.decisions.runs import ReferenceRuns, _digest
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.fixed_before import RegisteredPlan
 from t2ibench.results.further_settings import FurtherSettings
-from t2ibench.results.schema import Results
+from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, flag_name
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask
@@ -221,6 +222,39 @@ def test_a_plan_of_schema_1_is_judged_as_before(task: LoadedTask) -> None:
     assert departures(plan, GATE, run) == []
     (remark,) = left_open(plan, run)
     assert remark.startswith("a plan of schema 1 does not fix the untrained control")
+
+
+def test_a_reference_without_results_is_not_fixed_and_said_so(
+    task: LoadedTask,
+) -> None:
+    referring = scenario(
+        measurement={"task": TASK, "statistic": "headline"},
+        reference={"run": "runs/before"},
+    )
+    plan = make_plan(profile(referring), {TASK: task}, Measurement())
+    remarks = left_open(plan, run_of(task))
+    said = "does not fix the results of the run runs/before"
+    assert [said in remark for remark in remarks] == [True, False]
+    fixed = plan.model_copy(update={"references": {"runs/before": "0" * 64}})
+    assert not any(said in remark for remark in left_open(fixed, run_of(task)))
+
+
+class LaterTask(TaskResult):
+    """The result of a task as a later t2ibench reads it, with fields that it has added."""
+
+    further: list[str] = Field(default_factory=list)
+    number: int | None = None
+
+
+def test_a_later_version_reads_the_same_reference(task: LoadedTask) -> None:
+    results = run_of(task)
+    before = _digest(results, [TASK])
+    later = LaterTask(**results.tasks[TASK].model_dump())
+    assert (
+        _digest(results.model_copy(update={"tasks": {TASK: later}}), [TASK]) == before
+    )
+    other = run_of(task, seed=7)
+    assert _digest(other, [TASK]) != before
 
 
 def test_a_pilot_fixes_weights_and_not_people(task: LoadedTask) -> None:
