@@ -399,8 +399,9 @@ def test_a_model_is_made_again_if_it_is_the_one_that_is_named(
     )
     verdict = Verdict("recomputed")
     made = _generator(claims, verdict)
+    # With the seed of a model whose images have one that is derived from it.
     assert given == {
-        "seed": 5, "dtype": "bfloat16", "deterministic": True, "recorded": True
+        "seed": 0, "dtype": "bfloat16", "deterministic": True, "recorded": True
     }  # fmt: skip
     if outcome == "made":
         assert made is here and here.size == size
