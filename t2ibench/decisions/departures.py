@@ -10,7 +10,12 @@ from t2ibench.arguments import format_args
 from t2ibench.decisions.looks import are_same, level_of, of_no_look
 from t2ibench.decisions.plan import Plan, PlannedTask, looks_of
 from t2ibench.decisions.profile import Profile
-from t2ibench.decisions.readers import other_encoders, other_judges, readers
+from t2ibench.decisions.readers import (
+    fingerprint_key,
+    other_encoders,
+    other_judges,
+    readers,
+)
 from t2ibench.decisions.runs import ReferenceRuns, reference_folders
 from t2ibench.errors import T2IBenchError, shown, shown_path
 from t2ibench.results.fixed_before import Looks
@@ -282,7 +287,7 @@ def _of_fingerprints(name: str, task: TaskResult, plan: Plan) -> Iterator[str]:
         ("judge", task.settings.judges),
     ):
         for reader, fingerprint in who_judged(used).items():
-            planned = plan.fingerprints.get(reader)
+            planned = plan.fingerprints.get(fingerprint_key(kind, reader))
             if fingerprint and planned is not None and fingerprint != planned:
                 yield (
                     f"the {kind} {shown(reader)} of {name} has other weights or settings than in "

@@ -45,7 +45,9 @@ def planned(task: LoadedTask, **changes: Any) -> Plan:
     fixed: dict[str, Any] = {
         "encoders": ("toyland",),
         "judges": ("answers:people.csv",),
-        "fingerprints": hand.ENCODERS,
+        "fingerprints": {
+            f"encoder {name}": weights for name, weights in hand.ENCODERS.items()
+        },
         "further_settings": FurtherSettings(columns={"image": "Bild"}),
     }
     return make_plan(GATE, {TASK: task}, Measurement(), **(fixed | changes))

@@ -135,7 +135,9 @@ DEPARTING: dict[str, tuple[Callable[[LoadedTask], list[str]], str]] = {
     ),
     "fingerprints": (
         lambda task: departures(
-            planned(task, fingerprints={"toyland": "0" * 64}), GATE, run_of(task)
+            planned(task, fingerprints={"encoder toyland": "0" * 64}),
+            GATE,
+            run_of(task),
         ),
         "the encoder toyland of core_occupations_gender has other weights or settings",
     ),
@@ -263,13 +265,21 @@ def test_a_pilot_fixes_weights_and_not_people(task: LoadedTask) -> None:
         "answers by anna": "2" * 64,
         # A file that does not say who answered: about the run's images, it has other answers.
         "answers:people.csv": "3" * 64,
+        # An encoder has this name, too.
+        "toyland": "4" * 64,
     }
     pilot = run_of(task, judges=judges)
     weights = fingerprints_of(pilot, FurtherSettings())
-    assert weights == {"toyland": "f" * 64, "vlm:a": "1" * 64}
+    assert weights == {
+        "encoder toyland": "f" * 64,
+        "judge toyland": "4" * 64,
+        "judge vlm:a": "1" * 64,
+    }
+    # A run that is read as the pilot departs in nothing.
+    assert departures(planned(task, fingerprints=weights), GATE, pilot) == []
     # Other arguments are other fingerprints of judges, which is no change of weights.
     asked = FurtherSettings(judge_args={"margin": "0.1"})
-    assert fingerprints_of(pilot, asked) == {"toyland": "f" * 64}
+    assert fingerprints_of(pilot, asked) == {"encoder toyland": "f" * 64}
 
 
 def test_what_a_plan_says_about_itself_is_not_departed_from(task: LoadedTask) -> None:
