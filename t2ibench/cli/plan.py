@@ -168,6 +168,7 @@ def run(arguments: argparse.Namespace) -> int:
     tasks = _tasks(profile, arguments.include_path or [])
     measurement = _measurement(arguments)
     further = _further_settings(arguments)
+    _check_used(further, judges or profile.judges)
     settings = Settings.of(measurement)
     needs_of = {name: needs(task.spec, settings) for name, task in tasks.items()}
     check_rules(profile, needs_of, encoders=encoders, judges=judges)
@@ -291,6 +292,20 @@ def _further_settings(arguments: argparse.Namespace) -> FurtherSettings:
         raise T2IBenchError("--sources-args needs --sources to go to.")
     checks = [read_judge_check(expanded(name)) for name in settings.judge_check]
     return FurtherSettings.of(settings, checks)
+
+
+def _check_used(further: FurtherSettings, judges: Sequence[str]) -> None:
+    """Raise an error for settings of judges that the plan would not fix."""
+    if further.judge_args and not judges:
+        raise T2IBenchError(
+            "--judge-args are options of judges, and the plan fixes no judges.",
+            "Add --judge, or leave --judge-args out: a run may then have any.",
+        )
+    if further.columns and not any(name.startswith("answers:") for name in judges):
+        raise T2IBenchError(
+            "--columns names headings of tables of answers, and the plan fixes no such judge.",
+            "Add --judge answers:FILE, or leave --columns out: a run may then have any.",
+        )
 
 
 def _forecasts(

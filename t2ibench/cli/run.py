@@ -100,8 +100,8 @@ def add(verbs: Any) -> None:
     add_flag(
         what,
         "--plan FILE",
-        "take tasks, numbers of images, seed, encoders and judges from this plan of "
-        "`t2ibench plan` (default: none)",
+        "take tasks, numbers of images, seed, encoders, judges and what else it fixes from this "
+        "plan of `t2ibench plan` (default: none)",
     )
     until = (
         "generate more images until the intervals are narrower than W "

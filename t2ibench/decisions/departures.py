@@ -10,8 +10,13 @@ from t2ibench.arguments import format_args
 from t2ibench.decisions.looks import are_same, level_of, of_no_look
 from t2ibench.decisions.plan import Plan, PlannedTask, looks_of
 from t2ibench.decisions.profile import Profile
-from t2ibench.decisions.readers import other_encoders, other_judges, readers
-from t2ibench.decisions.runs import ReferenceRuns
+from t2ibench.decisions.readers import (
+    fingerprint_key,
+    other_encoders,
+    other_judges,
+    readers,
+)
+from t2ibench.decisions.runs import ReferenceRuns, reference_folders
 from t2ibench.errors import T2IBenchError, shown, shown_path
 from t2ibench.results.fixed_before import Looks
 from t2ibench.results.further_settings import FurtherSettings
@@ -141,6 +146,13 @@ def left_open(plan: Plan, results: Results) -> list[str]:
             "arguments and checks of judges, the columns of their tables, the model of source "
             "images, the runs that limits refer to, or weights"
         )
+    else:
+        remarks += [
+            f"the plan does not fix the results of the run {shown(folder)}, to which a limit "
+            "refers: there was none when it was written"
+            for folder in reference_folders(plan.profile)
+            if folder not in plan.references
+        ]
     for kind, fixed, used in (
         ("encoder", plan.fixed_encoders, [settings.encoders for settings in measured]),
         ("judge", plan.fixed_judges, [settings.judges for settings in measured]),
@@ -200,7 +212,7 @@ def _of_further_settings(plan: Plan, used: FurtherSettings | None) -> Iterator[s
     if used is None:
         yield (
             "the results do not state the control, judges' arguments and further settings: an "
-            "older t2ibench wrote them"
+            "older t2ibench wrote them (`t2ibench score RUN` writes them again)"
         )
         return
     for name in plan.fixed_further_settings:
@@ -275,7 +287,7 @@ def _of_fingerprints(name: str, task: TaskResult, plan: Plan) -> Iterator[str]:
         ("judge", task.settings.judges),
     ):
         for reader, fingerprint in who_judged(used).items():
-            planned = plan.fingerprints.get(reader)
+            planned = plan.fingerprints.get(fingerprint_key(kind, reader))
             if fingerprint and planned is not None and fingerprint != planned:
                 yield (
                     f"the {kind} {shown(reader)} of {name} has other weights or settings than in "

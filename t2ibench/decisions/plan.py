@@ -73,8 +73,8 @@ class Plan(Strict):
             of judges, columns of tables, the model of source images; None in plans of schema 1.
         references: Runs that limits refer to, by their folder, and the SHA-256 of their results;
             those that existed when the plan was written.
-        fingerprints: Encoders and judges of the pilot, and what identifies their weights and
-            settings; empty without a pilot.
+        fingerprints: Encoders and judges of the pilot, such as 'encoder toyland', and what
+            identifies their weights and settings; empty without a pilot.
         most_images_per_prompt: The largest number of images of a prompt, where the run may look
             several times; None for exactly the planned number.
         pilot: The run that the chances were forecast from; None for none.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from t2ibench.decisions.profile import Profile, Scenario
-from t2ibench.decisions.readers import are_alike, readers
+from t2ibench.decisions.readers import are_alike, fingerprint_key, readers
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.encoders import embeds_images
 from t2ibench.results.further_settings import FurtherSettings
 from t2ibench.results.schema import Results
-from t2ibench.store.answers import who_judged
+from t2ibench.store.answers import is_file_of_answers, who_judged
 
 
 def check_rules(
@@ -54,17 +54,25 @@ def check_rules(
 
 
 def fingerprints_of(pilot: Results, further: FurtherSettings) -> dict[str, str]:
-    """Return what identifies the weights and settings of a pilot's encoders and judges, by name.
+    """Return what identifies the weights and settings of a pilot's encoders and judges.
 
-    Judges are left out where the plan has other arguments for them than the pilot, and people.
+    Judges are left out where the plan has other arguments for them than the pilot, and people,
+    whose answers about other images are others.
+
+    Returns:
+        Fingerprints by `fingerprint_key`.
     """
     fingerprints: dict[str, str] = {}
     of_pilot = pilot.further_settings
     same_arguments = of_pilot is not None and of_pilot.judge_args == further.judge_args
     for task in pilot.tasks.values():
-        fingerprints |= task.settings.encoders
-        if same_arguments:
-            fingerprints |= who_judged(task.settings.judges)
+        for encoder, fingerprint in task.settings.encoders.items():
+            fingerprints[fingerprint_key("encoder", encoder)] = fingerprint
+        if not same_arguments:
+            continue
+        for judge, fingerprint in who_judged(task.settings.judges).items():
+            if not is_file_of_answers(judge):
+                fingerprints[fingerprint_key("judge", judge)] = fingerprint
     return {name: text for name, text in sorted(fingerprints.items()) if text}
 
 

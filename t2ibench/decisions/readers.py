@@ -69,6 +69,16 @@ def readers(kind: str, names: Sequence[str]) -> str:
     return f"the {kind}{plural} {', '.join(sorted(names))}"
 
 
+def fingerprint_key(kind: str, name: str) -> str:
+    """Return the key of an encoder or a judge among the fingerprints of a plan.
+
+    Examples:
+        >>> fingerprint_key("encoder", "toyland")  # there is a judge of this name, too
+        'encoder toyland'
+    """
+    return f"{kind} {name}"
+
+
 def _is_judged(task: TaskResult) -> bool:
     """Return whether judges answer what a task asks, and do not only check guided images."""
     return bool(task.settings.judges) and not only_checks(task)

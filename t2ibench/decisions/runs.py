@@ -126,7 +126,7 @@ class ReferenceRuns:
         It is over the tasks of the profile alone. A folder without a run is left out.
         """
         digests = {}
-        for folder in _folders(profile):
+        for folder in reference_folders(profile):
             try:
                 results = self.get(folder).results
             except T2IBenchError:
@@ -135,13 +135,20 @@ class ReferenceRuns:
         return digests
 
 
-def _folders(profile: Profile) -> list[str]:
+def reference_folders(profile: Profile) -> list[str]:
     """Return the folders of the runs that a profile refers to."""
     references = [scenario.reference for scenario in profile.scenarios]
     return sorted({each.run for each in references if isinstance(each, RunReference)})
 
 
 def _digest(results: Results, tasks: Iterable[str]) -> str:
-    """Return the SHA-256 over these tasks of results."""
-    content = [task.model_dump(mode="json") for task in results.tasks_named(tasks)]
+    """Return the SHA-256 over these tasks of results.
+
+    A later t2ibench may know further fields, which the file of a run does not have: it reads them
+    as their defaults, which are left out.
+    """
+    content = [
+        task.model_dump(mode="json", exclude_defaults=True)
+        for task in results.tasks_named(tasks)
+    ]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

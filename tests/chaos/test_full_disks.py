@@ -170,7 +170,7 @@ def cases() -> Iterator[Any]:
                 )
 
 
-@pytest.mark.parametrize(("name", "is_repeated", "writes"), cases())
+@pytest.mark.parametrize(("name", "is_repeated", "writes"), [*cases()])
 def test_a_full_disk_is_one_line_and_with_room_the_command_goes_on(
     name: str, writes: int, is_repeated: bool, run: Path, tmp_path: Path, cli: Any
 ) -> None:

@@ -45,7 +45,9 @@ def planned(task: LoadedTask, **changes: Any) -> Plan:
     fixed: dict[str, Any] = {
         "encoders": ("toyland",),
         "judges": ("answers:people.csv",),
-        "fingerprints": hand.ENCODERS,
+        "fingerprints": {
+            f"encoder {name}": weights for name, weights in hand.ENCODERS.items()
+        },
         "further_settings": FurtherSettings(columns={"image": "Bild"}),
     }
     return make_plan(GATE, {TASK: task}, Measurement(), **(fixed | changes))
@@ -169,6 +171,24 @@ def test_a_flag_that_says_the_same_as_the_plan_is_accepted(
     write_plan(planned(task), path)
     words = ("--control-encoder", "random", "--columns", "image=Bild", "--seed", "0")
     assert settings_by(path, *words) == settings_by(path)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--judge-args", "margin=1"), "the plan fixes no judges"),
+        (("--columns", "image=Nr"), "the plan fixes no such judge"),
+        (("--columns", "image=Nr", "--judge", "toyland"), "the plan fixes no such"),
+    ],
+)
+def test_what_a_plan_would_not_fix_is_not_taken(
+    words: tuple[str, ...], message: str, tmp_path: Path, cli: Cli
+) -> None:
+    accept = tmp_path / "accept.yaml"
+    accept.write_text(GATE.model_dump_json(exclude_none=True))
+    status, _, said = cli("plan", "--accept", accept, *words)
+    assert status == 1 and message in said
+    assert not (tmp_path / "plan.json").exists()
 
 
 # --- Results that were changed after planning -----------------------------------------------------

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import Field
 
 from t2ibench.decisions.departures import (
     check_before_run,
@@ -21,11 +22,11 @@ from t2ibench.decisions.looks import planned_looks
 from t2ibench.decisions.plan import Plan, make_plan, read_plan, write_plan
 from t2ibench.decisions.planned_readers import fingerprints_of
 from t2ibench.decisions.quantity import Limits
-from t2ibench.decisions.runs import ReferenceRuns
+from t2ibench.decisions.runs import ReferenceRuns, _digest
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.fixed_before import RegisteredPlan
 from t2ibench.results.further_settings import FurtherSettings
-from t2ibench.results.schema import Results
+from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, flag_name
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask
@@ -134,7 +135,9 @@ DEPARTING: dict[str, tuple[Callable[[LoadedTask], list[str]], str]] = {
     ),
     "fingerprints": (
         lambda task: departures(
-            planned(task, fingerprints={"toyland": "0" * 64}), GATE, run_of(task)
+            planned(task, fingerprints={"encoder toyland": "0" * 64}),
+            GATE,
+            run_of(task),
         ),
         "the encoder toyland of core_occupations_gender has other weights or settings",
     ),
@@ -223,14 +226,60 @@ def test_a_plan_of_schema_1_is_judged_as_before(task: LoadedTask) -> None:
     assert remark.startswith("a plan of schema 1 does not fix the untrained control")
 
 
+def test_a_reference_without_results_is_not_fixed_and_said_so(
+    task: LoadedTask,
+) -> None:
+    referring = scenario(
+        measurement={"task": TASK, "statistic": "headline"},
+        reference={"run": "runs/before"},
+    )
+    plan = make_plan(profile(referring), {TASK: task}, Measurement())
+    remarks = left_open(plan, run_of(task))
+    said = "does not fix the results of the run runs/before"
+    assert [said in remark for remark in remarks] == [True, False]
+    fixed = plan.model_copy(update={"references": {"runs/before": "0" * 64}})
+    assert not any(said in remark for remark in left_open(fixed, run_of(task)))
+
+
+class LaterTask(TaskResult):
+    """The result of a task as a later t2ibench reads it, with fields that it has added."""
+
+    further: list[str] = Field(default_factory=list)
+    number: int | None = None
+
+
+def test_a_later_version_reads_the_same_reference(task: LoadedTask) -> None:
+    results = run_of(task)
+    before = _digest(results, [TASK])
+    later = LaterTask(**results.tasks[TASK].model_dump())
+    assert (
+        _digest(results.model_copy(update={"tasks": {TASK: later}}), [TASK]) == before
+    )
+    other = run_of(task, seed=7)
+    assert _digest(other, [TASK]) != before
+
+
 def test_a_pilot_fixes_weights_and_not_people(task: LoadedTask) -> None:
-    judges = {"vlm:a": "1" * 64, "answers by anna": "2" * 64}
+    judges = {
+        "vlm:a": "1" * 64,
+        "answers by anna": "2" * 64,
+        # A file that does not say who answered: about the run's images, it has other answers.
+        "answers:people.csv": "3" * 64,
+        # An encoder has this name, too.
+        "toyland": "4" * 64,
+    }
     pilot = run_of(task, judges=judges)
     weights = fingerprints_of(pilot, FurtherSettings())
-    assert weights == {"toyland": "f" * 64, "vlm:a": "1" * 64}
+    assert weights == {
+        "encoder toyland": "f" * 64,
+        "judge toyland": "4" * 64,
+        "judge vlm:a": "1" * 64,
+    }
+    # A run that is read as the pilot departs in nothing.
+    assert departures(planned(task, fingerprints=weights), GATE, pilot) == []
     # Other arguments are other fingerprints of judges, which is no change of weights.
     asked = FurtherSettings(judge_args={"margin": "0.1"})
-    assert fingerprints_of(pilot, asked) == {"toyland": "f" * 64}
+    assert fingerprints_of(pilot, asked) == {"encoder toyland": "f" * 64}
 
 
 def test_what_a_plan_says_about_itself_is_not_departed_from(task: LoadedTask) -> None:

@@ -189,7 +189,7 @@ def each_fault() -> Iterator[Any]:
             )
 
 
-@pytest.mark.parametrize(("dialect", "fault"), each_fault())
+@pytest.mark.parametrize(("dialect", "fault"), [*each_fault()])
 def test_a_fault_of_one_image_is_a_line_and_costs_no_other(
     dialect: Any, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

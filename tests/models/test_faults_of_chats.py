@@ -189,7 +189,7 @@ def each_fault() -> Iterator[Any]:
             )
 
 
-@pytest.mark.parametrize(("name", "form", "ask"), each_fault())
+@pytest.mark.parametrize(("name", "form", "ask"), [*each_fault()])
 def test_a_fault_of_one_reply_is_a_line_and_costs_no_other(
     name: str, form: str, ask: Callable[[ChatServer], list[Any]]
 ) -> None:

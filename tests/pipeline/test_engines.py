@@ -245,6 +245,18 @@ def test_errors_of_any_kind_come_back() -> None:
     assert (known.message, known.hint) == ("What.", "Then.")
 
 
+def test_workers_make_the_model_that_the_seed_is_derived_from(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its fingerprint depends on the seed that it is made with, before that is derived."""
+    monkeypatch.setattr(Processes, "_spawned", forked_worker)
+    words = ("--model", "toyland", "--tasks", TASK, *SMALL_FLAGS, "--seed", "derived")
+    status, _, said = cli(*words, "--workers", "2", "--output-dir", tmp_path)
+    assert status == 0, said
+    status, _, said = cli(*words, "--output-dir", tmp_path)
+    assert status == 0 and "Nothing to do" in said
+
+
 def test_the_engine_is_no_part_of_the_results(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,12 +97,15 @@ def pack(
     info = generator_info(generator).model_copy(update={"name": name})
     settings = record.repeatable()
     assert settings is not None  # _checked refuses runs of Python objects
+    published = _without_paths(settings, record)
     results = assemble(
         info,
         {name: scored_task.result for name, scored_task in scored.items()},
-        _without_paths(settings, record),
+        published,
         record=record,
     )
+    assert results.further_settings is not None  # they are those of the record
+    results.further_settings.sources = published.sources
     results.library_warnings = [
         _warning_without_paths(warning) for warning in results.library_warnings
     ]
@@ -223,6 +226,7 @@ def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:
             "model": without_path(settings.model or ""),
             "judge": tuple(map(without_path, settings.judge)),
             "judge_check": judge_checks,
+            "sources": settings.sources and without_path(settings.sources),
             "captions": {},
             "rewriter": settings.rewriter and without_path(settings.rewriter),
             "rewriter_args": rewriter_args,

@@ -330,7 +330,8 @@ def _generator(claims: Claims, verdict: Verdict) -> Generator | None:
         generator = create_generator(
             manifest.model,
             manifest.model_args,
-            seed=claims.plan.settings.seed,
+            # A seed that is derived from a model is not known when the model is made.
+            seed=Settings().seed,
             dtype=dtype if isinstance(dtype, str) else claims.command.dtype,
             deterministic=results.model.settings.get("deterministic") is True,
             recorded=True,

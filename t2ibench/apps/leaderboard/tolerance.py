@@ -7,10 +7,13 @@ does depends on the precision that the submission records (docs/reproducibility.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 
 from t2ibench.arrays import Float32Array
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.devices import dtype_name
 
 # The largest 1 - cosine, by precision. In float32 a processor without vector units, another version
 # of torch and a card in place of the processor move an image by 1 of 255 and an embedding by less
@@ -23,8 +26,16 @@ _LARGEST_DISTANCES: Mapping[str, float] = {
 
 
 def largest_distance(dtype: str | None) -> float:
-    """Return the largest accepted 1 - cosine for a precision; the strictest for an unknown one."""
-    return _LARGEST_DISTANCES.get(dtype or "", _LARGEST_DISTANCES["float32"])
+    """Return the largest accepted 1 - cosine for a precision; the strictest for an unknown one.
+
+    Examples:
+        >>> largest_distance("bf16"), largest_distance(None), largest_distance("int3")
+        (0.0002, 1e-06, 1e-06)
+    """
+    name = None
+    with suppress(T2IBenchError):
+        name = dtype_name(dtype)  # a command may say bf16
+    return _LARGEST_DISTANCES[name or "float32"]
 
 
 def are_alike(first: Float32Array, other: Float32Array, largest: float) -> bool:

@@ -292,6 +292,13 @@ def test_a_run_with_a_check_is_corrected_and_says_so(
     assert corrected["value"] == pytest.approx(true, abs=1e-5)
     assert corrected["ci_low"] <= true <= corrected["ci_high"]
     assert main(["score", str(file.parent)]) == 0 and file.read_bytes() == first
+    # Images that are judged by a later command are corrected, too.
+    later = [str(tmp_path / "later"), "--judge-check", str(check), "--generate-only"]
+    assert main([*words, *later]) == 0
+    assert main(["score", str(tmp_path / "later" / "toyland")]) == 0
+    scored = json.loads((tmp_path / "later" / "toyland" / "results.json").read_text())
+    for part in ("tasks", "further_settings"):
+        assert scored[part] == json.loads(first)[part]
     capsys.readouterr()
     # A check of another judge, or a file of something else.
     other = json.loads(check.read_text()) | {"fingerprint": "0" * 64}

@@ -24,6 +24,7 @@ from tests.apps.leaderboard.forging import (
     edit_attempts,
     edit_embeddings,
     edit_table,
+    record,
     refusal,
     seal,
     set_in,
@@ -284,6 +285,17 @@ def test_files_that_do_not_belong(submission: Path) -> None:
     assert "evidence.db is missing: every score is recomputed" in refusal(submission)
     shutil.rmtree(submission)
     assert "No such folder" in refusal(submission)
+
+
+def test_the_folder_of_source_images_is_published_by_its_name_alone(
+    run: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(run, tmp_path / "copy"))
+    record(copy, "settings", "sources", value="folder:/home/anna/faces")
+    folder = pack(copy, tmp_path / "out", SilentReporter())
+    text = (folder / "results.json").read_text(encoding="utf-8")
+    assert "folder:faces" in text and "anna" not in text
+    assert verify(folder).problems == []
 
 
 def test_incomplete_or_changed_runs_cannot_be_packed(run: Path, tmp_path: Path) -> None:
