@@ -371,5 +371,5 @@ def _unnoticed(verdict: Verdict) -> list[str]:
     return [
         f"a submission with {math.ceil(100 * share)} % of its images forged, spread evenly over "
         f"its tests and their kinds of prompts, is noticed in {1 - _MISSED:.0%} of such checks; a "
-        "larger --draw notices fewer"
+        "larger --draw notices smaller shares"
     ]
