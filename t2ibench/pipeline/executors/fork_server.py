@@ -159,9 +159,9 @@ def killed_with_parent() -> None:
     """Have the system kill this process when the one that started it ends.
 
     Linux takes the end of the thread that started it for that: a run starts and ends its workers in
-    one thread. A thread here that waits for the end would not do: processes that are forked later should start
-    from one thread alone, and a suspended process runs none. Where the system refuses (in a
-    sandbox, say), this process notices the end when it next hears nothing from the other.
+    one thread. A thread here that waits for the end would not do: processes that are forked later
+    should start from one thread alone, and a suspended process runs none. Where the system refuses
+    (in a sandbox, say), this process notices the end when it next hears nothing from the other.
     """
     with suppress(Exception):  # ctypes finds no C library, or not this function
         import ctypes
