@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -169,6 +170,19 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
     """Return ' Did you mean …?' with the most similar option; empty if none is similar."""
     suggestion = nearest(name, options)
     return f" Did you mean '{suggestion}'?" if suggestion else ""
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal by which a process was ended.
+
+    Examples:
+        >>> signal_name(9), signal_name(999)
+        ('SIGKILL', 'signal 999')
+    """
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def first_line(error: BaseException) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, first_line, shown
+from t2ibench.errors import T2IBenchError, first_line, shown, signal_name
 from t2ibench.reports.files import write_page
 from t2ibench.reports.view import RunView
 from t2ibench.store.file_errors import disk_errors
@@ -161,10 +160,7 @@ def _ending(status: int) -> str:
     """Return in words how a browser ended."""
     if status >= 0:
         return f"exit status {status}"
-    try:
-        return f"ended by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"ended by signal {-status}"
+    return f"ended by {signal_name(-status)}"
 
 
 def _said(errors: bytes) -> str:

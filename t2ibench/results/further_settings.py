@@ -24,7 +24,7 @@ class FurtherSettings(Record):
     Attributes:
         control_encoder: Whether an untrained encoder is compared with: 'random', or 'none'.
         judge_args: Arguments of the judges.
-        judge_checks: SHA-256 of each check by people that shares are corrected by, in order.
+        judge_checks: SHA-256 of each check by people that shares are corrected by, sorted.
         columns: Headings of the user's tables, by role.
         sources: The model that makes the images that are edited; null for the model itself.
         sources_args: Its arguments.

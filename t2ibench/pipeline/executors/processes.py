@@ -12,7 +12,6 @@ import os
 import pickle
 import queue
 import shutil
-import signal
 import threading
 from collections.abc import Sequence
 from functools import partial
@@ -20,7 +19,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Protocol
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, signal_name
 from t2ibench.pipeline.executors.fork_server import (
     ForkServer,
     can_fork,
@@ -223,10 +222,7 @@ def _ending(status: int) -> str:
     """Return in words how a worker's process ended."""
     if status >= 0:
         return f"ended with status {status} (T2IBENCH_TRACEBACK=1 shows what it said)"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = f"signal {-status}"
+    name = signal_name(-status)
     memory = ", perhaps because memory ran out" if name == "SIGKILL" else ""
     return f"was ended by {name}{memory}"
 
