@@ -270,10 +270,9 @@ def _measurement(arguments: argparse.Namespace) -> Measurement:
 
 def _further_settings(arguments: argparse.Namespace) -> FurtherSettings:
     """Return what else can change a score, checked as the settings of `run` are."""
-    from t2ibench.pipeline.judge_check_files import read_judge_check
+    from t2ibench.pipeline.judge_check_files import read_judge_checks
     from t2ibench.results.further_settings import FurtherSettings
     from t2ibench.settings import read_settings
-    from t2ibench.store.user_paths import expanded
 
     names = (
         "control_encoder",
@@ -290,7 +289,7 @@ def _further_settings(arguments: argparse.Namespace) -> FurtherSettings:
     )
     if settings.sources_args and settings.sources is None:
         raise T2IBenchError("--sources-args needs --sources to go to.")
-    checks = [read_judge_check(expanded(name)) for name in settings.judge_check]
+    checks = read_judge_checks(settings.judge_check)
     return FurtherSettings.of(settings, checks)
 
 

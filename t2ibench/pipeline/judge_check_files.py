@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -9,12 +10,17 @@ from pydantic import ValidationError
 from t2ibench.errors import T2IBenchError, shown_path
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.store.file_errors import reading
+from t2ibench.store.user_paths import expanded
 
 _WRITTEN = "It is written by `t2ibench check judge JUDGE --images DIR --output FILE`."
 
 
-def read_judge_check(path: Path) -> JudgeCheck:
-    """Return a judge check (how often the judge errs on labelled images), read from a file."""
+def read_judge_checks(names: Iterable[str]) -> list[JudgeCheck]:
+    """Return judge checks (how often judges err on labelled images), read from the named files."""
+    return [_read(expanded(name)) for name in names]
+
+
+def _read(path: Path) -> JudgeCheck:
     with reading(path, _WRITTEN):
         text = path.read_text(encoding="utf-8")
     try:

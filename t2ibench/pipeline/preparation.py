@@ -29,7 +29,7 @@ from t2ibench.pipeline.feasibility import (
     without_images,
 )
 from t2ibench.pipeline.generator_record import check_batch_size, limit_cost
-from t2ibench.pipeline.judge_check_files import read_judge_check
+from t2ibench.pipeline.judge_check_files import read_judge_checks
 from t2ibench.pipeline.people_tables import check_used, judge_arguments, model_arguments
 from t2ibench.pipeline.plan import Plan, every_prompt_first, make_plan, part_of
 from t2ibench.pipeline.rewriting import (
@@ -55,7 +55,6 @@ from t2ibench.results.schema import GeneratorInfo
 from t2ibench.results.writing import stored_results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.images import ImageStore, derived_seed
-from t2ibench.store.user_paths import expanded
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, raise_refused
 
@@ -132,7 +131,7 @@ def _prepared(
         limit_cost(settings.max_cost, generator, folder)
     images = ImageStore(folder.database, generator.fingerprint) if generator else None
     open_rewritings(generator, folder.database)
-    judge_checks = [read_judge_check(expanded(name)) for name in settings.judge_check]
+    judge_checks = read_judge_checks(settings.judge_check)
     context = RunContext(
         settings=settings,
         folder=folder,

@@ -12,7 +12,7 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.judges import check_judges
 from t2ibench.pipeline.feasibility import feasible, feasible_plan
-from t2ibench.pipeline.judge_check_files import read_judge_check
+from t2ibench.pipeline.judge_check_files import read_judge_checks
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.preparation import with_default_observers, with_judge_for
 from t2ibench.pipeline.rescoring import check_not_sources, stored_plan
@@ -27,7 +27,6 @@ from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.labels import LabelStore
-from t2ibench.store.user_paths import expanded
 
 
 def lacks_observations(folder: RunFolder) -> bool:
@@ -147,7 +146,7 @@ def _judge_checks(record: RunRecord) -> Sequence[JudgeCheck]:
     """Return the checks of judges of a run; of one that only generated, those that it names."""
     if _was_observed(record):
         return record.judge_checks
-    return [read_judge_check(expanded(name)) for name in record.settings.judge_check]
+    return read_judge_checks(record.settings.judge_check)
 
 
 def _stored_sources(
