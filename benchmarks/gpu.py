@@ -2,12 +2,14 @@
 
     python benchmarks/gpu.py --out gpu.md                          # SDXL's shape, on CUDA
     python benchmarks/gpu.py --size tiny --device cpu --out try.md  # the same steps, to try it
+    python benchmarks/gpu.py --only judging,first-command           # two steps alone
 
 It writes one table: how long a model of the real shape takes to load, which batch is chosen for the
 card, images a second beside the bare pipeline, which images depend on the batch and by how much,
-what deterministic kernels cost, where a batch is halved, and what observe.py and judge.py say. Each
-step is a process of its own. After `--minutes` the step that runs is cut off, with what it printed
-kept, and the table says which steps are cut off and which were not begun.
+what deterministic kernels cost, where a batch is halved, and what observe.py, first_command.py and
+judge.py say; first_command.py uses all cores, and not the GPU. Each step is a process of its own.
+After `--minutes` the step that runs is cut off, with what it printed kept, and the table says which
+steps are cut off and which were not begun.
 """
 
 from __future__ import annotations
@@ -20,22 +22,35 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
 OWN_STEPS = ("pipeline", "start", "speed", "pixels", "halving", "deterministic")
-# Of observe.py and judge.py; the number of images follows.
+# The other scripts, each with what it measures in the real size and to try it.
 SCRIPTS = {
-    "embedding": ["observe.py", "--rounds", "2", "--images"],
-    "judging": ["judge.py", "--images"],
+    "embedding": "observe.py",
+    "first-command": "first_command.py",
+    "judging": "judge.py",
 }
-NUMBERS = {
-    "embedding": {"sdxl": "1024", "tiny": "16"},
-    "judging": {"sdxl": "4", "tiny": "1"},
-}
-LAST_LINES = 6
+FLAGS = {
+    "embedding": {
+        "sdxl": ["--rounds", "2", "--images", "1024"],
+        "tiny": ["--rounds", "2", "--images", "16", "--pixels", "64"],
+    },
+    "judging": {
+        "sdxl": ["--images", "8", "--size", "large"],
+        "tiny": ["--images", "1", "--size", "tiny"],
+    },
+    "first-command": {
+        "sdxl": [],
+        "tiny": ["--", "--model", "toy", "--tasks", "core_occupations_age", "--limit", "3"],
+    },
+}  # fmt: skip
+STEPS = (*OWN_STEPS, *SCRIPTS)
+# The last lines of what such a script prints: first_command.py has a line for each of its stages.
+LAST_LINES = 13
 
 Row = tuple[str, str]
 
@@ -64,6 +79,9 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=16, help="of each measure")
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--minutes", type=float, default=8, help="of all steps")
+    parser.add_argument(
+        "--only", type=steps, default=STEPS, help=f"of {', '.join(STEPS)}"
+    )
     parser.add_argument("--out", type=Path, default=Path("gpu.md"))
     args = parser.parse_args()
     args.dtype = args.dtype or ("float32" if args.device == "cpu" else "bfloat16")
@@ -76,14 +94,28 @@ def main() -> None:
             args.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def steps(text: str) -> tuple[str, ...]:
+    """The steps named in a text, in the order in which they are measured."""
+    named = text.split(",")
+    for name in named:
+        if name not in STEPS:
+            raise argparse.ArgumentTypeError(f"no step {name!r}")
+    # The pipeline is built by the first step and used by the others that are of this file's own.
+    if set(named) & set(OWN_STEPS):
+        named.append("pipeline")
+    return tuple(name for name in STEPS if name in named)
+
+
 def rows(args: argparse.Namespace, folder: Path, deadline: float) -> Iterator[Row]:
     """The rows of all steps, of which none runs beyond the deadline."""
-    for name in (*OWN_STEPS, *SCRIPTS):
+    for name in args.only:
         left = deadline - time.monotonic()
         if left <= 0:
             yield name, "not measured: the time is up"
             continue
-        ended = run(command(name, args, folder), left)
+        # toy is so small that cores draw it as quickly as a GPU: this step is about the cores.
+        visible = {"CUDA_VISIBLE_DEVICES": ""} if name == "first-command" else {}
+        ended = run(command(name, args, folder), left, visible)
         yield from rows_of(name, ended)
         if ended.status is None:
             yield name, "cut off: the time is up"
@@ -98,20 +130,31 @@ def command(name: str, args: argparse.Namespace, folder: Path) -> list[str]:
         words += ["--images", str(args.images), "--steps", str(args.steps)]
         words += device + dtype
     else:
-        words = [*SCRIPTS[name], NUMBERS[name][args.size], *device]
+        words = [SCRIPTS[name]]
+        if name != "first-command":
+            words += device
         if name == "judging":
-            words += [*dtype, "--size", "large" if args.size == "sdxl" else "tiny"]
-        elif args.size == "tiny":
-            words += ["--pixels", "64"]
+            words += dtype
+        words += FLAGS[name][args.size]
     return [sys.executable, str(HERE / words[0]), *words[1:]]
 
 
-def run(words: Sequence[str], seconds: float) -> Ended:
-    """Run a command for so long at most, and end it with all that it started."""
+def run(words: Sequence[str], seconds: float, variables: Mapping[str, str]) -> Ended:
+    """Run a command for so long at most, and end it with all that it started.
+
+    Args:
+        words: The command line.
+        seconds: How long it may run.
+        variables: Variables of its environment besides those of this process.
+    """
     # Files, unlike pipes, are complete whatever a process that was killed leaves running.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         with subprocess.Popen(
-            words, stdout=output, stderr=errors, start_new_session=True
+            words,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,
+            env={**os.environ, **variables},
         ) as process:
             status: int | None = None
             try:
