@@ -22,7 +22,7 @@ from t2ibench.results.schema import Results
 from tests.apps.papers.conftest import FEW, SMALL, exhibits, ours
 from tests.conftest import Cli
 
-pytestmark = pytest.mark.nightly
+pytestmark = [pytest.mark.nightly, pytest.mark.pictures]
 FLOWERS = "t2iat_flowers_insects_as_published"
 
 
