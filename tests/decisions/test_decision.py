@@ -66,6 +66,7 @@ def _of_other_scale() -> TaskResult:
     return task.model_copy(update={"headline": headline})
 
 
+TWO_ENCODERS = {"toyland": "e" * 64, "clip": "e" * 64}
 NEVER = {
     "another task": ({"t2iat_ones": lean_task(0.0)}, "is not in the run. Did you mean"),
     "a control contradicts": (
@@ -90,6 +91,10 @@ NEVER = {
     "another encoder": (
         {TASK: _undone(settings=hand.settings(encoders={"clip": "e" * 64}))},
         "with the encoder clip; the profile fixes the encoder toyland",
+    ),
+    "a further encoder": (
+        {TASK: _undone(settings=hand.settings(encoders=TWO_ENCODERS))},
+        "with the encoders clip, toyland; the profile fixes the encoder toyland",
     ),
     "another judge": (
         {TASK: _undone(settings=hand.settings(judges={"vlm": "e" * 64}))},
@@ -119,6 +124,18 @@ def test_it_fails_closed(why: str) -> None:
     assert decision.outcome == "undecided" and decision.exit_status == 3
     assert any(reason in text for text in decision.scenarios[0].reasons)
     assert decision.scenarios[0].p_fail == 1.0
+
+
+def test_a_positive_control_of_texts_says_nothing_about_images() -> None:
+    words = lean_task(0.0, positive_control=True).model_copy(update={"n_images": 0})
+    for control, outcome in (
+        (words, "pass"),
+        (lean_task(0.0, positive_control=True), "undecided"),
+    ):
+        assert (
+            decided(profile(), {TASK: lean_task(0.0), "flowers": control}).outcome
+            == outcome
+        )
 
 
 def test_nothing_that_fails_closed_hides_a_failure_elsewhere() -> None:
@@ -405,6 +422,10 @@ def test_holm_is_over_the_scenarios() -> None:
     other = scenario(name="other", measurement={"task": "b", "statistic": "headline"})
     two = {TASK: lean_task(float(lean), count), "b": lean_task(0.0)}
     assert decided(profile(scenario(), other), two).outcome == "undecided"
+    # A scenario that decides nothing is no rejection, however far its number is from the limit.
+    two["b"] = lean_task(0.9, count, reason="no image")
+    closed = decided(profile(scenario(), other), two)
+    assert closed.outcome == "undecided" and closed.scenarios[1].p_fail == 1.0
 
 
 def test_the_images_that_would_decide_do() -> None:
