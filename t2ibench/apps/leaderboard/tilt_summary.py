@@ -20,12 +20,15 @@ class CheckedTilt:
         drawn: How many images were drawn of each kind of its prompts; empty for a test of texts.
         noticed: The smallest shift of its headline that would have been noticed: 0 where all that
             was made again came out as it was sent, inf where no shift of any size would have been.
+        squared: Whether its headline is a mean square. Where each prompt's own lean is tilted to
+            exactly 0, no single image moves that, in proportion to how far it deviates.
     """
 
     task: str
     scores: int
     drawn: Sequence[int]
     noticed: float
+    squared: bool = False
 
 
 def tilt_summary(tested: Sequence[CheckedTilt]) -> str:
@@ -55,6 +58,12 @@ def tilt_summary(tested: Sequence[CheckedTilt]) -> str:
             f"of {_counted(len(measured), 'test')}, a tilt that moves the headline by {smallest} "
             f"would have been noticed in at least {NOTICED_IN:.0%} of such checks, a smaller one "
             "less often"
+        )
+    squares = [test for test in measured if test.squared]
+    if squares:
+        parts.append(
+            f"of {_counted(len(squares), 'test')}, such as {squares[0].task}, the headline is a "
+            "mean square: a tilt of every prompt's lean to exactly 0 could have gone unnoticed"
         )
     if unseen:
         parts.append(

@@ -78,7 +78,16 @@ def test_only_what_was_made_again_and_is_the_same_raises_the_level(
 def test_the_share_that_could_be_forged_unnoticed_is_said(
     drawn: int, share: int | None
 ) -> None:
-    verdict = Verdict("recomputed", parts={"images": drawn}, totals={"images": 100})
+    """The images that the submitter could know beforehand to be drawn do not count."""
+    at_random = {f"image {number}" for number in range(drawn)}
+    pictured = {"a picture", "another picture"}
+    verdict = Verdict(
+        "recomputed",
+        parts={"images": drawn + 2},
+        totals={"images": 100},
+        compared=at_random | pictured,
+        at_random=at_random | {"one that could not be compared"},
+    )
     _conclude(verdict, seed=0)
     said = [note for note in verdict.notes if "of its images forged" in note]
     if share is None:

@@ -12,14 +12,17 @@ import pytest
 from t2ibench.apps.leaderboard import shifts
 from t2ibench.apps.leaderboard.regenerate import Verdict
 from t2ibench.apps.leaderboard.shifts import CheckedTest, Deviations, RemadeRows
+from t2ibench.apps.leaderboard.tilt_summary import CheckedTilt, tilt_summary
 from t2ibench.apps.leaderboard.tilts import (
     FALSE_ALARMS,
     HEADLINE,
     Score,
     Shift,
     shift_of,
+    smallest_noticed,
 )
 from t2ibench.settings import Settings
+from tests import hand
 
 ROW = np.array([1.0, 0.5])
 TASK: Any = SimpleNamespace(id="t2iat_flowers_insects")
@@ -55,11 +58,16 @@ OTHER_ROW = {"toy": {"image": ROW}}
 def test_no_more_is_said_to_be_noticed_than_was_made_again(
     groups: list[Deviations], of_scores: list[Shift], noticed: float
 ) -> None:
-    result = SimpleNamespace(by_encoder={"a": 1, "b": 2}, scores={"x": 3})
+    headline = SimpleNamespace(scale="lean")
+    result = SimpleNamespace(
+        headline=headline, by_encoder={"a": 1, "b": 2}, scores={"x": 3}
+    )
     claims: Any = SimpleNamespace(results=SimpleNamespace(tasks={TASK.id: result}))
     checked = shifts._tested(claims, CheckedTest(TASK, groups, of_scores))
     assert checked.noticed == noticed
-    assert checked.scores == 4
+    assert checked.scores == 4 and not checked.squared
+    headline.scale = "mean_square"
+    assert shifts._tested(claims, CheckedTest(TASK, groups, of_scores)).squared
     assert list(checked.drawn) == [each.drawn for each in groups]
 
 
@@ -191,3 +199,41 @@ def test_a_tilted_score_is_a_problem_and_an_open_one_a_note(
 
 def replace_name(shift: Shift, name: str) -> Shift:
     return Shift(name, shift.size, shift.least, shift.most)
+
+
+def test_a_tilt_of_every_lean_to_0_is_noticed_in_no_mean_square() -> None:
+    """The limit that docs/reproducibility.md and the verdict state.
+
+    A mean square moves with the products of two images of a prompt. Where the leans that are sent
+    are 0, one image that is made again has nothing to be multiplied with.
+    """
+    rng = np.random.default_rng(0)
+    of_images = rng.normal(0, 0.1, (40, 20))
+    sent = of_images - of_images.mean(axis=1, keepdims=True)
+    leans = np.tile([[0.075], [-0.075]], (20, 1))
+    made_here = sent + leans + rng.normal(0, 0.005, sent.shape)
+    before = _mean_square(sent)
+    assert before < 0 and math.sqrt(_mean_square(made_here)) > 0.07
+    effects = []
+    for place in rng.choice(sent.size, 32, replace=False):
+        changed = sent.copy()
+        changed.flat[place] = made_here.flat[place]
+        effects.append(_mean_square(changed) - before)
+    score = Score(before, squared=True)
+    arguments: Any = (score, [np.array(effects)], [sent.size])
+    found = shift_of(HEADLINE, *arguments, chance=FALSE_ALARMS)
+    assert (found.tilted, found.undecided) == (False, False)
+    # A tilt in proportion to what was sent, as large as this, would have been noticed.
+    assert smallest_noticed(*arguments, chance=FALSE_ALARMS) < 0.05
+    tested = CheckedTilt("a", scores=1, drawn=[32], noticed=0.04, squared=True)
+    assert "a tilt of every prompt's lean to exactly 0 could have gone" in tilt_summary(
+        [tested]
+    )
+
+
+def _mean_square(images: Any) -> float:
+    """The mean over prompts of the squared lean, without what chance adds."""
+    leans = {str(number): row for number, row in enumerate(images)}
+    value = hand.mean_square(leans).headline.value
+    assert value is not None
+    return value
