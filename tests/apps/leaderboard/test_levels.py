@@ -307,6 +307,7 @@ class Untrained:
     ("encoder", "claimed", "asked", "outcome"),
     [
         (Untrained(), "here", "random", "made"),
+        (Untrained(), "here, but of another name", "random", "other"),
         (Untrained(), "elsewhere", "random", "other"),
         (Untrained(), None, "none", "without"),
         (Untrained(), None, "random", "refused"),
@@ -318,7 +319,11 @@ class Untrained:
 def test_a_control_is_there_where_the_command_made_one(
     encoder: Any, claimed: str | None, asked: str, outcome: str
 ) -> None:
-    controls = {} if claimed is None else {"clip": part("random:clip", claimed)}
+    controls = {}
+    if claimed is not None:
+        fingerprint, *of_another_name = claimed.split(", but ")
+        name = "random:other" if of_another_name else "random:clip"
+        controls = {"clip": part(name, fingerprint)}
     claims: Any = SimpleNamespace(
         manifest=SimpleNamespace(controls=controls),
         command=SimpleNamespace(control_encoder=asked),

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
-from t2ibench.apps.leaderboard import shifts
+from t2ibench.apps.leaderboard import shifts, tilts
 from t2ibench.apps.leaderboard.regenerate import Verdict
 from t2ibench.apps.leaderboard.shifts import CheckedTest, Deviations, RemadeRows
 from t2ibench.apps.leaderboard.tilt_summary import CheckedTilt, tilt_summary
@@ -109,10 +110,15 @@ def test_drawn_images_stand_for_all_of_their_group(
         SimpleNamespace(key=number, sha256=str(number), status="ok")
         for number in range(10)
     ]
-    groups = [attempts[:6], attempts[6:], []]
-    monkeypatch.setattr(shifts, "prompt_groups", lambda *_: groups)
+    refused = SimpleNamespace(key=10, sha256=None, status="refused")
+
+    def prompt_groups(_: Any, __: Any, with_image: list[Any]) -> list[list[Any]]:
+        assert with_image == attempts
+        return [attempts[:6], attempts[6:], []]
+
+    monkeypatch.setattr(shifts, "prompt_groups", prompt_groups)
     claims: Any = SimpleNamespace(
-        attempts=attempts,
+        attempts=[*attempts, refused],
         stores=SimpleNamespace(encoders={"toy": Sent(*map(str, range(10)))}),
     )
     drawn: Any = [SimpleNamespace(attempt=attempts[number]) for number in (0, 5, 9)]
@@ -201,6 +207,45 @@ def replace_name(shift: Shift, name: str) -> Shift:
     return Shift(name, shift.size, shift.least, shift.most)
 
 
+ROUNDING = np.array([2e-4, -2.2e-4, 1.9e-4, -1.6e-4] * 3)
+
+
+def smallest(effects: Any, score: Score) -> float:
+    return smallest_noticed(score, [effects], [100], chance=FALSE_ALARMS)
+
+
+@pytest.mark.parametrize(
+    "score", [Score(0.5), Score(0.25, squared=True), Score(0.09, squared=True)]
+)
+def test_a_tilt_as_large_as_named_is_noticed_to_either_side_with_room_for_chance(
+    score: Score,
+) -> None:
+    """A root falls faster than it rises; the room is that of 95 of 100 checks."""
+    named_size = smallest(ROUNDING, score)
+    enlarged = tilts._spread_of_others((len(ROUNDING),), (100,))
+    rounding = enlarged * (ROUNDING - ROUNDING.mean())
+    spread = 100 * rounding.std(ddof=1) / math.sqrt(len(ROUNDING))
+    room = float(t.ppf(0.95, len(ROUNDING) - 1)) * spread
+    start = score.shown(0.0)
+    for side in (1.0, -1.0):
+        end = start + side * named_size
+        by = (end**2 if score.squared else end) - score.value
+        moved = rounding + (by - side * room) / 100
+        found = shift_of(HEADLINE, score, [moved], [100], chance=FALSE_ALARMS)
+        assert found.tilted and math.copysign(1.0, found.size) == side
+
+
+def test_deviations_are_enlarged_before_a_size_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    centred = ROUNDING - ROUNDING.mean()
+    monkeypatch.setattr(tilts, "_spread_of_others", lambda *_: 3.0)
+    enlarged = smallest(centred, Score(0.5))
+    monkeypatch.setattr(tilts, "_spread_of_others", lambda *_: 1.0)
+    assert enlarged == pytest.approx(smallest(3 * centred, Score(0.5)))
+    assert enlarged > 2 * smallest(centred, Score(0.5))
+
+
 def test_a_tilt_of_every_lean_to_0_is_noticed_in_no_mean_square() -> None:
     """The limit that docs/reproducibility.md and the verdict state.
 
@@ -237,3 +282,22 @@ def _mean_square(images: Any) -> float:
     value = hand.mean_square(leans).headline.value
     assert value is not None
     return value
+
+
+@pytest.mark.parametrize(
+    ("embeds", "is_judged", "groups", "reads"),
+    [
+        (True, False, [group()], True),
+        (True, True, [group()], True),
+        (False, True, [group()], False),
+        # Words alone.
+        (False, False, [group(kind="texts")], True),
+        (True, False, [], False),
+    ],
+)
+def test_tests_that_embeddings_could_tilt_are_counted(
+    embeds: bool, is_judged: bool, groups: list[Deviations], reads: bool
+) -> None:
+    needs = {TASK.id: SimpleNamespace(embeds=embeds, is_judged=is_judged)}
+    claims: Any = SimpleNamespace(plan=SimpleNamespace(needs=needs))
+    assert shifts._reads_embeddings(claims, CheckedTest(TASK, groups, [])) == reads
