@@ -147,6 +147,25 @@ def test_an_image_beyond_those_that_a_test_needs_is_never_drawn() -> None:
     assert len(sample_for_audit(attempts, plan, 1, random.Random(0))) == 1
 
 
+def test_every_image_may_be_the_one_that_is_drawn() -> None:
+    """Who knew that the first ones of each prompt are drawn, or guided ones, would forge others."""
+    settings = Settings(images_per_prompt=3, guided_images_per_prompt=2)
+    plan = make_plan(load_tasks("occupations_t2iat"), settings)
+    prompts = sorted({request.prompt for request in plan.requests})[:6]
+    few = [request for request in plan.requests if request.prompt in prompts]
+    attempts = [Attempt(request.key, request.seed, "ok") for request in few]
+    guided = {"male", "female"}
+    drawn = set()
+    kinds_drawn_first = set()
+    for seed in range(40):
+        chosen = sample_for_audit(attempts, plan, 4, random.Random(seed))
+        drawn |= {each.key for each in chosen}
+        (first,) = sample_for_audit(attempts, plan, 1, random.Random(seed))
+        kinds_drawn_first.add(bool(guided & set(first.prompt.split())))
+    assert drawn == {attempt.key for attempt in attempts}
+    assert kinds_drawn_first == {True, False}
+
+
 class FakeModel:
     """A model that gives what it is told."""
 
