@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -171,6 +172,17 @@ def test_arguments_of_judges_are_bounded(submission: Path) -> None:
         "its judge has max_tokens=100000000; the leaderboard takes numbers up to 65536"
         in refusal(submission)
     )
+
+
+def test_tasks_that_edit_images_are_refused(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their source images are not sent, so their scores do not follow from the evidence."""
+    where = "t2ibench.apps.leaderboard.verify"
+    monkeypatch.setattr(f"{where}.content_problem", lambda _: None)
+    plan = SimpleNamespace(has_edits=True)
+    monkeypatch.setattr(f"{where}.make_plan", lambda *_: plan)
+    assert "edits of images, which cannot be submitted yet" in refusal(packed)
 
 
 def test_whatever_is_raised_is_a_refusal(
