@@ -426,7 +426,8 @@ def test_an_end_of_the_scale_says_nothing_and_is_no_pass(
 def test_the_end_of_the_scale_of_a_mean_square_is_no_pass_either(
     high: float, outcome: str
 ) -> None:
-    task = square_task(0.5)
+    """Results of a higher level would else be narrowed from an end that is none."""
+    task = square_task(0.5, settings=hand.settings(level=0.99))
     ends = {"value": 0.25, "ci_low": 0.1, "ci_high": high}
     headline = task.headline.model_copy(update=ends)
     cut = task.model_copy(update={"headline": headline})
