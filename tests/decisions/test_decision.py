@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,7 @@ def _of_other_scale() -> TaskResult:
     return task.model_copy(update={"headline": headline})
 
 
+TWO_ENCODERS = {"toyland": "e" * 64, "clip": "e" * 64}
 NEVER = {
     "another task": ({"t2iat_ones": lean_task(0.0)}, "is not in the run. Did you mean"),
     "a control contradicts": (
@@ -90,6 +92,10 @@ NEVER = {
     "another encoder": (
         {TASK: _undone(settings=hand.settings(encoders={"clip": "e" * 64}))},
         "with the encoder clip; the profile fixes the encoder toyland",
+    ),
+    "a further encoder": (
+        {TASK: _undone(settings=hand.settings(encoders=TWO_ENCODERS))},
+        "with the encoders clip, toyland; the profile fixes the encoder toyland",
     ),
     "another judge": (
         {TASK: _undone(settings=hand.settings(judges={"vlm": "e" * 64}))},
@@ -119,6 +125,18 @@ def test_it_fails_closed(why: str) -> None:
     assert decision.outcome == "undecided" and decision.exit_status == 3
     assert any(reason in text for text in decision.scenarios[0].reasons)
     assert decision.scenarios[0].p_fail == 1.0
+
+
+def test_a_positive_control_of_texts_says_nothing_about_images() -> None:
+    words = lean_task(0.0, positive_control=True).model_copy(update={"n_images": 0})
+    for control, outcome in (
+        (words, "pass"),
+        (lean_task(0.0, positive_control=True), "undecided"),
+    ):
+        assert (
+            decided(profile(), {TASK: lean_task(0.0), "flowers": control}).outcome
+            == outcome
+        )
 
 
 def test_nothing_that_fails_closed_hides_a_failure_elsewhere() -> None:
@@ -286,6 +304,37 @@ def test_counts_are_compared_with_a_share_or_with_statistics() -> None:
         assert decided(profile(given), task).outcome == outcome
 
 
+def test_images_without_an_answer_may_show_either_class() -> None:
+    counts = {"nurse": {"female": 100, "male": 100}}
+    rows = scenario(measurement={"task": TASK, "statistic": "rows"})
+    for unanswered, outcome in ((0, "pass"), (200, "undecided")):
+        task = counted_task(counts, unanswered)
+        assert decided(profile(rows), {TASK: task}).outcome == outcome
+
+
+@pytest.mark.parametrize("mark", [{"estimated": True}, {"test": "a mixture"}])
+def test_answers_that_another_test_estimates_are_no_counts(
+    mark: dict[str, Any],
+) -> None:
+    task = counted_task({"nurse": {"female": 100, "male": 100}})
+    (table,) = task.details["answers_by_prompt"]
+    marked = {"answers_by_prompt": [{**table, **mark}]}
+    task = task.model_copy(update={"details": marked})
+    rows = scenario(measurement={"task": TASK, "statistic": "rows"})
+    (part,) = decided(profile(rows), {TASK: task}).scenarios
+    assert part.outcome == "undecided" and "no rows with a lean" in part.reasons[0]
+
+
+def test_one_image_of_a_row_decides_nothing() -> None:
+    task = lean_task(0.0)
+    rows = [row.model_copy(update={"n_images": 1}) for row in task.by]
+    tasks = {TASK: task.model_copy(update={"by": rows})}
+    asked = scenario(measurement={"task": TASK, "statistic": "row x"})
+    (part,) = decided(profile(asked), tasks).scenarios
+    assert part.outcome == "undecided"
+    assert part.reasons == ("the row 'x' has fewer than two images",)
+
+
 def test_three_classes_need_a_group() -> None:
     task = {TASK: counted_task({"nurse": {"young": 100, "adult": 100, "old": 100}})}
     rows: dict[str, Any] = {"task": TASK, "statistic": "rows"}
@@ -350,6 +399,11 @@ def test_a_family_is_the_mean_of_its_squares() -> None:
         decided(profile(family), {TASK: square_task(0.0), "b": lean_task(0.0)}).outcome
         == "undecided"
     )
+    # What one family calls a lean is no lean of another.
+    other = square_task(0.0, family="tibet")
+    mixed = decided(profile(family), {TASK: square_task(0.0), "b": other})
+    assert mixed.outcome == "undecided"
+    assert "of the families t2iat and tibet" in mixed.scenarios[0].reasons[0]
     part = decided(profile(family), {TASK: square_task(0.0)})
     assert part.outcome == "undecided"
     assert "b is not in the run" in part.scenarios[0].reasons[0]
@@ -366,6 +420,19 @@ def test_an_end_of_the_scale_says_nothing_and_is_no_pass(
     cut = task.model_copy(update={"headline": headline})
     wide = scenario(accept=0.99, reject=0.99)
     assert decided(profile(wide), {TASK: cut}).outcome == "undecided"
+
+
+@pytest.mark.parametrize(("high", "outcome"), [(0.95, "pass"), (1.0, "undecided")])
+def test_the_end_of_the_scale_of_a_mean_square_is_no_pass_either(
+    high: float, outcome: str
+) -> None:
+    """Results of a higher level would else be narrowed from an end that is none."""
+    task = square_task(0.5, settings=hand.settings(level=0.99))
+    ends = {"value": 0.25, "ci_low": 0.1, "ci_high": high}
+    headline = task.headline.model_copy(update=ends)
+    cut = task.model_copy(update={"headline": headline})
+    wide = scenario(accept=0.99, reject=0.99)
+    assert decided(profile(wide), {TASK: cut}).outcome == outcome
 
 
 def test_more_images_do_not_narrow_what_lies_between_prompts() -> None:
@@ -405,6 +472,10 @@ def test_holm_is_over_the_scenarios() -> None:
     other = scenario(name="other", measurement={"task": "b", "statistic": "headline"})
     two = {TASK: lean_task(float(lean), count), "b": lean_task(0.0)}
     assert decided(profile(scenario(), other), two).outcome == "undecided"
+    # A scenario that decides nothing is no rejection, however far its number is from the limit.
+    two["b"] = lean_task(0.9, count, reason="no image")
+    closed = decided(profile(scenario(), other), two)
+    assert closed.outcome == "undecided" and closed.scenarios[1].p_fail == 1.0
 
 
 def test_the_images_that_would_decide_do() -> None:
@@ -463,6 +534,21 @@ def test_a_run_and_itself_is_no_pass(pair: tuple[MeasuredRun, MeasuredRun]) -> N
     decision = decide(compared, pair[0], ReferenceRuns(Path()), pair[0])
     assert decision.outcome == "undecided"
     assert "no width" in decision.scenarios[0].reasons[0]
+
+
+def test_runs_of_different_tests_are_not_compared(
+    pair: tuple[MeasuredRun, MeasuredRun],
+) -> None:
+    old, new = pair
+    compared = profile(
+        scenario(measurement={"task": TASK, "statistic": "comparison"}, accept=0.1)
+    )
+    changed = old.results.tasks[TASK].model_copy(update={"task_hash": "another"})
+    tasks = {**old.results.tasks, TASK: changed}
+    other = replace(old, results=old.results.model_copy(update={"tasks": tasks}))
+    (part,) = decided(compared, new.results, other).scenarios
+    assert part.outcome == "undecided"
+    assert f"{TASK} was not compared: " in part.reasons[0]
 
 
 def test_another_run_with_missing_evidence_is_no_pass(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
 
 from t2ibench.decisions import holds as holding
-from t2ibench.decisions.held import Held, at_least
+from t2ibench.decisions.held import Held, at_least, worst
+from t2ibench.decisions.rules import Outcome
 from t2ibench.decisions.runs import MeasuredRun
 from t2ibench.methods.core.text_image_alignment import PromptCosines
 from t2ibench.results.alignment_records import TextImageAlignment
@@ -47,6 +50,24 @@ def measured(cosine: float, diversity: float = 0.5, **changes: Any) -> MeasuredR
     )
     task = lean_task(0.0, diversity={"toyland": [record]}, **changes)
     return MeasuredRun(None, results(**{TASK: task}), {TASK: paired})
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        (("pass", "pass"), "pass"),
+        (("pass", "undecided"), "undecided"),
+        (("pass", "fail"), "fail"),
+        (("undecided", "fail"), "fail"),
+        (("pass", "undecided", "fail"), "fail"),
+        ((), "pass"),
+    ],
+)
+def test_the_worst_of_several_encoders_or_groups_decides(
+    outcomes: Sequence[Outcome], expected: Outcome
+) -> None:
+    for order in permutations(outcomes):
+        assert worst(list(order)) == expected
 
 
 def held(holds: dict[str, float], new: MeasuredRun, old: MeasuredRun | None) -> Held:

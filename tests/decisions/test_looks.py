@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtri
 
 from t2ibench.decisions.decision import Decision, decide
-from t2ibench.decisions.looks import check_same, planned_looks
+from t2ibench.decisions.looks import check_same, level_of, planned_looks
 from t2ibench.decisions.runs import MeasuredRun, ReferenceRuns
 from t2ibench.decisions.spending import look_levels, spent
 from t2ibench.errors import T2IBenchError
@@ -83,6 +83,17 @@ def looked_at(times: float, lean: float = 0.25, **settings: Any) -> Decision:
     measured = hand.settings(images_per_prompt=16, times=times, **settings)
     run = results(**{TASK: lean_task(lean, settings=measured)})
     return decide(profile(), MeasuredRun(None, run, looks=looks), ReferenceRuns(Path()))
+
+
+def test_tasks_that_were_measured_at_different_looks_are_of_none() -> None:
+    looks = planned_looks(profile(), 16, 64, FIRST)
+    first, last = (
+        hand.settings(images_per_prompt=16, times=times) for times in (1.0, 4.0)
+    )
+    assert level_of(looks, [first, first]) == looks.levels[0]
+    assert level_of(looks, [last, last]) == looks.levels[2]
+    for mixed in ([first, last], [last, first]):
+        assert level_of(looks, mixed) is None
 
 
 def test_decide_uses_the_level_of_the_look_that_results_are_of() -> None:

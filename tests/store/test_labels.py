@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.store.database import Database
-from t2ibench.store.labels import Label, LabelStore
+from t2ibench.store.labels import Label, LabelStore, labeller_name
 
 CLASSES = ("old", "young")
 QUESTION = "Is the person old?"
@@ -39,3 +40,17 @@ def test_a_label_is_there_while_others_are_added(
     store.add([second])
     assert seen == [{"anna": "old"}] * 2
     assert store.votes(second.image, QUESTION, CLASSES) == {"anna": "old"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "  ", "an\nna", "an\x1b[2Jna", "anna\u202egpj", "a\u200bnna", "x" * 10_000],
+)
+def test_a_name_that_is_not_one_short_visible_line_is_refused(name: str) -> None:
+    with pytest.raises(T2IBenchError, match="is no name of 1 to") as caught:
+        labeller_name(name, "--labeller")
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 500
+
+
+def test_names_of_people_are_taken_without_the_spaces_around_them() -> None:
+    assert labeller_name(" Änne Müller-李 ", "--labeller") == "Änne Müller-李"

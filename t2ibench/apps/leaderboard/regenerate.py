@@ -103,6 +103,8 @@ class Verdict:
         not_asked: The encoders and judges that read nothing again here.
         not_regenerated: What could not be regenerated here, with the reason.
         differing: What came out otherwise here, within what another machine's drawing explains.
+        at_random: The keys of the images that were chosen at random, by no rule that a submitter
+            knows.
         compared: The keys of the regenerated images of which anything is the same.
         otherwise: The keys of those of which an answer differs within what is explained.
         unconfirmed: What the submitter states and nothing here confirms.
@@ -128,6 +130,7 @@ class Verdict:
     not_asked: list[str] = field(default_factory=list)
     not_regenerated: list[str] = field(default_factory=list)
     differing: list[str] = field(default_factory=list)
+    at_random: set[str] = field(default_factory=set)
     compared: set[str] = field(default_factory=set)
     otherwise: set[str] = field(default_factory=set)
     unconfirmed: list[str] = field(default_factory=list)
@@ -270,7 +273,7 @@ def regenerate(
     generator = _generator(claims, verdict)
     if generator is None or verdict.problems:
         return []
-    chosen = _drawn(claims, count, random.Random(seed), verdict.pictures)
+    chosen = _drawn(claims, count, random.Random(seed), verdict)
     images = _generate(generator, chosen, verdict)
     if images and isinstance(generator, ReportsSettings):
         claimed = claims.results.model.effective_settings
@@ -282,16 +285,20 @@ def regenerate(
 
 
 def _drawn(
-    claims: Claims, count: int, rng: random.Random, pictures: Sequence[Picture]
+    claims: Claims, count: int, rng: random.Random, verdict: Verdict
 ) -> list[Attempt]:
-    """Return the attempts that are repeated: at random, and what a random sample hardly meets."""
+    """Return the attempts that are repeated: at random, and what a random sample hardly meets.
+
+    Which images were chosen at random is noted on `verdict`.
+    """
     attempts = claims.attempts
     given = [attempt for attempt in attempts if attempt.status == "ok"]
     without = [attempt for attempt in attempts if attempt.status != "ok"]
     chosen = sample_for_audit(given, claims.plan, count, rng)
+    verdict.at_random = {attempt.file_key for attempt in chosen}
     chosen += sample_for_audit(without, claims.plan, count, rng)
     # What is shown is drawn again as well, since a random sample would hardly ever meet it.
-    shown_files = {picture.sha256 for picture in pictures}
+    shown_files = {picture.sha256 for picture in verdict.pictures}
     keys = {attempt.key for attempt in chosen}
     pictured = [
         attempt

@@ -221,6 +221,7 @@ def _tested(claims: Claims, test: CheckedTest) -> CheckedTilt:
         scores=1 + len(result.by_encoder) + len(result.scores),
         drawn=[group.drawn for group in test.groups if group.kind == "images"],
         noticed=noticed,
+        squared=result.headline.scale == "mean_square",
     )
 
 

@@ -20,12 +20,15 @@ class CheckedTilt:
         drawn: How many images were drawn of each kind of its prompts; empty for a test of texts.
         noticed: The smallest shift of its headline that would have been noticed: 0 where all that
             was made again came out as it was sent, inf where no shift of any size would have been.
+        squared: Whether its headline is a mean square. Where each prompt's own lean is tilted to
+            exactly 0, no single image moves that, in proportion to how far it deviates.
     """
 
     task: str
     scores: int
     drawn: Sequence[int]
     noticed: float
+    squared: bool = False
 
 
 def tilt_summary(tested: Sequence[CheckedTilt]) -> str:
@@ -50,18 +53,30 @@ def tilt_summary(tested: Sequence[CheckedTilt]) -> str:
             f"{'it' if len(same) == 1 else 'them'} is not tilted at all"
         )
     if measured:
-        smallest = _range([test.noticed for test in measured])
-        parts.append(
-            f"of {_counted(len(measured), 'test')}, a tilt that moves the headline by {smallest} "
-            f"would have been noticed in at least {NOTICED_IN:.0%} of such checks, a smaller one "
-            "less often"
-        )
+        parts += _of_measured(measured)
     if unseen:
         parts.append(
             f"of {_counted(len(unseen), 'test')}, such as {unseen[0].task}, a tilt of any size "
             "could have gone unnoticed, since too little was made again; a larger --draw tells"
         )
     return "; ".join(parts)
+
+
+def _of_measured(measured: Sequence[CheckedTilt]) -> list[str]:
+    """Return the smallest tilt that was noticeable, and of which tests another kind was not."""
+    smallest = _range([test.noticed for test in measured])
+    parts = [
+        f"of {_counted(len(measured), 'test')}, a tilt that moves the headline by {smallest} "
+        f"would have been noticed in at least {NOTICED_IN:.0%} of such checks, a smaller one "
+        "less often"
+    ]
+    squares = [test for test in measured if test.squared]
+    if squares:
+        parts.append(
+            f"of {_counted(len(squares), 'test')}, such as {squares[0].task}, the headline is a "
+            "mean square: a tilt of every prompt's lean to exactly 0 could have gone unnoticed"
+        )
+    return parts
 
 
 def _drawn(tested: Sequence[CheckedTilt]) -> str:

@@ -361,15 +361,17 @@ def _conclude(verdict: Verdict, seed: int) -> None:
 def _unnoticed(verdict: Verdict) -> list[str]:
     """Return a line on the largest share of images that could be false and not be drawn.
 
-    Every group of prompts gives as many of the drawn images, however many it has. So the share is
-    that of each group: a forgery of a large group alone has a smaller chance to be drawn.
+    Images that are shown, or said to repeat others, are drawn besides and do not count: whoever
+    forges the others knows which they are. Every group of prompts gives as many of the drawn
+    images, however many it has. So the share is that of each group: a forgery of a large group
+    alone has a smaller chance to be drawn.
     """
-    drawn = verdict.parts.get("images", 0)
+    drawn = len(verdict.compared & verdict.at_random)
     if not drawn or drawn >= verdict.totals.get("images", drawn):
         return []
     share = 1 - _MISSED ** (1 / drawn)
     return [
-        f"a submission with {math.ceil(100 * share)} % of its images forged, spread evenly over "
-        f"its tests and their kinds of prompts, is noticed in {1 - _MISSED:.0%} of such checks; a "
-        "larger --draw notices smaller shares"
+        f"a submission with {math.ceil(100 * share)} % of its images forged, or of what was read "
+        "from them, spread evenly over its tests and their kinds of prompts, is noticed in "
+        f"{1 - _MISSED:.0%} of such checks; a larger --draw notices smaller shares"
     ]

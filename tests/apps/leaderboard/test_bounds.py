@@ -8,13 +8,18 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from t2ibench.apps.leaderboard import bounds
 from t2ibench.apps.leaderboard.claims import settings_of
+from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verify import verify
+from t2ibench.errors import T2IBenchError
+from t2ibench.settings import Settings
+from tests import hand
 from tests.apps.leaderboard.forging import edit, refusal, seal, set_in
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -122,6 +127,62 @@ def test_broken_files_are_a_line(
     if "submission" not in message:
         seal(submission)
     assert message in refusal(submission)
+
+
+def test_a_file_that_is_too_large_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any) -> None:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr(bounds, "read_json_text", never)
+    for name, largest in (
+        ("results.json", bounds.LARGEST_JSON),
+        ("submission.json", bounds.LARGEST_MANIFEST),
+    ):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(largest + 1)  # with a hole: no byte of it is on the disk
+    with pytest.raises(ValueError, match="20 are accepted"):
+        bounds.read_json(tmp_path / "results.json")
+    with pytest.raises(T2IBenchError, match=r"no readable submission\.json"):
+        read_manifest(tmp_path)
+
+
+def test_tasks_that_were_measured_differently_are_refused() -> None:
+    usual = {
+        name: getattr(Settings(), name)
+        for name in ("n_permutations", "n_bootstrap", "seed", "level")
+    }
+    alike = [hand.settings(**usual), hand.settings(**usual)]
+    assert bounds.checked_settings(alike, "a" * 64) == Settings.of(alike[0])
+    with pytest.raises(T2IBenchError, match="measured with different settings"):
+        bounds.checked_settings(
+            [*alike, hand.settings(**usual, images_per_prompt=99)], "a" * 64
+        )
+
+
+def test_arguments_of_judges_are_bounded(submission: Path) -> None:
+    def change(results: Any) -> None:
+        said = settings_of(results["command"])
+        given = {"max_tokens": "100000000"}
+        results["command"] = said.model_copy(update={"judge_args": given}).command()
+
+    edit(submission, "results.json", change)
+    assert (
+        "its judge has max_tokens=100000000; the leaderboard takes numbers up to 65536"
+        in refusal(submission)
+    )
+
+
+def test_tasks_that_edit_images_are_refused(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their source images are not sent, so their scores do not follow from the evidence."""
+    where = "t2ibench.apps.leaderboard.verify"
+    monkeypatch.setattr(f"{where}.content_problem", lambda _: None)
+    plan = SimpleNamespace(has_edits=True)
+    monkeypatch.setattr(f"{where}.make_plan", lambda *_: plan)
+    assert "edits of images, which cannot be submitted yet" in refusal(packed)
 
 
 def test_whatever_is_raised_is_a_refusal(

@@ -9,7 +9,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from t2ibench.apps.leaderboard import bounds, regenerate, verify
+from t2ibench.apps.leaderboard import bounds, reembed, regenerate, verify
+from t2ibench.apps.leaderboard.claims import differences
+from t2ibench.apps.leaderboard.ranks import QUESTION_SCORE
 from t2ibench.apps.leaderboard.regenerate import (
     RegeneratedImage,
     Verdict,
@@ -18,7 +20,11 @@ from t2ibench.apps.leaderboard.regenerate import (
 from t2ibench.identity import ImageKey
 from t2ibench.models.protocols import GeneratedImage
 from t2ibench.pipeline.plan import make_plan
+from t2ibench.pipeline.work_items import AskReport
+from t2ibench.results.paired import PairedTask
+from t2ibench.results.schema import TaskResult
 from t2ibench.settings import Settings
+from t2ibench.store.answers import StoredAnswer
 from t2ibench.store.images import Attempt, StoredImage
 from t2ibench.tasks import load_tasks
 from tests import hand
@@ -141,6 +147,25 @@ def test_an_image_beyond_those_that_a_test_needs_is_never_drawn() -> None:
     assert len(sample_for_audit(attempts, plan, 1, random.Random(0))) == 1
 
 
+def test_every_image_may_be_the_one_that_is_drawn() -> None:
+    """Who knew that the first ones of each prompt are drawn, or guided ones, would forge others."""
+    settings = Settings(images_per_prompt=3, guided_images_per_prompt=2)
+    plan = make_plan(load_tasks("occupations_t2iat"), settings)
+    prompts = sorted({request.prompt for request in plan.requests})[:6]
+    few = [request for request in plan.requests if request.prompt in prompts]
+    attempts = [Attempt(request.key, request.seed, "ok") for request in few]
+    guided = {"male", "female"}
+    drawn = set()
+    kinds_drawn_first = set()
+    for seed in range(40):
+        chosen = sample_for_audit(attempts, plan, 4, random.Random(seed))
+        drawn |= {each.key for each in chosen}
+        (first,) = sample_for_audit(attempts, plan, 1, random.Random(seed))
+        kinds_drawn_first.add(bool(guided & set(first.prompt.split())))
+    assert drawn == {attempt.key for attempt in attempts}
+    assert kinds_drawn_first == {True, False}
+
+
 class FakeModel:
     """A model that gives what it is told."""
 
@@ -194,3 +219,123 @@ def test_a_path_in_an_argument_of_a_model_is_not_opened(
     assert regenerate._generator(claims, verdict) is None
     assert not opened.called
     assert "/etc/passwd is a path of this machine" in verdict.not_regenerated[0]
+
+
+QUESTION = ("Who is it?", ("woman", "man"))
+
+
+def compared_answers(
+    images: list[RegeneratedImage],
+    differing: set[int],
+    monkeypatch: pytest.MonkeyPatch,
+    unanswered: frozenset[int] = frozenset(),
+) -> Verdict:
+    """The verdict where a judge says 'man' about some images; 'woman' was sent of all."""
+    answers = [
+        StoredAnswer(
+            image.image.sha256,
+            *QUESTION,
+            "man" if image.attempt.index in differing else "woman",
+            "",
+        )
+        for image in images
+        if image.attempt.index not in unanswered
+    ]
+    report = AskReport(answers=answers)
+    monkeypatch.setattr(reembed, "answered", lambda *_: [report])
+    questions: Any = [(image.image, [QUESTION]) for image in images]
+    judge: Any = SimpleNamespace(name="toyland")
+    store: Any = SimpleNamespace(get=lambda *_: SimpleNamespace(answer="woman"))
+    verdict = Verdict("recomputed")
+    same = reembed._compare_answers(judge, images, questions, store, verdict)
+    assert same == verdict.parts.get("answers", 0)
+    return verdict
+
+
+@pytest.mark.parametrize(("differing", "refused"), [(0, False), (2, False), (3, True)])
+def test_two_of_a_hundred_answers_about_other_files_may_differ(
+    differing: int, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = [made(index, f"{index + 500:064x}") for index in range(100)]
+    verdict = compared_answers(images, set(range(differing)), monkeypatch)
+    assert bool(verdict.problems) == refused
+    assert len(verdict.differing) == (differing == 2)
+    assert verdict.parts == {"answers": 100 - differing}
+    assert len(verdict.compared) == 100 - differing
+    assert len(verdict.otherwise) == (0 if refused else differing)
+
+
+@pytest.mark.parametrize("differing", [{0}, {0, 1}, {0, 99}, {99, 50}])
+def test_no_answer_about_the_same_file_may_differ(
+    differing: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it stands among those that may: half of the images are the same files here."""
+    images = [
+        made(index, None if index % 2 == 0 else f"{index + 500:064x}")
+        for index in range(100)
+    ]
+    verdict = compared_answers(images, differing, monkeypatch)
+    assert len(verdict.problems) == len(differing) and verdict.differing == []
+
+
+def test_answers_that_do_not_come_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    images = [made(index) for index in range(4)]
+    verdict = compared_answers(images, set(), monkeypatch, frozenset({1, 2, 3}))
+    assert verdict.not_regenerated == ["3 of 4 answers of toyland"]
+    assert (verdict.parts, verdict.problems) == ({"answers": 1}, [])
+
+
+@pytest.mark.parametrize(
+    ("stored", "same", "not_asked"),
+    [(["x"], 0, ["judge toyland"]), (["x"], 1, []), ([], 0, [])],
+)
+def test_a_judge_that_gave_no_answer_here_was_not_asked(
+    stored: list[str], same: int, not_asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A submission is not more than recomputed where it has answers and none was compared."""
+    parts = [(SimpleNamespace(name="toyland"), stored)]
+    monkeypatch.setattr(reembed, "_parts", lambda *_: parts)
+    monkeypatch.setattr(reembed, "_compare_answers", lambda *_: same)
+    claims: Any = SimpleNamespace(
+        stores=SimpleNamespace(judges={}), command=SimpleNamespace(judge=())
+    )
+    verdict = Verdict("recomputed")
+    reembed.check_answers(claims, [], verdict)
+    assert verdict.not_asked == not_asked
+
+
+def test_the_board_holds_of_a_task_what_it_compares_models_by() -> None:
+    """The influences of all submissions are held at once."""
+    part: Any = object()
+    kept = ("gender", QUESTION_SCORE)
+    paired = PairedTask(
+        scale="lean",
+        question="fixed_prompts",
+        headline=(part,),
+        rows={kept: part, ("gender", "another score"): part, ("a nurse", "lean"): part},
+        agreement={"toyland": ()},
+    )
+    held = verify._for_board(paired)
+    assert held.headline == (part,)
+    assert dict(held.rows) == {kept: part}
+    assert held.agreement == {}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "headline", "scores", "by", "by_encoder", "controls", "inconclusive", "excluded",
+        "n_images", "n_prompts", "text_image_alignment", "prompt_outcomes",
+    ],
+)  # fmt: skip
+def test_each_number_of_a_task_is_compared_with_the_evidence(part: str) -> None:
+    assert part in TaskResult.model_fields
+
+    def results_with(value: int) -> Any:
+        record = {**dict.fromkeys(TaskResult.model_fields, 0), part: value}
+        return {"x": SimpleNamespace(model_dump=lambda mode: record)}
+
+    claimed: Any = SimpleNamespace(tasks=results_with(1))
+    assert differences(claimed, results_with(1)) == []
+    (problem,) = differences(claimed, results_with(0))
+    assert problem.startswith(f"x: {part} says ")

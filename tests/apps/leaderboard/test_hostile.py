@@ -7,7 +7,8 @@ import random
 import re
 import sqlite3
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from unittest.mock import Mock
 import pytest
 
 from t2ibench.apps.leaderboard import evidence
+from t2ibench.store import untrusted
 from t2ibench.store.database import BrokenDatabaseError, Database
 from t2ibench.store.schema import VERSION
 from tests.apps.leaderboard.forging import Rows, edit_table, refusal, seal
@@ -202,6 +204,57 @@ def test_nothing_but_known_tables_is_read(statement: str, submission: Path) -> N
     ):
         database.read(statement)
     assert (submission / "evidence.db").read_bytes() == before
+
+
+def strangers(folder: Path, texts: Iterable[str]) -> Database:
+    """A database of texts alone, opened as one that a stranger wrote."""
+    written = Database(folder, "evidence.db")
+    written.add_texts(texts)
+    written.close()
+    return Database(folder, "evidence.db", trusted=False)
+
+
+PAIRS = "SELECT count(*) FROM texts first, texts second"
+
+
+@pytest.mark.parametrize(
+    ("query", "times"), [(f"{PAIRS}, texts third", 1), (PAIRS, 20)]
+)
+def test_queries_without_an_end_are_cut_off(
+    query: str, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a million steps of SQLite, in place of 200 million: of one query, or of several."""
+    monkeypatch.setattr(untrusted, "_STEPS", 1_000_000)
+    monkeypatch.setattr(untrusted, "_STEPS_A_CALL", 10_000)
+    database = strangers(tmp_path, map(str, range(200)))
+    assert database.read(PAIRS) == [(40_000,)]
+    with pytest.raises(BrokenDatabaseError, match="interrupted"):
+        for _ in range(times):
+            database.read(query)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="sqlite3 sets no limits before")
+def test_a_value_that_is_too_long_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(untrusted, "_LARGEST", 10_000)
+    database = strangers(tmp_path, ["x" * 9_000])
+    assert len(database.read("SELECT text FROM texts")) == 1
+    database = strangers(tmp_path, ["y" * 11_000])
+    with pytest.raises(BrokenDatabaseError, match="too big"):
+        database.read("SELECT text FROM texts")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="sqlite3 sets no limits before")
+def test_no_other_database_is_attached_though_it_were_authorized(
+    tmp_path: Path,
+) -> None:
+    database = strangers(tmp_path, ["x"])
+    assert database.read("SELECT 1") == [(1,)]
+    assert database._connection is not None
+    database._connection.set_authorizer(None)
+    with pytest.raises(BrokenDatabaseError, match="too many attached databases"):
+        database.read("ATTACH DATABASE ':memory:' AS other")
 
 
 def content(folder: Path) -> list[Any] | None:

@@ -78,7 +78,16 @@ def test_only_what_was_made_again_and_is_the_same_raises_the_level(
 def test_the_share_that_could_be_forged_unnoticed_is_said(
     drawn: int, share: int | None
 ) -> None:
-    verdict = Verdict("recomputed", parts={"images": drawn}, totals={"images": 100})
+    """The images that the submitter could know beforehand to be drawn do not count."""
+    at_random = {f"image {number}" for number in range(drawn)}
+    pictured = {"a picture", "another picture"}
+    verdict = Verdict(
+        "recomputed",
+        parts={"images": drawn + 2},
+        totals={"images": 100},
+        compared=at_random | pictured,
+        at_random=at_random | {"one that could not be compared"},
+    )
     _conclude(verdict, seed=0)
     said = [note for note in verdict.notes if "of its images forged" in note]
     if share is None:
@@ -298,6 +307,7 @@ class Untrained:
     ("encoder", "claimed", "asked", "outcome"),
     [
         (Untrained(), "here", "random", "made"),
+        (Untrained(), "here, but of another name", "random", "other"),
         (Untrained(), "elsewhere", "random", "other"),
         (Untrained(), None, "none", "without"),
         (Untrained(), None, "random", "refused"),
@@ -309,7 +319,11 @@ class Untrained:
 def test_a_control_is_there_where_the_command_made_one(
     encoder: Any, claimed: str | None, asked: str, outcome: str
 ) -> None:
-    controls = {} if claimed is None else {"clip": part("random:clip", claimed)}
+    controls = {}
+    if claimed is not None:
+        fingerprint, *of_another_name = claimed.split(", but ")
+        name = "random:other" if of_another_name else "random:clip"
+        controls = {"clip": part(name, fingerprint)}
     claims: Any = SimpleNamespace(
         manifest=SimpleNamespace(controls=controls),
         command=SimpleNamespace(control_encoder=asked),

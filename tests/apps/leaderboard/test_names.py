@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard import names
 from t2ibench.apps.leaderboard.board import folder_problems
+from t2ibench.apps.leaderboard.submission import Card
 from tests.apps.leaderboard.conftest import SHARES, model_results, write_submission
 from tests.apps.leaderboard.forging import edit, refusal, set_in
 
@@ -140,3 +142,33 @@ def test_verify_sees_the_folder_as_a_whole(packed: Path, tmp_path: Path) -> None
     write_submission(root, "toyIand", model_results(0, SHARES["toy"]))
     (problem,) = folder_problems(root)
     assert "looks like that of" in problem
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)", "data:text/html,<b>x</b>", "file:///etc/passwd", "//example.org/x",
+        "https:///x", "https://user:word@example.org/x", "https://example.org@other.org/",
+        "https://example.org/a b", 'https://example.org/"onclick=x', "https://example.org/<b>",
+        "https://exämple.org/x", "https://example.org/\u202e", "https://example.org/\\..",
+        "https://example.org/\x00",
+    ],
+)  # fmt: skip
+def test_a_page_of_the_board_links_to_no_odd_address(address: str) -> None:
+    with pytest.raises(ValidationError, match="expected an address"):
+        Card(url=address)
+
+
+def test_a_page_of_the_board_links_to_a_page_of_the_model() -> None:
+    address = "https://example.org:8080/models/a-b_c?version=1#card"
+    assert Card(url=address).facts()[-1] == ("Page", address, address)
+    assert Card().facts()[-1] == ("Page", "not stated", None)
+
+
+@pytest.mark.parametrize(
+    "day", ["2026-13", "2026-02-30", "today", "2026-5-1", "20260501"]
+)
+def test_a_day_that_there_is_not_is_refused(day: str) -> None:
+    with pytest.raises(ValidationError):
+        Card(released=day)
+    assert Card(released="2026-05").released == "2026-05"

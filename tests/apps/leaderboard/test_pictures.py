@@ -197,6 +197,10 @@ def test_honest_pictures_are_made_again(pictured: Path) -> None:
     assert verdict.problems == [] and "reproduced" in verdict.level
     names = {picture.sha256 for picture in verdict.pictures}
     assert len(verdict.checked_pictures) >= 8 and names >= set(verdict.checked_pictures)
+    # Which images have pictures is known beforehand: a forger would leave those alone.
+    assert len(verdict.at_random) == 8 < len(verdict.compared)
+    assert 1 - 0.32 < 0.05 ** (1 / 8) < 1 - 0.31
+    assert any("with 32 % of its images forged" in note for note in verdict.notes)
 
 
 def test_only_pictures_that_were_made_again_are_called_checked(

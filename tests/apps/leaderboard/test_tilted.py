@@ -125,8 +125,8 @@ def test_an_honest_submission_says_what_was_made_again(
     total = verdict.totals["images"]
     assert verdict.regenerated_parts()[0] == f"32 images of {total} (32 byte for byte)"
     assert any(
-        "9 % of its images forged, spread evenly over its tests and their kinds of prompts, is "
-        "noticed in 95% of such checks" in note
+        "9 % of its images forged, or of what was read from them, spread evenly over its tests and "
+        "their kinds of prompts, is noticed in 95% of such checks" in note
         for note in verdict.notes
     )
     assert verdict.tilt_check in verdict.notes
