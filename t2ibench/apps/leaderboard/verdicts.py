@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from contextlib import suppress
@@ -13,6 +12,7 @@ from t2ibench.apps.leaderboard.bounds import plain_files, sha256_of
 from t2ibench.apps.leaderboard.regenerate import REFUSED, Verdict
 from t2ibench.apps.leaderboard.verify import MINUTES, verify
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import sha256_of_json
 from t2ibench.source_code import source_digest
 from t2ibench.store.files import read_ordinary, write_text
 from t2ibench.store.user_paths import resolved
@@ -120,6 +120,5 @@ def key_of(folder: Path) -> str | None:
         files = plain_files(folder) | {"submission.json": folder / "submission.json"}
         hashes = {name: sha256_of(path) for name, path in files.items()}
         tasks = {name: task.hash for name, task in build_index()[0].tasks.items()}
-        text = json.dumps([rules, tasks, hashes], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return sha256_of_json([rules, tasks, hashes])
     return None

@@ -211,7 +211,7 @@ def class_of_pipeline(source: str, args: DiffusersArguments) -> type[Any] | None
     Raises:
         T2IBenchError: it comes with Python code of its own, or cannot become image to image.
     """
-    name = _stated_class(source, args)
+    name = _class_in_index(source, args)
     kind = _class_named(name)
     if name is None or kind is None:
         return None
@@ -227,7 +227,7 @@ def class_name_of_pipeline(source: str, args: DiffusersArguments) -> str | None:
     Raises:
         T2IBenchError: it comes with Python code of its own, or cannot become image to image.
     """
-    name = _stated_class(source, args)
+    name = _class_in_index(source, args)
     if name is None:
         return None
     is_known = name in EDITORS or name in IMAGE_TO_IMAGE
@@ -247,7 +247,7 @@ def _class_named(name: str | None) -> type[Any] | None:
     return kind if inspect.isclass(kind) else None
 
 
-def _stated_class(source: str, args: DiffusersArguments) -> str | None:
+def _class_in_index(source: str, args: DiffusersArguments) -> str | None:
     """Return the class that model_index.json names; None if it is unreadable or names none."""
     local = ask_hub(source, _INDEX, args.revision)
     try:
