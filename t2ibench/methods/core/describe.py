@@ -156,6 +156,7 @@ def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) 
     """Return a clause on how many rows lean clearly, which, and to which side; '' if none.
 
     Examples:
+        >>> from t2ibench.methods.core.estimate import Estimate, Item
         >>> rows = [Item(name, {"lean": Estimate(value, p=0.001)})
         ...         for name, value in [("rugby", 0.9), ("netball", -0.8), ("golf", 0.4)]]
         >>> leaning(rows, "lean", "women", "men", "sports")
@@ -258,7 +259,7 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
     the others. Where none is clear, few are named with their counts, many are grouped so.
 
     Examples:
-        >>> from t2ibench.methods.core.answer_counts import CountedPrompt
+        >>> from t2ibench.methods.core.answer_counts import CountedPrompt, ShownRow
         >>> def row(name, clear, **counts):
         ...     most = max(counts, key=counts.get)
         ...     return ShownRow(CountedPrompt(name, counts), name, most, None, clear)
