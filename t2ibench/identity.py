@@ -6,6 +6,7 @@ Runs made apart give the same things the same identifiers, so that they can be j
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -22,6 +23,16 @@ def content_id(*parts: str) -> int:
     # A text that somebody else wrote may hold half a surrogate pair.
     data = "\0".join(parts).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(data).digest()[:8], "big") >> 1
+
+
+def sha256_of_json(content: Any) -> str:
+    """Return the SHA-256 over JSON values, which does not depend on the order of their keys.
+
+    Examples:
+        >>> sha256_of_json({"a": 1, "b": 2}) == sha256_of_json({"b": 2, "a": 1})
+        True
+    """
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,20 @@ _auto = BeforeValidator(lambda value: None if value == "auto" else value)
 _path = BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)
 
 
+def derived_seed(fingerprint: str) -> int:
+    """Return the run's seed that `--seed derived` stands for, from 1 to 2³¹ - 1.
+
+    Nobody chooses it, and a model that was changed until its images looked fair has another one.
+    The words of the tasks enter with each image's seed. Hashes of tasks do not: tasks share images,
+    and a choice of tasks would be a choice of seeds.
+
+    Args:
+        fingerprint: SHA-256 of what decides the model's images.
+    """
+    digest = hashlib.sha256(f"derived seed\0{fingerprint}".encode()).digest()
+    return int.from_bytes(digest[:4], "little") % (2**31 - 1) + 1
+
+
 def _checked_shard(value: str | None) -> str | None:
     match = re.fullmatch(r"([1-9]\d{0,4})/([1-9]\d{0,4})", value or "1/1")
     if match is None or int(match[1]) > int(match[2]):
@@ -251,8 +265,8 @@ class RunSettings(Measurement):
         max_cost: Largest total cost of a run's images and rewritings; None for any.
         log_to: Destinations that get the results; see `t2ibench ls destinations`.
         log_args: Arguments of the destinations, as text.
-        seed_is_derived: Whether the seed is taken from the model's fingerprint once the model is
-            known; `seed="derived"` sets it.
+        seed_is_derived: Whether the seed is taken from the model's fingerprint; `seed="derived"`
+            sets it. Until the model is known, `seed` is the default.
     """
 
     @model_validator(mode="before")
@@ -511,8 +525,27 @@ class RunSettings(Measurement):
         ),
     ] = _NO_ARGS
 
-    # Not stored: by then the seed is known.
+    # Not stored: it follows from the seed and the model's fingerprint (see `of_model`).
     seed_is_derived: bool = Field(default=False, exclude=True)
+
+    def of_model(self, fingerprint: str) -> RunSettings:
+        """Return these settings with a seed that is derived from this model, if it is.
+
+        Where it was asked for, the seed is filled in. Settings that were stored with the number
+        are recognised by it: nobody gets that number by chance.
+        """
+        seed = derived_seed(fingerprint)
+        if not self.seed_is_derived and self.seed != seed:
+            return self
+        return self.model_copy(update={"seed": seed, "seed_is_derived": True})
+
+    @property
+    def seed_of_model(self) -> int:
+        """The seed that the model is created with, which may be part of its fingerprint.
+
+        It is the default where the run's seed is derived, since that follows from the fingerprint.
+        """
+        return Measurement().seed if self.seed_is_derived else self.seed
 
     def command(self) -> list[str]:
         """Return the words of a command that gives the same results, with all deciding settings.
@@ -525,6 +558,9 @@ class RunSettings(Measurement):
         words = ["t2ibench", "run"]
         for name, field, flag in flags():
             value = getattr(self, name)
+            if name == "seed" and self.seed_is_derived:
+                # The number would become part of the fingerprint, and so name another model.
+                value = DERIVED
             if not flag.decides or value == field.get_default(
                 call_default_factory=True
             ):

@@ -29,3 +29,18 @@ def test_importing_the_package_imports_nothing_else() -> None:
         "t2ibench.version",
     }
     assert not {"numpy", "pydantic", "torch"} & loaded
+
+
+@pytest.mark.nightly
+def test_all_tasks_are_read_and_checked_without_numpy() -> None:
+    """Words and prompts take no arrays, and lists of tasks are printed at once."""
+    code = (
+        "import sys; from t2ibench.tasks.index import load_tasks; "
+        "load_tasks(['all', 'extended']); print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert {"t2ibench.methods.edits.checks", "t2ibench.methods.vibex.schema"} <= loaded
+    assert not {"numpy", "scipy"} & loaded

@@ -184,7 +184,6 @@ def run(arguments: argparse.Namespace) -> int:
     reporter = ConsoleReporter()
     with reporter.opening("Reading the tasks, loading the models …", _SILENCE):
         # They take a second or more, in which the terminal shows that work has begun.
-        from t2ibench.cli.dry_run import show
         from t2ibench.pipeline.engines import check_engine
         from t2ibench.pipeline.preparation import prepare
         from t2ibench.pipeline.run import execute
@@ -218,6 +217,8 @@ def run(arguments: argparse.Namespace) -> int:
             context = replace(context, plan_sha256=plan.sha256)
         announce(context, models, reporter)
         if arguments.dry_run:
+            from t2ibench.cli.dry_run import show
+
             show(context, models, arguments.verbose)
             return 0
         if (busy := busy_line()) is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +9,7 @@ from pathlib import Path
 
 from t2ibench.decisions.profile import Profile, RunReference
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import sha256_of_json
 from t2ibench.results.comparison import compare
 from t2ibench.results.files import read_results
 from t2ibench.results.fixed_before import Looks
@@ -151,4 +150,4 @@ def _digest(results: Results, tasks: Iterable[str]) -> str:
         task.model_dump(mode="json", exclude_defaults=True)
         for task in results.tasks_named(tasks)
     ]
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return sha256_of_json(content)

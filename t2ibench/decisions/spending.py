@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 from scipy.special import ndtr, ndtri
 
 from t2ibench.arrays import Float64Array
@@ -88,7 +88,7 @@ def _boundary(
         return crossing - allowed
 
     largest = float(places.max()) + _LARGEST * error
-    return float(brentq(excess, -largest, largest, xtol=1e-10))
+    return float(scipy.optimize.brentq(excess, -largest, largest, xtol=1e-10))
 
 
 def _below(

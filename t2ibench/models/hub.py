@@ -24,10 +24,10 @@ class NotDownloadedError(T2IBenchError):
 
 def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, Any]:
     """Check that a model can be loaded; return the options with which its library loads it."""
-    from huggingface_hub import constants
-
     if exists(source):
         return {}
+    from huggingface_hub import constants
+
     here = is_downloaded(source, file, revision)
     if constants.HF_HUB_OFFLINE:
         if here:

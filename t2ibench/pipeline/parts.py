@@ -168,7 +168,7 @@ def _command(record: RunRecord, number: int | None, count: int) -> str:
         return ""
     size = record.batch_size or record.settings.batch_size
     update = {"shard": None, "batch_size": size}
-    words = record.settings.model_copy(update=update).command()
+    words = record.settings_of_command.model_copy(update=update).command()
     if number is not None:
         words += ["--shard", f"{number}/{count}"]
     return shlex.join(words)

@@ -54,7 +54,7 @@ from t2ibench.results.run import RunFolder, mending, run_folder
 from t2ibench.results.schema import GeneratorInfo
 from t2ibench.results.writing import stored_results
 from t2ibench.settings import RunSettings, Settings
-from t2ibench.store.images import ImageStore, derived_seed
+from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, raise_refused
 
@@ -329,8 +329,7 @@ def _with_seed_of_model(
             "--seed derived takes the seed from a model, and none is named.",
             "Give --model, or a number.",
         )
-    seed = derived_seed(generator.fingerprint)
-    return settings.model_copy(update={"seed": seed, "seed_is_derived": False})
+    return settings.of_model(generator.fingerprint)
 
 
 def _check_feasible(
@@ -438,7 +437,7 @@ def create_model(settings: RunSettings, adapters: PythonAdapters) -> Generator |
     return create_generator(
         settings.model,
         model_arguments(settings),
-        seed=settings.seed,
+        seed=settings.seed_of_model,
         device=settings.device,
         dtype=settings.dtype,
         deterministic=settings.deterministic,

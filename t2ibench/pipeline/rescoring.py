@@ -22,7 +22,6 @@ from t2ibench.pipeline.source_images import (
 )
 from t2ibench.pipeline.stores import Stores, open_stores
 from t2ibench.results.builder import is_complete
-from t2ibench.results.prompt_changes import added_request
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.results.writing import stored_results, write_results
@@ -141,7 +140,7 @@ def _stores_of(folder: RunFolder) -> Stores:
         people=_people(folder.database),
         checks=record.judge_checks,
         readings=record.generator.unread_prompts if record.generator else {},
-        request=added_request(record.generator),
+        request="" if record.generator is None else record.generator.added_request,
         generator="" if record.generator is None else record.generator.name,
     )
 

@@ -12,15 +12,12 @@ import json
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pydantic
 import scipy
 
-import t2ibench
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.concepts import synonyms
@@ -31,6 +28,7 @@ from t2ibench.pipeline.work_items import Question
 from t2ibench.results.paired import PairedTask, dump_paired, load_paired
 from t2ibench.results.samples import dump_samples
 from t2ibench.results.schema import TaskResult
+from t2ibench.source_code import source_digest
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt
@@ -43,16 +41,10 @@ if TYPE_CHECKING:
     from t2ibench.tasks.loader import LoadedTask
 
 
-@cache
 def _code() -> str | None:
     """Return a digest of t2ibench's source code and library versions; None if unreadable."""
-    digest = hashlib.sha256()
-    root = Path(t2ibench.__file__).parent
-    try:
-        for path in sorted({*root.rglob("*.py"), *root.glob("methods/**/*.txt")}):
-            digest.update(f"{path.relative_to(root)}\0".encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
-    except OSError:
+    source = source_digest()
+    if source is None:
         return None
     versions = (
         __version__,
@@ -62,7 +54,7 @@ def _code() -> str | None:
         scipy.__version__,
         pydantic.__version__,
     )
-    return f"{digest.hexdigest()} {versions}"
+    return f"{source} {versions}"
 
 
 def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:

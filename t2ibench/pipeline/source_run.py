@@ -97,6 +97,8 @@ def source_settings(settings: RunSettings, run: RunFolder) -> RunSettings:
             "model_args": settings.sources_args,
             "batch_size": None,
             "deterministic": False,
+            # A seed that is derived from the model is a given number for another one.
+            "seed_is_derived": False,
         }
     return settings.model_copy(update=update)
 

@@ -48,8 +48,7 @@ from t2ibench.pipeline.work_items import (
     WorkResult,
 )
 from t2ibench.results.run import versions
-from t2ibench.settings import RunSettings, Settings
-from t2ibench.store.images import derived_seed
+from t2ibench.settings import RunSettings
 
 _Model = TypeVar("_Model")
 _JUDGES = "Without a download: --judge answers:FILE (human labels)."
@@ -169,16 +168,6 @@ class UserLine:
     message: LibraryMessage | None = None  # where it is a library's
 
 
-def _for_models(settings: RunSettings, generator: Generator | None) -> RunSettings:
-    """Return the settings that a run's generator was made with.
-
-    It was made before a seed was derived from its fingerprint, which depends on the seed.
-    """
-    if generator is None or settings.seed != derived_seed(generator.fingerprint):
-        return settings
-    return settings.model_copy(update={"seed": Settings().seed})
-
-
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
     """The inputs from which a worker for a run is created.
@@ -212,7 +201,7 @@ class WorkerSpec:
         with suppress(FileNotFoundError):  # deleted; absolute paths still work
             here = os.getcwd()  # noqa: PTH109
         return cls(
-            settings=_for_models(context.settings, generator),
+            settings=context.settings,
             embeds=observing and plan.needs_encoder,
             asks=observing and plan.asks_judges,
             rewriter=generator.info if isinstance(generator, Rewritten) else None,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 from scipy.special import fdtri, gammaincinv, ncfdtr, nctdtr, ndtr, ndtri, stdtrit
 
 from t2ibench.arrays import Float64Array
@@ -379,7 +379,11 @@ def _excess(headline: HeadlineEstimate, by_image: float, level: float) -> Excess
     if beyond(fewest) <= 0:
         worth = fewest
     else:
-        worth = brentq(beyond, fewest, largest) if beyond(largest) < 0 else largest
+        worth = (
+            scipy.optimize.brentq(beyond, fewest, largest)
+            if beyond(largest) < 0
+            else largest
+        )
     slope = 2.0 / (1.0 - min(abs(headline.value or 0.0), _EDGE) ** 2)
     return Excess(concepts=float(worth), by_image=by_image * slope**2, level=level)
 

@@ -23,7 +23,6 @@ from t2ibench.results.display import (
     text_only,
     within,
 )
-from t2ibench.results.prompt_changes import added_request
 from t2ibench.results.schema import Results, Row, Score, TaskResult
 from t2ibench.results.states import STATES, State, state_rank
 
@@ -131,7 +130,7 @@ class RunView:
     @property
     def request(self) -> str:
         """The request that was added to every prompt; "" if none was."""
-        return added_request(self.results.model)
+        return self.results.model.added_request
 
     @property
     def title(self) -> str:

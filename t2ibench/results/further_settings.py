@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from t2ibench.identity import sha256_of_json
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.results.json_record import Record
 
@@ -57,5 +56,4 @@ class FurtherSettings(Record):
 
 def sha256_of_check(check: JudgeCheck) -> str:
     """Return the SHA-256 over everything in a check of a judge, whatever its layout in a file."""
-    content = json.dumps(check.model_dump(mode="json"), sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
+    return sha256_of_json(check.model_dump(mode="json"))

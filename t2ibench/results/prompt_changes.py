@@ -14,7 +14,7 @@ from t2ibench.methods.core.answer_counts import (
 from t2ibench.methods.core.describe import listed, shown_class
 from t2ibench.results.contrast import Contrast, difference_interval
 from t2ibench.results.display import shown_rows
-from t2ibench.results.schema import GeneratorInfo, Results, Score, TaskResult
+from t2ibench.results.schema import Results, Score, TaskResult
 from t2ibench.stats import clustered_proportion, holm
 from t2ibench.stats.bounds import BoundedProportion
 from t2ibench.stats.fisher import fisher_exact
@@ -143,15 +143,9 @@ def p_values_of_answers(changes: Sequence[AttributeChange]) -> dict[str, float]:
     }
 
 
-def added_request(model: GeneratorInfo | None) -> str:
-    """Return the request that was added to every prompt of a folder of images; "" if none was."""
-    request = model.settings.get("request") if model is not None else None
-    return str(request).strip(".,;: ") if request else ""
-
-
 def request_of(results: Results) -> str | None:
     """Return in words what a method or rewriter added to every prompt; None if nothing."""
-    request = added_request(results.model)
+    request = results.model.added_request
     if request:
         return f"'{request}'"
     rewriter = results.model.rewriter

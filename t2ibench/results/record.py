@@ -347,6 +347,13 @@ class RunRecord(Record):
         """How many images were generated at a time; None where images do not depend on it."""
         return None if self.generator is None else self.generator.batch_size
 
+    @property
+    def settings_of_command(self) -> RunSettings:
+        """The settings of the latest call as a command states them, with a derived seed as such."""
+        if self.generator is None:
+            return self.settings
+        return self.settings.of_model(self.generator.fingerprint)
+
     def repeatable(self) -> RunSettings | None:
         """Return the settings of a command that repeats the run; None if no command can."""
         by_people = all(name.startswith(LABELS_BY) for name in self.judges)
@@ -359,7 +366,7 @@ class RunRecord(Record):
             update["encoder"] = ()
         if not self.judges:
             update |= {"judge": (), "judge_args": {}}
-        return self.settings.model_copy(update=update)
+        return self.settings_of_command.model_copy(update=update)
 
 
 def joined_warnings(*lists: Sequence[LibraryWarning]) -> list[LibraryWarning]:

@@ -287,6 +287,12 @@ class GeneratorInfo(Record):
         size = self.effective_settings.get("batch_size")
         return size if type(size) is int and size > 0 else None
 
+    @property
+    def added_request(self) -> str:
+        """The request that was added to every prompt of a folder of images; "" if none was."""
+        request = self.settings.get("request")
+        return str(request).strip(".,;: ") if request else ""
+
 
 class LibraryWarning(Record):
     """A warning that a library gave while a model of the run was loaded.

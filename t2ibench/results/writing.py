@@ -159,6 +159,9 @@ def write_results(
     results = assemble(
         generator, current, settings, record.settings.name, earlier, record
     )
+    if staying and _states_no_further_settings(folder):
+        # Those of this call are not known to be those of the results that stay.
+        results.further_settings = None
     content = results.to_json(checked=True)
     check_still_there(folder.path)
     write_text(folder.results, content)
@@ -180,6 +183,12 @@ def _has_other_settings(folder: RunFolder) -> bool:
     results, _ = stored_results(folder)
     further = None if results is None else results.further_settings
     return further is not None and further != _further_settings(folder.record)
+
+
+def _states_no_further_settings(folder: RunFolder) -> bool:
+    """Return whether the stored results, of an earlier version, state no further settings."""
+    results, _ = stored_results(folder)
+    return results is not None and results.further_settings is None
 
 
 def _better_before(

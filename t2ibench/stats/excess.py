@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from t2ibench.arrays import Float64Array
 from t2ibench.stats.rounding import settled
@@ -52,5 +52,7 @@ def typical_square(draws: Float64Array) -> float:
     """
     least = float(draws.min())
     largest = float(draws.max())
-    centre = brentq(lambda c: float(excess(draws, c).mean()), least, largest)
+    centre = scipy.optimize.brentq(
+        lambda c: float(excess(draws, c).mean()), least, largest
+    )
     return float(settled(centre))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
+import scipy
 from scipy.special import chdtri, ndtr
 
 from t2ibench.arrays import Float64Array
@@ -177,7 +177,7 @@ def _end(beyond: Callable[[float], float], centre: float, sign: float) -> float:
             continue
         end = inside
         if at(inside) < 0:
-            end = float(brentq(at, inside, outside, xtol=1e-3))
+            end = float(scipy.optimize.brentq(at, inside, outside, xtol=1e-3))
         if at(end + _PAST) >= 0:
             return round(centre + sign * end, _PRECISION)
         inside = end + _PAST

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
+import scipy
 from scipy.special import chdtrc, ndtri
 
 from t2ibench.arrays import Float64Array, as_floats
@@ -87,7 +87,7 @@ def heterogeneity_of_intervals(
     least_x = float(x.min())
     largest_x = float(x.max())
     spread = max(largest_x - least_x, _TOLERANCE)
-    best = minimize_scalar(
+    best = scipy.optimize.minimize_scalar(
         distance,
         bounds=(least_x, largest_x),
         method="bounded",

@@ -230,20 +230,6 @@ def image_seed(
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
 
 
-def derived_seed(fingerprint: str) -> int:
-    """Return the run's seed that `--seed derived` stands for, from 1 to 2³¹ - 1.
-
-    Nobody chooses it, and a model that was changed until its images looked fair has another one.
-    The words of the tasks enter with `image_seed`. Hashes of tasks do not: tasks share images, and
-    a choice of tasks would be a choice of seeds.
-
-    Args:
-        fingerprint: SHA-256 of what decides the model's images.
-    """
-    digest = hashlib.sha256(f"derived seed\0{fingerprint}".encode()).digest()
-    return int.from_bytes(digest[:4], "little") % (2**31 - 1) + 1
-
-
 # The prompt and source of an image whose prompt's row is damaged.
 _UNKNOWN_INPUTS = ("", None)
 # The name and fingerprint of the "encoder" whose embeddings are the perceptual hashes.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from t2ibench.models.locations import loading_hint
 from t2ibench.models.proposers import create_proposer
 from t2ibench.models.protocols import ImageRequest
 from tests.models import tiny
+from tests.models.parts import refused
 
 SMALL = {"steps": "1", "size": "16"}
 
@@ -172,3 +175,33 @@ def test_why_a_local_pipeline_does_not_load(tmp_path: Path) -> None:
 )
 def test_a_librarys_error_becomes_the_next_step(error: Exception, ends: str) -> None:
     assert str(loading_hint("org/name", error)).endswith(ends)
+
+
+def test_whether_a_pipeline_edits_is_known_without_diffusers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its import takes seconds, and a plan of tasks with edits needs no pipeline."""
+
+    def model(name: str, **args: str) -> Any:
+        (tmp_path / "model_index.json").write_text(f'{{"_class_name": "{name}"}}')
+        return create_generator(str(tmp_path), args, device="cpu")
+
+    monkeypatch.setitem(sys.modules, "diffusers", None)
+    with refused("StableDiffusionPipeline", "prompts alone"):
+        model("StableDiffusionPipeline").check_edits()
+    model("StableDiffusionPipeline").check_prompts()
+    noised = model("StableDiffusionPipeline", image_to_image="true")
+    noised.check_edits()
+    with refused("StableDiffusionImg2ImgPipeline", "makes none of a prompt alone"):
+        noised.check_prompts()
+
+
+def test_a_class_that_diffusers_lacks_is_refused_where_it_is_loaded(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "model_index.json").write_text('{"_class_name": "NoPipeline"}')
+    model: Any = create_generator(str(tmp_path), device="cpu")
+    model.check_edits()
+    model.check_prompts()
+    with pytest.raises(T2IBenchError):
+        model.load()

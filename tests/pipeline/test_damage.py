@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -291,6 +292,20 @@ def test_a_regenerated_image_that_differs_is_reported_and_counts(
     assert status == 3 and "The earlier result" in errors
     assert cli(*FLAGS)[0] == 0
     assert (cli("score", run)[0], said(cli("score", run)[2])) == (0, [])
+
+
+def test_results_of_an_earlier_version_that_stay_state_no_settings_of_this_call(
+    run: Path, cli: Cli
+) -> None:
+    """What an earlier version measured them with is not known."""
+    path = run / "results.json"
+    results = json.loads(path.read_text())
+    assert results.pop("further_settings") and results.pop("checksum")
+    path.write_text(json.dumps(results))
+    hand.damage(run, ROWS["answer"])
+    status, _, errors = cli("score", run)
+    assert status == 3 and "The earlier result of" in errors
+    assert read_results(run).further_settings is None
 
 
 def test_a_worse_result_does_not_replace_a_better_one(

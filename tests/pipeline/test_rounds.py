@@ -104,6 +104,18 @@ def test_the_most_images_are_never_passed(cli: Cli, tmp_path: Path) -> None:
     assert status == 0 and "with 5 images a prompt" in err
 
 
+def test_rounds_have_the_model_that_the_seed_is_derived_from(
+    cli: Cli, tmp_path: Path
+) -> None:
+    """Its fingerprint depends on the seed that it is made with, before that is derived."""
+    words = ("--model", "toyland", "--tasks", TASK, *QUICK, "--output-dir", tmp_path)
+    limits = ("--until-precise", ".01", "--max-images-per-prompt", "7")
+    status, _, err = cli("run", *words, *limits, "--seed", "derived")
+    assert status == 0, err
+    (run,) = tmp_path.iterdir()
+    assert set(images_of(run).values()) == {7}
+
+
 def test_tasks_that_are_precise_do_not_grow(tmp_path: Path) -> None:
     settings: dict[str, Any] = {
         "output_dir": tmp_path, "limit": 4, "images_per_prompt": 5, "n_permutations": 200,

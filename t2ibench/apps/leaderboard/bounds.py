@@ -15,8 +15,7 @@ from t2ibench.errors import T2IBenchError, shown_path
 from t2ibench.methods import needs
 from t2ibench.models.generators.passthrough import value_of
 from t2ibench.results.schema import TaskSettings
-from t2ibench.settings import Settings
-from t2ibench.store.images import derived_seed
+from t2ibench.settings import Settings, derived_seed
 from t2ibench.store.json_text import read_json_text
 from t2ibench.tasks.loader import LoadedTask
 

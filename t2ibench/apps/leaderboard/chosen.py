@@ -13,7 +13,7 @@ from t2ibench.decisions.plan import read_plan
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import GENERATORS, can_regenerate
 from t2ibench.results.schema import Results
-from t2ibench.store.images import derived_seed
+from t2ibench.settings import derived_seed
 
 PLAN = "plan.json"
 CHOSEN_BY_SUBMITTER = "settings chosen by the submitter"

@@ -15,6 +15,7 @@ from t2ibench.pipeline.plan import Plan
 from t2ibench.results.further_settings import FurtherSettings
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import (
+    DERIVED,
     Measurement,
     RunSettings,
     Settings,
@@ -90,10 +91,16 @@ def _number_of(name: str) -> Callable[[str], Any]:
     """Return what makes the value of a setting from its text: of measurements, a number."""
     if name == "batch_size":
         return int
+    if name == "seed":
+        return _seed
     field = Measurement.model_fields.get(name)
     if field is None:
         return str
     return float if isinstance(field.default, float) else int
+
+
+def _seed(text: str) -> int | str:
+    return text if text == DERIVED else int(text)
 
 
 def command_problems(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from contextlib import suppress
@@ -13,10 +12,11 @@ from t2ibench.apps.leaderboard.bounds import plain_files, sha256_of
 from t2ibench.apps.leaderboard.regenerate import REFUSED, Verdict
 from t2ibench.apps.leaderboard.verify import MINUTES, verify
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import sha256_of_json
+from t2ibench.source_code import source_digest
 from t2ibench.store.files import read_ordinary, write_text
 from t2ibench.store.user_paths import resolved
 from t2ibench.tasks.index import build_index
-from t2ibench.version import __version__
 
 # The key of a cached verdict's file to the attribute of the verdict. A file that lacks one of them,
 # as older ones do, is not used: its submission is regenerated.
@@ -108,11 +108,17 @@ def _read(file: Path | None) -> dict[str, Any]:
 
 
 def key_of(folder: Path) -> str | None:
-    """Return a hash of all that a verdict depends on; None if the files cannot be read."""
+    """Return a hash of all that a verdict depends on; None if the files cannot be read.
+
+    The rules are part of it: a verdict by milder ones would be stated of a submission that today's
+    refuse.
+    """
+    rules = source_digest()
+    if rules is None:
+        return None
     with suppress(T2IBenchError, OSError):
         files = plain_files(folder) | {"submission.json": folder / "submission.json"}
         hashes = {name: sha256_of(path) for name, path in files.items()}
         tasks = {name: task.hash for name, task in build_index()[0].tasks.items()}
-        text = json.dumps([__version__, tasks, hashes], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return sha256_of_json([rules, tasks, hashes])
     return None

@@ -121,7 +121,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     settings = bounds.checked_settings(
         [task.settings for task in results.tasks.values()], manifest.fingerprint
     )
-    command = claims.settings_of(results.command)
+    command = claims.settings_of(results.command).of_model(manifest.fingerprint)
     _require(
         claims.command_problems(command, manifest, results, settings),
         bounds.argument_problems("judge", command.judge_args),

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.stats import holm
+
+if TYPE_CHECKING:
+    from t2ibench.methods.core.estimate import MethodResult
 
 # Key of a result's details.
 KEY = "answers_by_prompt"

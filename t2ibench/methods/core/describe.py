@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from t2ibench.methods.core.answer_counts import ShownRow
-from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.headline import HeadlineEstimate
-from t2ibench.stats import holm
+from t2ibench.registry import LazyModule
+
+if TYPE_CHECKING:  # task files are checked without loading numpy and scipy
+    from t2ibench import stats
+    from t2ibench.methods.core.answer_counts import ShownRow
+    from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
+    from t2ibench.methods.core.headline import HeadlineEstimate
+else:
+    stats = LazyModule("t2ibench.stats")
 
 _ALPHA = 0.05
 # rows that are named of a side, and of those that are not clear
@@ -137,7 +143,7 @@ def as_shown(concept: str, name: str) -> str:
 def clear_rows(items: Sequence[Item], score: str) -> list[Item]:
     """Return the rows with p below .05 after Holm's correction, largest score first."""
     having = [item for item in items if score in item.scores]
-    adjusted = holm([item.scores[score].p for item in having])
+    adjusted = stats.holm([item.scores[score].p for item in having])
     clear = [
         item
         for item, p in zip(having, adjusted, strict=True)
@@ -150,6 +156,7 @@ def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) 
     """Return a clause on how many rows lean clearly, which, and to which side; '' if none.
 
     Examples:
+        >>> from t2ibench.methods.core.estimate import Estimate, Item
         >>> rows = [Item(name, {"lean": Estimate(value, p=0.001)})
         ...         for name, value in [("rugby", 0.9), ("netball", -0.8), ("golf", 0.4)]]
         >>> leaning(rows, "lean", "women", "men", "sports")
@@ -252,7 +259,7 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
     the others. Where none is clear, few are named with their counts, many are grouped so.
 
     Examples:
-        >>> from t2ibench.methods.core.answer_counts import CountedPrompt
+        >>> from t2ibench.methods.core.answer_counts import CountedPrompt, ShownRow
         >>> def row(name, clear, **counts):
         ...     most = max(counts, key=counts.get)
         ...     return ShownRow(CountedPrompt(name, counts), name, most, None, clear)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from t2ibench.arrays import Float64Array, IntArray
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # task files are checked without loading numpy
+    from t2ibench.arrays import Float64Array, IntArray
     from t2ibench.methods.core.edit_evidence import EditNeed, PairQuestion
 
 UNKNOWN = "unknown"  # what a judge answers where the image does not show it

@@ -9,13 +9,13 @@ from t2ibench.errors import did_you_mean
 from t2ibench.methods.core import checks
 from t2ibench.methods.core.computed_edits import INSTRUCTIONS
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.edits.pixels import cells_in
 from t2ibench.methods.edits.schema import (
     NO_CHANGE,
     Box,
     Edit,
     EditAttribute,
     EditsTask,
+    middles_between,
 )
 
 
@@ -227,7 +227,10 @@ def _check_pixels(task: EditsTask) -> Iterator[checks.Finding]:
 
 def _check_box(box: Box | None, place: checks.Location) -> Iterator[checks.Finding]:
     """Yield a problem for a rectangle that has none of the cells in which pixels are measured."""
-    if box is not None and not cells_in(box).any():
+    if box is None:
+        return
+    left, top, right, lower = box
+    if not any(middles_between(left, right)) or not any(middles_between(top, lower)):
         message = (
             "it must be left, top, right and lower end, and hold the middle of a sixteenth of the "
             "picture's width and height, such as [0.4, 0.3, 0.6, 0.45]"

@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from t2ibench.arrays import BoolArray, Float64Array
-from t2ibench.methods.edits.schema import Box
+from t2ibench.methods.edits.schema import CELLS, Box, middles_between
 
-CELLS = 16
 # CIELAB's L* is linear below this share of white's luminance (CIE 15, "Colorimetry").
 _LINEAR_BELOW = (6 / 29) ** 3
 # The same of sRGB's transfer function (IEC 61966-2-1).
@@ -29,9 +28,8 @@ def cells_in(box: Box | None) -> BoolArray:
     if box is None:
         return np.ones((CELLS, CELLS), dtype=bool)
     left, top, right, lower = box
-    middles = (np.arange(CELLS) + 0.5) / CELLS
-    columns = (middles > left) & (middles < right)
-    rows = (middles > top) & (middles < lower)
+    columns = np.array(middles_between(left, right))
+    rows = np.array(middles_between(top, lower))
     inside: BoolArray = rows[:, None] & columns[None, :]
     return inside
 

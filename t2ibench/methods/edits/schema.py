@@ -16,6 +16,18 @@ _YES_OR_NO = ("yes", "no")
 Part = Annotated[float, Field(ge=0, le=1)]
 # Left, top, right and lower end of a rectangle, as parts of a picture's width and height.
 Box = tuple[Part, Part, Part, Part]
+# A picture's brightness is stored in as many cells across and down.
+CELLS = 16
+
+
+def middles_between(low: float, high: float) -> list[bool]:
+    """Return which of 16 cells in a row have their middle between two parts of its length.
+
+    Examples:
+        >>> sum(middles_between(0, 1)), sum(middles_between(0.4375, 0.5625))
+        (16, 2)
+    """
+    return [low < (number + 0.5) / CELLS < high for number in range(CELLS)]
 
 
 class SourceGroup(Strict):

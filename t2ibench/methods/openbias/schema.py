@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
-from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.methods.core.schema import (
     ImageTask,
@@ -19,6 +17,9 @@ from t2ibench.methods.core.schema import (
     Text,
     Words,
 )
+
+if TYPE_CHECKING:
+    from t2ibench.arrays import Float64Array
 
 
 class Expected(Strict):
@@ -98,6 +99,8 @@ class Bias(Strict):
             A share for each class, shape (classes,), which sum to 1; None where the
             reference has no share for the stimulus.
         """
+        import numpy as np
+
         if self.compare_with == "reference" and self.reference is not None:
             share = self.reference.shares.get(stimulus or "")
             if share is None:

@@ -151,11 +151,12 @@ def _check_reference(task: VibexTask) -> Iterator[checks.Finding]:
         )
     if problems:
         return
-    yield from checks.articles(task.reference.texts, (*at, "template"))
+    texts = task.reference.texts
+    yield from checks.articles(texts, (*at, "template"))
     yield from checks.article_language(template, words, (*at, "template"))
     asked_texts = {concept.prompt for concept in asked}
     anchor_prompts = {anchor.prompt for anchor in task.anchors}
-    in_both = sorted((asked_texts | anchor_prompts) & set(task.reference.texts))
+    in_both = sorted((asked_texts | anchor_prompts) & set(texts))
     if in_both:
         yield checks.Finding(
             (*at, "words"),

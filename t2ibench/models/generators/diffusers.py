@@ -53,6 +53,7 @@ from t2ibench.models.generators.pipeline_classes import (
 )
 from t2ibench.models.generators.pipelines import (
     call_of,
+    class_name_of_pipeline,
     class_of_pipeline,
     cpu_weights_of_folder,
     effective_settings,
@@ -238,13 +239,29 @@ class DiffusersGenerator:
 
         The class is the one of its model_index.json.
         """
-        kind = self._class()
-        if kind is not None:
-            check_edits(kind, self._source)
+        name = self._class_name()
+        if name is not None:
+            check_edits(name, self._source)
 
     def check_prompts(self) -> None:
         """Raise an error if the pipeline needs a source image (models.protocols.ChecksPrompts)."""
-        check_prompts(self._class(), self._source, self._args)
+        name = self._class_name()
+        if name is not None:
+            check_prompts(name, self._source, self._args)
+
+    def _class_name(self) -> str | None:
+        """Return the name of the pipeline's class; None if it is not known before it is loaded.
+
+        It is read without diffusers where possible, whose import takes seconds.
+        """
+        if (
+            self._kind is None
+            and self._pipeline is None
+            and not self._is_made_by_caller
+        ):
+            return class_name_of_pipeline(self._source, self._args)
+        kind = self._class()
+        return None if kind is None else kind.__name__
 
     def _class(self) -> type[Any] | None:
         """Return the pipeline's class; None if it is not known before it is loaded."""
@@ -293,7 +310,7 @@ class DiffusersGenerator:
         """
         kind = self._class()
         if kind is not None:
-            check_sources(kind, self._source, self._args, requests)
+            check_sources(kind.__name__, self._source, self._args, requests)
         self.load()
         self._sources = SourceImages(requests)
         images: dict[int, GeneratedImage] = {}

@@ -87,22 +87,18 @@ def editor_of(kind: type[Any]) -> Editor | None:
     return EDITORS.get(kind.__name__)
 
 
-def loaded_class(kind: type[Any], source: str, args: DiffusersArguments) -> type[Any]:
+def loaded_class(name: str, source: str, args: DiffusersArguments) -> str:
     """Return the class with which a pipeline is loaded: its own, or the image-to-image class.
+
+    Both are names of classes of diffusers.
 
     Raises:
         T2IBenchError: the user asks for image to image, and there is no class for it.
     """
-    if not args.image_to_image:
-        return kind
-    import diffusers
-
-    name = kind.__name__
-    if name in IMAGE_TO_IMAGE.values():
-        return kind
+    if not args.image_to_image or name in IMAGE_TO_IMAGE.values():
+        return name
     if name in IMAGE_TO_IMAGE:
-        image_to_image: type[Any] = getattr(diffusers, IMAGE_TO_IMAGE[name])
-        return image_to_image
+        return IMAGE_TO_IMAGE[name]
     hint = f"These have: {', '.join(IMAGE_TO_IMAGE)}."
     if name in EDITORS:
         hint = "It edits without: leave image_to_image and strength out."
@@ -113,9 +109,8 @@ def loaded_class(kind: type[Any], source: str, args: DiffusersArguments) -> type
     )
 
 
-def check_edits(kind: type[Any], source: str) -> None:
-    """Raise an error if a class of diffusers takes no source image."""
-    name = kind.__name__
+def check_edits(name: str, source: str) -> None:
+    """Raise an error if the class of diffusers with this name takes no source image."""
     if name in EDITORS:
         return
     if name in IMAGE_TO_IMAGE:
@@ -131,7 +126,7 @@ def check_edits(kind: type[Any], source: str) -> None:
 
 
 def check_sources(
-    kind: type[Any],
+    name: str,
     source: str,
     args: DiffusersArguments,
     requests: Sequence[ImageRequest],
@@ -140,28 +135,19 @@ def check_sources(
     has_edits = any(request.source is not None for request in requests)
     has_prompts = any(request.source is None for request in requests)
     if has_edits:
-        check_edits(kind, source)
+        check_edits(name, source)
     if has_prompts:
-        check_prompts(kind, source, args)
+        check_prompts(name, source, args)
 
 
-def check_prompts(
-    kind: type[Any] | None, source: str, args: DiffusersArguments
-) -> None:
-    """Raise an error if a class of diffusers cannot make an image from a prompt alone.
-
-    A class that is not known yet raises none.
-    """
-    if kind is None:
-        return
-    editor = editor_of(kind)
+def check_prompts(name: str, source: str, args: DiffusersArguments) -> None:
+    """Raise an error if a class of diffusers cannot make an image from a prompt alone."""
+    editor = EDITORS.get(name)
     if editor is not None and editor.edits_only:
-        raise _prompt_alone(kind, source, args)
+        raise _prompt_alone(name, source, args)
 
 
-def _prompt_alone(
-    kind: type[Any], source: str, args: DiffusersArguments
-) -> T2IBenchError:
+def _prompt_alone(name: str, source: str, args: DiffusersArguments) -> T2IBenchError:
     hint = (
         "Use it with tasks of edits, and have another model make the source images: "
         "--sources MODEL"
@@ -169,8 +155,7 @@ def _prompt_alone(
     if args.image_to_image:
         hint = f"{hint}. For prompts alone, leave image_to_image=true out."
     return T2IBenchError(
-        f"'{source}' is a {kind.__name__}, which edits a source image and makes none of a "
-        "prompt alone.",
+        f"'{source}' is a {name}, which edits a source image and makes none of a prompt alone.",
         hint,
     )
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.garbage import uncollected
 from t2ibench.models.adapter import Request
 from t2ibench.models.devices import torch_dtype
-from t2ibench.models.generators.editing_pipelines import EDITORS, loaded_class
+from t2ibench.models.generators.editing_pipelines import (
+    EDITORS,
+    IMAGE_TO_IMAGE,
+    loaded_class,
+)
 from t2ibench.models.generators.lora import add_lora, lora_fact
 from t2ibench.models.generators.passthrough import check_name
 from t2ibench.models.generators.pipeline_arguments import (
@@ -45,6 +51,7 @@ _LOAD_OPTIONS = {
     "quantization_config",
     "variant",
 }
+_INDEX = "model_index.json"
 _A_PROMPT = re.compile(r"(negative_)?prompt(_\d)?")
 _REPORTED = (
     "num_inference_steps",
@@ -73,7 +80,7 @@ def load_pipeline(
     `kind` is its class if that is known already (see `class_of_pipeline`).
     """
     kind = kind or class_of_pipeline(source, args)
-    local = ask_hub(source, "model_index.json", args.revision)
+    local = ask_hub(source, _INDEX, args.revision)
     from diffusers import PipelineQuantizationConfig
     from diffusers.utils import logging as diffusers_logging
 
@@ -204,20 +211,49 @@ def class_of_pipeline(source: str, args: DiffusersArguments) -> type[Any] | None
     Raises:
         T2IBenchError: it comes with Python code of its own, or cannot become image to image.
     """
-    local = ask_hub(source, "model_index.json", args.revision)
-    kind = _pipeline_class(source, {**local, "revision": args.revision})
-    return None if kind is None else loaded_class(kind, source, args)
+    name = _class_in_index(source, args)
+    kind = _class_named(name)
+    if name is None or kind is None:
+        return None
+    loaded = loaded_class(name, source, args)
+    return kind if loaded == name else _class_named(loaded)
+
+
+def class_name_of_pipeline(source: str, args: DiffusersArguments) -> str | None:
+    """Return the name of the class that a pipeline will be loaded as; None if it is not known.
+
+    diffusers is imported only for a class that t2ibench does not know.
+
+    Raises:
+        T2IBenchError: it comes with Python code of its own, or cannot become image to image.
+    """
+    name = _class_in_index(source, args)
+    if name is None:
+        return None
+    is_known = name in EDITORS or name in IMAGE_TO_IMAGE
+    if not is_known and _class_named(name) is None:
+        return None
+    return loaded_class(name, source, args)
 
 
 @uncollected()  # because it imports diffusers
-def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None:
-    """Return the class that model_index.json names; None if it is unreadable or unknown."""
+def _class_named(name: str | None) -> type[Any] | None:
+    """Return the class of diffusers with a name; None if there is none."""
+    if name is None:
+        return None
     import diffusers
 
+    kind = getattr(diffusers, name, None)
+    return kind if inspect.isclass(kind) else None
+
+
+def _class_in_index(source: str, args: DiffusersArguments) -> str | None:
+    """Return the class that model_index.json names; None if it is unreadable or names none."""
+    local = ask_hub(source, _INDEX, args.revision)
     try:
         with collect_messages(source):
-            config = diffusers.DiffusionPipeline.load_config(source, **options)
-        name = config.get("_class_name")
+            index = _index_file(source, {**local, "revision": args.revision})
+            name = json.loads(index.read_text(encoding="utf-8")).get("_class_name")
     except Exception:  # loading the pipeline says what is wrong
         return None
     if isinstance(name, list):  # its file and its class
@@ -226,8 +262,16 @@ def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None
             "Give a pipeline of a class of diffusers, or write a generator of your own "
             "(package.module:factory).",
         )
-    kind = getattr(diffusers, name, None) if isinstance(name, str) else None
-    return kind if inspect.isclass(kind) else None
+    return name if isinstance(name, str) else None
+
+
+def _index_file(source: str, options: Mapping[str, Any]) -> Path:
+    """Return the file that lists the parts of a pipeline, downloaded if necessary."""
+    if exists(source):
+        return expanded(source) / _INDEX
+    from huggingface_hub import hf_hub_download
+
+    return Path(hf_hub_download(source, _INDEX, **options))
 
 
 def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None:

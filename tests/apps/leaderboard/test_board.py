@@ -186,12 +186,12 @@ def test_stored_verdicts_are_reused_until_a_submission_changes(
     assert found(root, file) == ["recomputed"] and counted == [4, 0, 0, 5, 0]
 
 
-def test_another_version_verifies_again(
+def test_another_rule_verifies_again(
     root: Path, tmp_path: Path, counted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, index = tmp_path / "kept", verdicts.build_index()
     found(root, file, 4)
-    monkeypatch.setattr(verdicts, "__version__", "99")
+    monkeypatch.setattr(verdicts, "source_digest", lambda: "of stricter rules")
     assert found(root, file) == ["recomputed"] and counted == [4, 0]
     task = index[0].tasks["occupations_t2iat"]
     index[0].tasks[task.id] = replace(task, hash="0" * 64)

@@ -20,8 +20,7 @@ from t2ibench.decisions.plan import make_plan, write_plan
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.files import read_results
-from t2ibench.settings import Measurement, RunSettings
-from t2ibench.store.images import derived_seed
+from t2ibench.settings import Measurement, RunSettings, derived_seed
 from t2ibench.tasks.index import load_tasks
 from tests.apps.leaderboard.conftest import (
     SHARES,
@@ -31,6 +30,7 @@ from tests.apps.leaderboard.conftest import (
 )
 from tests.apps.leaderboard.forging import edit, refusal, seal
 from tests.decisions.made import profile, scenario
+from tests.hand import stored
 
 TASK = "t2iat_flowers_insects"
 
@@ -79,11 +79,58 @@ def test_a_derived_seed_is_accepted_and_said(derived: Path, tmp_path: Path) -> N
     manifest, results = read_manifest(packed), read_results(packed)
     seed = derived_seed(manifest.fingerprint)
     assert {task.settings.seed for task in results.tasks.values()} == {seed}
-    # The command repeats the run without loading the model for its seed.
-    assert ["--seed", str(seed)] == results.command[-2:]
+    assert results.command[-2:] == ["--seed", "derived"]
     verdict = verify(packed, draw=2)
     assert (verdict.level, verdict.problems) == ("reproduced", [])
     assert choice_of_seed(manifest, results) == "seed derived from the model"
+
+
+def test_the_command_of_a_derived_seed_makes_the_same_images(
+    derived: Path, tmp_path: Path
+) -> None:
+    """A model's fingerprint has the seed in it: the number would name another model."""
+    before = (derived / "results.json").read_text()
+    checksum = '"checksum"'  # that of a file which names its folder
+    runs = {str(derived.parent): str(tmp_path)}
+    command = [runs.get(word, word) for word in read_results(derived).command]
+    assert main(command[1:]) == 0
+    repeated = tmp_path / derived.name
+    attempts = stored(derived, "attempts")
+    assert attempts and stored(repeated, "attempts") == attempts
+    after = (repeated / "results.json").read_text()
+    repeated_text = after.replace(str(tmp_path), str(derived.parent))
+    assert repeated_text.partition(checksum)[0] == before.partition(checksum)[0]
+    # The record has the number alone, and is read again here.
+    assert main(["score", str(derived)]) == 0
+    assert (derived / "results.json").read_text() == before
+
+
+def test_a_derived_seed_that_the_command_states_as_a_number_is_accepted(
+    derived: Path, tmp_path: Path
+) -> None:
+    """As earlier versions wrote it."""
+    packed = pack(derived, tmp_path, SilentReporter())
+    seed = derived_seed(read_manifest(packed).fingerprint)
+
+    def state_number(results: dict[str, Any]) -> None:
+        assert results["command"].pop() == "derived"
+        results["command"].append(str(seed))
+
+    edit(packed, "results.json", state_number)
+    verdict = verify(packed, draw=2)
+    assert (verdict.level, verdict.problems) == ("reproduced", [])
+
+
+def test_a_command_with_a_derived_seed_has_that_of_the_results(
+    packed: Path, tmp_path: Path
+) -> None:
+    changed = Path(shutil.copytree(packed, tmp_path / packed.name))
+    edit(
+        changed,
+        "results.json",
+        lambda results: results["command"].extend(["--seed", "derived"]),
+    )
+    assert "its command says seed = " in refusal(changed)
 
 
 def test_another_model_has_another_seed() -> None:
