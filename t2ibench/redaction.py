@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 from t2ibench.encoded_runs import encoded_runs
 from t2ibench.secret_pattern import SecretPattern, replaced
@@ -29,6 +29,7 @@ _KEY_FORMS = re.compile(
     r"xox[abp]-[\w-]{8,})"
 )
 _SENT = re.compile(r"(?i)\b(?:bearer|basic)\s+(?=\S*\d)\S{8,}|://[^/@\s:]+:[^/@\s]+@")
+_PASSWORD = re.compile(r"://[^/@\s:]+:[^/@\s]+@")
 # What stands before the host of an address: 'user:password', or a key alone.
 _CREDENTIALS = re.compile(r"://([^/?#\s]+)@|^([^/?#\s:]+:[^/?#\s]+)@")
 # What stands for a password in an example of an address: hiding it would garble sentences.
@@ -40,6 +41,7 @@ _IN_ENVIRONMENT = 8
 # Characters of the shortest key in use that is hidden everywhere: a shorter one, such as
 # 'lm-studio' for a server that wants none, may be a word.
 _IN_USE = 16
+_NAMES_VARIABLE = "api_key_env"  # the argument that names a key's variable
 # Levels of nesting that are searched for secrets.
 _DEEPEST = 100
 # Encodings of encodings that are undone.
@@ -85,11 +87,53 @@ def _is_secret(name: str, text: str, redaction: Redaction) -> bool:
         named = is_secret_name(name) and text.strip().lower() not in _NO_SECRETS
         named = (
             named
+            or _has_secret_parameter(text)
+            or (name.endswith(_NAMES_VARIABLE) and _is_key_as_name(text))
             or redaction.secrets_and_keys(text) != text
             or bool(_SENT.search(text))
         )
         return named or redaction.secrets_and_keys(name) != name
     return False
+
+
+def has_password(text: str) -> bool:
+    """Return whether a text has an address with a user and a password.
+
+    Examples:
+        >>> has_password("openai:m@http://user:word@example.com")
+        True
+    """
+    return bool(_PASSWORD.search(text))
+
+
+def _has_secret_parameter(text: str) -> bool:
+    """Return whether a text is an address with a secret in its query or fragment.
+
+    Examples:
+        >>> _has_secret_parameter("http://example.com/v1?api-key=a&v=2")
+        True
+    """
+    _, has_scheme, path = text.partition("://")
+    if not has_scheme:
+        return False
+    parts = re.split(r"[?#&]", path)[1:]
+    if any(map(_is_key_as_name, parts)):
+        return True
+    return any(
+        is_secret_name(name) and value.lower() not in _NO_SECRETS
+        for part in parts
+        for name, value in parse_qsl(part)
+    )
+
+
+def _is_key_as_name(text: str) -> bool:
+    """Return whether a key seems to be given in place of a name, such as its variable's.
+
+    Variables that are set, and names in capitals or small letters alone, are names.
+    """
+    is_mixed = text.upper() != text and text.lower() != text
+    has_digits = re.search(r"\d", text) is not None
+    return text not in os.environ and len(text) >= _IN_USE and is_mixed and has_digits
 
 
 def _strings(name: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from pydantic import (
 
 from t2ibench.arguments import Args, Columns, Names, Paths, expected, format_args
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
-from t2ibench.redaction import Redaction, known_secrets
+from t2ibench.redaction import Redaction, has_password, known_secrets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,16 @@ Images = Annotated[int, Field(strict=True, ge=1, le=MOST_IMAGES)]
 Draws = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 NotNegative = Annotated[int, Field(strict=True, ge=0)]
 # Settings whose text the user makes up.
-_FREE_NAMES = ("name", "output_dir")
+_STORED_NAMES = (
+    "name",
+    "output_dir",
+    "model",
+    "sources",
+    "rewriter",
+    "encoder",
+    "judge",
+    "judge_check",
+)
 # The part of a service's key that is random; a name such as sk-model-2 has none.
 _LIKE_A_KEY = re.compile(r"[A-Za-z0-9]{20,}")
 DERIVED = "derived"  # a seed that is taken from the model's fingerprint
@@ -640,12 +649,11 @@ def _refuse_secret_names(settings: RunSettings, where: str) -> None:
     20 letters and digits that is no word.
     """
     secrets = Redaction(known_secrets())
-    for setting in _FREE_NAMES:
-        text = getattr(settings, setting) or ""
-        if secrets.contains(text):
+    for setting, text in _stored_names(settings):
+        if secrets.contains(text) or has_password(text):
             raise T2IBenchError(
-                f"{where}{flag_name(setting)} holds a secret of the environment, and is stored "
-                "with the run.",
+                f"{where}{flag_name(setting)} holds a secret of the environment or a password, "
+                "and is stored with the run.",
                 "Choose another name.",
             )
         if any(_is_random(key) for key in secrets.keys(text)):
@@ -654,6 +662,15 @@ def _refuse_secret_names(settings: RunSettings, where: str) -> None:
                 "the run.",
                 "Choose another name.",
             )
+
+
+def _stored_names(settings: RunSettings) -> Iterator[tuple[str, str]]:
+    """Yield every name that the user chose, with its setting."""
+    for setting in _STORED_NAMES:
+        value = getattr(settings, setting)
+        texts = (value,) if isinstance(value, str) else value or ()
+        for text in texts:
+            yield setting, text
 
 
 def _is_random(key: str) -> bool:

@@ -294,3 +294,25 @@ def test_ordinary_texts_are_kept_whole() -> None:
         "a waterfall",
     ):
         assert known.values(text) == text
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        ({"base_url": "http://127.0.0.1:9/v1?key=Zq7vT9mKx2Lw"}, "base_url"),
+        ({"base_url": "http://127.0.0.1:9/v1?a=b&api-key=Zq7vT9mKx2Lw"}, "base_url"),
+        ({"base_url": "http://127.0.0.1:9/v1#access_token=Zq7vT9mKx2Lw"}, "base_url"),
+        ({"base_url": "http://127.0.0.1:9/v1#Zq7vT9mKx2Lw4Rb8Np"}, "base_url"),
+        ({"api_key_env": "Zq7vT9mKx2Lw4Rb8Np"}, "api_key_env"),
+        ({"base_url": "http://127.0.0.1:9/v1?api-version=2026-01-01"}, None),
+        ({"base_url": "http://127.0.0.1:9/v1?key=none"}, None),
+        ({"api_key_env": "MY_KEY_OF_2026_FOR_TESTS"}, None),
+        ({"api_key_env": "my_key_of_2026_for_tests"}, None),
+        ({"api_key_env": "myKeyForTheServer"}, None),
+    ],
+)
+def test_a_key_in_the_place_of_its_variable_or_in_a_query_is_a_secret(
+    args: dict[str, str], named: str | None
+) -> None:
+    """As in the arguments of a judge that no task asks, which are stored all the same."""
+    assert secret_argument(args) == named

@@ -160,7 +160,18 @@ def test_bytes_that_are_no_characters_are_refused_as_such() -> None:
     assert "--name" in str(caught.value) and "LC_ALL=C.UTF-8" in str(caught.value)
 
 
-@pytest.mark.parametrize("setting", ["name", "output_dir"])
+STORED_NAMES = [
+    "name",
+    "output_dir",
+    "model",
+    "sources",
+    "rewriter",
+    "encoder",
+    "judge",
+]
+
+
+@pytest.mark.parametrize("setting", STORED_NAMES)
 def test_names_that_hold_a_secret_are_refused(
     setting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,9 +180,13 @@ def test_names_that_hold_a_secret_are_refused(
     with pytest.raises(T2IBenchError, match="holds a secret of the env") as raised:
         read_settings({setting: "my-zQ7vTopSecret19"})
     assert "zQ7v" not in str(raised.value)
+    monkeypatch.delenv("SOME_TOKEN")
+    with pytest.raises(T2IBenchError, match="or a password") as raised:
+        read_settings({setting: "m@http://anna:zQ7vTopSecret19@example.com"})
+    assert "zQ7v" not in str(raised.value)
 
 
-@pytest.mark.parametrize("setting", ["name", "output_dir"])
+@pytest.mark.parametrize("setting", STORED_NAMES)
 @pytest.mark.parametrize(
     "key",
     [
@@ -194,6 +209,7 @@ def test_names_that_have_the_form_of_a_key_are_refused(key: str, setting: str) -
         "sk-model-v2-of-monday",
         "hf_mirror_2026_nov",
         "desk-2",
+        "basic stable-diffusion-15",
         "home/anna/stablediffusionexperiments/sk-model-2-runs",
         "scratch/0123456789abcdef0123456789abcdef/sk-turbo-v2",
         "hf_StableDiffusionXLBase10",

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -110,6 +111,9 @@ def explained() -> Iterator[Outcome]:
         if termination.heard():
             say(termination.LINE)
             outcome.status = termination.STATUS
+        elif (no_threads := _no_further_threads()) is not None:
+            print(file=sys.stderr)
+            outcome.status = explain(no_threads)
         else:
             print(file=sys.stderr)
             say(termination.INTERRUPTED)
@@ -127,6 +131,18 @@ def explained() -> Iterator[Outcome]:
         outcome.status = explain(error)
     finally:
         termination.in_command(begun=False)
+
+
+def _no_further_threads() -> RuntimeError | None:
+    """Return the error of starting a thread; None if the system allows one.
+
+    OpenBLAS, which numpy loads, interrupts its process (SIGINT) where it can start no thread.
+    """
+    try:
+        threading.Thread(target=int, daemon=True).start()
+    except RuntimeError as error:
+        return error
+    return None
 
 
 def explain(error: BaseException) -> int:

@@ -11,6 +11,7 @@ from t2ibench.arguments import PositiveInt
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.chat_fields import ChatFields, limit_advice
 from t2ibench.models.chat_replies import ChatReply, read_completion
+from t2ibench.models.litellm_server import LitellmServer
 from t2ibench.models.server_errors import (
     ANSWERED,
     BadReplyError,
@@ -22,7 +23,7 @@ from t2ibench.models.server_errors import (
     UnusableServerError,
 )
 from t2ibench.models.server_states import takes_no_images
-from t2ibench.models.servers import LitellmServer, OpenAiServer, ServerArguments, submit
+from t2ibench.models.servers import OpenAiServer, ServerArguments, submit
 
 Library = Literal["openai", "litellm"]
 LIBRARIES: tuple[Library, ...] = ("openai", "litellm")

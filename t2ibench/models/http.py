@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from contextlib import suppress
 from http.cookiejar import DefaultCookiePolicy
+from time import monotonic
 from typing import Any
 
 import httpx
@@ -32,6 +32,9 @@ _SENT = {
 _OF_THE_BODY = {"content-encoding", "content-length", "transfer-encoding"}
 # The extension of a request that sets how large its reply may be.
 LARGEST = "t2ibench_largest"
+_HEADERS = {"Accept-Encoding": "gzip", "User-Agent": USER_AGENT}
+_TIMEOUT = httpx.Timeout(None, connect=CONNECT)
+_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 
 
 class BoundedClient(httpx.AsyncClient):
@@ -48,23 +51,16 @@ class BoundedClient(httpx.AsyncClient):
         largest: Bytes of the largest reply that is read; a request may set another number in its
             extension `LARGEST`.
         key: The key to send; None for none.
+        tls: Options of httpx for certificates, `verify` and `cert`.
     """
 
-    def __init__(self, largest: int, key: ApiKey | None = None) -> None:
+    def __init__(self, largest: int, key: ApiKey | None = None, **tls: Any) -> None:
+        options = {"headers": _HEADERS, "timeout": _TIMEOUT, "limits": _LIMITS, **tls}
         try:
-            super().__init__(
-                timeout=httpx.Timeout(None, connect=CONNECT),
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
-                headers={"Accept-Encoding": "gzip", "User-Agent": USER_AGENT},
-            )
-        # The environment may have invalid settings of proxies or certificates.
+            super().__init__(**options)
         except Exception as error:
-            proxies = ", ".join(proxy_variables()) or "the system's proxies"
-            raise ServerAwayError(
-                f"No connection can be made: {type(error).__name__}.",
-                f"Check {proxies} and SSL_CERT_FILE.",
-            ) from None
-        self.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+            raise _unusable_environment(error) from None
+        self.cookies.jar.set_policy(_no_cookies())
         self._largest = largest
         self._key = key
 
@@ -83,60 +79,140 @@ class BoundedClient(httpx.AsyncClient):
                 content=request.content,
                 extensions=request.extensions,
             )
-        options["stream"] = True
+        options |= {"stream": True, "follow_redirects": False}
         response = await super().send(sent, **options)
         try:
-            largest = request.extensions.get(LARGEST, self._largest)
-            body = await self._body(response, largest)
+            body = _Body(response, request.extensions.get(LARGEST, self._largest))
+            async for chunk in response.aiter_raw():
+                if not body.add(chunk):
+                    break
         finally:
             await response.aclose()
+        return body.as_reply_to(request)
+
+
+class BoundedSyncClient(httpx.Client):
+    """The same client for a library that asks in a thread of its own, without `await`.
+
+    The deadline of a request, its timeout for reading, is one for the whole reply: a thread cannot
+    be cancelled.
+
+    Args:
+        largest: Bytes of the largest reply that is read.
+        tls: Options of httpx for certificates, `verify` and `cert`.
+    """
+
+    def __init__(self, largest: int, **tls: Any) -> None:
+        options = {"headers": _HEADERS, "timeout": _TIMEOUT, "limits": _LIMITS, **tls}
+        try:
+            super().__init__(**options)
+        except Exception as error:
+            raise _unusable_environment(error) from None
+        self.cookies.jar.set_policy(_no_cookies())
+        self._largest = largest
+
+    def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        """Send a request and return the reply, read in full; an error's body only in part."""
+        seconds = request.extensions.get("timeout", {}).get("read")
+        deadline = None if seconds is None else monotonic() + seconds
+        options |= {"stream": True, "follow_redirects": False}
+        response = super().send(request, **options)
+        try:
+            body = _Body(response, self._largest)
+            for chunk in response.iter_raw():
+                if deadline is not None and monotonic() > deadline:
+                    raise httpx.ReadTimeout(f"no reply within {seconds:g} s")
+                if not body.add(chunk):
+                    break
+        finally:
+            response.close()
+        return body.as_reply_to(request)
+
+
+class _Body:
+    """The body of a reply, unpacked as it arrives and no further than it is read.
+
+    Args:
+        response: The reply, of which nothing was read yet.
+        largest: Bytes of the largest body of a good reply.
+
+    Raises:
+        BadReplyError: it is a part of a reply.
+    """
+
+    def __init__(self, response: httpx.Response, largest: int) -> None:
+        if response.status_code == _PARTIAL:
+            raise BadReplyError("the server sent a part of its reply alone (206)")
+        self._response = response
+        self._is_error = response.status_code not in range(200, 300)
+        self._largest = _LARGEST_ERROR if self._is_error else largest
+        self._data = bytearray()
+        self._problem: str | None = None
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        if encoding not in {"", "identity", "gzip", "x-gzip"}:
+            shown = one_line(encoding, 40)
+            self._problem = f"the server's reply has the encoding '{shown}'"
+        self._unpacker = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
+
+    def add(self, chunk: bytes) -> bool:
+        """Add bytes as they came, and return whether further ones are wanted."""
+        if self._problem is not None:
+            return False
+        room = self._largest - len(self._data) + 1
+        unpacker = self._unpacker
+        try:
+            self._data += unpacker.decompress(chunk, room) if unpacker else chunk
+        except zlib.error:
+            self._problem = "the server's reply cannot be unpacked"
+            return False
+        # zlib would hold whatever follows the end, however much it is.
+        has_ended = unpacker is not None and unpacker.eof
+        return len(self._data) <= self._largest and not has_ended
+
+    def as_reply_to(self, request: httpx.Request) -> httpx.Response:
+        """Return the reply with this body.
+
+        Raises:
+            BadReplyError: a good reply cannot be unpacked or is too large.
+            ConnectionResetError: a good reply ends early.
+        """
+        response = self._response
         headers = [
             (name, value)
             for name, value in response.headers.multi_items()
             if name not in _OF_THE_BODY
         ]
         return httpx.Response(
-            response.status_code, headers=headers, content=body, request=request
+            response.status_code,
+            headers=headers,
+            content=self._content(),
+            request=request,
         )
 
-    async def _body(self, response: httpx.Response, largest: int) -> bytes:
-        if response.status_code == _PARTIAL:
-            raise BadReplyError("the server sent a part of its reply alone (206)")
-        if response.status_code not in range(200, 300):
-            with suppress(BadReplyError):
-                message, _ = await _unpacked(response, _LARGEST_ERROR)
-                return bytes(message[:_LARGEST_ERROR])
-            return b""
-        data, is_complete = await _unpacked(response, largest)
-        if len(data) > largest:
-            raise BadReplyError(f"the server's reply is larger than {largest:,} bytes")
-        if not is_complete:
+    def _content(self) -> bytes:
+        if self._is_error:
+            message = b"" if self._problem is not None else self._data
+            return bytes(message[: self._largest])
+        if self._problem is not None:
+            raise BadReplyError(self._problem)
+        if len(self._data) > self._largest:
+            raise BadReplyError(
+                f"the server's reply is larger than {self._largest:,} bytes"
+            )
+        if self._unpacker is not None and not self._unpacker.eof:
             raise ConnectionResetError("the packed reply ends early")
-        return bytes(data)
+        return bytes(self._data)
 
 
-async def _unpacked(response: httpx.Response, largest: int) -> tuple[bytearray, bool]:
-    """Return a reply's body unpacked, and whether it is complete.
+def _no_cookies() -> DefaultCookiePolicy:
+    """Return a policy that neither stores nor sends cookies."""
+    return DefaultCookiePolicy(allowed_domains=[])
 
-    Reading ends with the first bytes beyond `largest`.
 
-    Raises:
-        BadReplyError: it cannot be unpacked.
-    """
-    encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding not in {"", "identity", "gzip", "x-gzip"}:
-        raise BadReplyError(
-            f"the server's reply has the encoding '{one_line(encoding, 40)}'"
-        )
-    unpacker = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
-    data = bytearray()
-    async for chunk in response.aiter_raw():
-        room = largest - len(data) + 1
-        try:
-            data += unpacker.decompress(chunk, room) if unpacker else chunk
-        except zlib.error:
-            raise BadReplyError("the server's reply cannot be unpacked") from None
-        # zlib would hold whatever follows the end, however much it is.
-        if len(data) > largest or (unpacker and unpacker.eof):
-            break
-    return data, unpacker is None or unpacker.eof
+def _unusable_environment(error: Exception) -> ServerAwayError:
+    """Return the error for settings of proxies or certificates that httpx does not take."""
+    proxies = ", ".join(proxy_variables()) or "the system's proxies"
+    return ServerAwayError(
+        f"No connection can be made: {type(error).__name__}.",
+        f"Check {proxies} and SSL_CERT_FILE.",
+    )

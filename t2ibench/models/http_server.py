@@ -9,8 +9,10 @@ from typing import Any
 
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.proxies import ask_loopback_directly
-from t2ibench.models.server_errors import Reply, ServerAwayError
+from t2ibench.models.server_errors import BadReplyError, Reply, ServerAwayError
 from t2ibench.models.servers import Server, ServerArguments, checked_address, submit
+
+_ACCEPTED = 202  # the status of a request that is answered later, elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ class HttpServer(Server):
             extensions={LARGEST: self._largest if largest is None else largest},
         )
         response.raise_for_status()
+        if response.status_code == _ACCEPTED:
+            raise BadReplyError("the server has no answer yet (202)")
         content: bytes = response.content
         return content
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import json
 import os
 import re
@@ -45,7 +44,6 @@ from t2ibench.models.server_states import (
 )
 from t2ibench.models.tls_problems import tls_problem
 from t2ibench.models.waits import in_words, names_day_quota, seconds_to_wait
-from t2ibench.redaction import is_secret_name
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -54,7 +52,6 @@ K = TypeVar("K")
 T = TypeVar("T")
 _OPENAI = "https://api.openai.com/v1"
 LARGEST_REPLY = 8_000_000  # bytes, unpacked
-_LARGEST_OF_LITELLM = 100_000_000  # the same, of images and chats alike
 _RATE_LIMITED = 429
 _PATIENCE = 300.0  # seconds without any answer, after which requests fail
 _LONGEST_WAIT = 30.0  # seconds, unless the server asks for more
@@ -329,6 +326,9 @@ class Server:
         causes = [cause for cause in chain if not isinstance(cause, SSLWantReadError)]
         kinds = [type(cause).__name__ for cause in causes]
         away = [kind for kind in kinds if any(word in kind.lower() for word in _AWAY)]
+        redirect = _redirect_of(chain)
+        if redirect is not None:
+            return Reply(redirect, b"", self.key)
         response, status = _response_of(chain)
         if isinstance(status, int) and status >= 300 and not away:
             body = _body_of(error, response, self._code_of(error))
@@ -425,6 +425,18 @@ def _response_of(chain: Sequence[BaseException]) -> tuple[Any, int | None]:
     return None, None
 
 
+def _redirect_of(chain: Sequence[BaseException]) -> int | None:
+    """Return the status of a redirect behind a chain of exceptions; None if there is none.
+
+    LiteLLM calls a redirect that is not followed a connection's error of status 500.
+    """
+    for cause in chain:
+        status = getattr(getattr(cause, "response", None), "status_code", None)
+        if isinstance(status, int) and 300 <= status < 400:
+            return status
+    return None
+
+
 def _json_of(reply: Reply) -> Any:
     """Return the body of a reply as JSON; None if it is not JSON."""
     try:
@@ -497,62 +509,6 @@ class OpenAiServer(Server):
             _ = self.client.chat.completions, self.client.images
             weakref.finalize(self, lambda: submit(below.aclose())).atexit = False
         return await super().ask(call)
-
-
-def _load_litellm() -> Any:
-    """Return LiteLLM, imported; raise T2IBenchError if it is not installed."""
-    # LiteLLM has a table of prices; without this, its import downloads another.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    try:
-        litellm: Any = importlib.import_module("litellm")  # an extra
-    except ImportError as error:
-        if error.name != "litellm":
-            raise
-        raise T2IBenchError(
-            "litellm:MODEL needs LiteLLM, which is not installed.",
-            "pip install 't2ibench[litellm]'",
-        ) from None
-    litellm.suppress_debug_info = True
-    # For servers of OpenAI's kind it takes a client, unless the user has given it one.
-    if getattr(litellm, "aclient_session", None) is None:
-        from t2ibench.models.http import BoundedClient
-
-        litellm.aclient_session = BoundedClient(_LARGEST_OF_LITELLM)
-    return litellm
-
-
-class LitellmServer(Server):
-    """A model that LiteLLM reaches under LiteLLM's own name for it, such as bedrock/…."""
-
-    def __init__(self, model: str, args: ServerArguments) -> None:
-        self.library = _load_litellm()
-        address = checked_address(args.base_url) if args.base_url else None
-        ask_loopback_directly(address)
-        # Values that LiteLLM may use as a key, and that a server could send back.
-        secrets = [value for name, value in os.environ.items() if is_secret_name(name)]
-        super().__init__(
-            address or f"litellm:{model}",
-            ApiKey(args.api_key_env or "T2IBENCH_LITELLM_KEY", also=secrets),
-            args,
-            address=address,
-            code_of=lambda error: (
-                "content_policy_violation"
-                if isinstance(
-                    error, self.library.exceptions.ContentPolicyViolationError
-                )
-                else None
-            ),
-            hopeless=(ImportError, NotImplementedError),
-        )
-        self._given = {
-            "model": model,
-            "api_base": self.address,
-            "timeout": float(args.timeout),
-        }
-
-    def given(self) -> dict[str, Any]:
-        """Return the arguments that every call of LiteLLM gets, among them the key."""
-        return {**self._given, "api_key": self.key.value or None, "max_retries": 0}
 
 
 class StopHeard(BaseException):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from typing import TYPE_CHECKING
 
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.judges.answer_classes import in_its_classes
@@ -28,6 +29,9 @@ from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.decoded_images import DecodedImages
 from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import StoredImage
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is stopped
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -69,7 +73,7 @@ def answered(
         if stopping():
             break
         # Closed whatever happens: a judge on a server has requests to end.
-        with closing(_parts(judge, queries)) as parts:
+        with closing(_readable_parts(judge, queries, unread)) as parts:
             try:
                 for part in parts:
                     report = _report(part, streak)
@@ -107,6 +111,32 @@ def _report(part: _Part, streak: int) -> AskReport:
         )
         report.answers.append(stored)
     return report
+
+
+def _readable_parts(
+    judge: Judge, queries: Sequence[Query], report: AskReport
+) -> Generator[_Part, None, None]:
+    """Yield queries with a judge's answers, except those about images that were lost meanwhile.
+
+    A file that changes after its first reading cannot be decoded again. Whatever it ends in the
+    judge, the questions about other images are then asked once more.
+    """
+    left = list(queries)
+    while left:
+        try:
+            with closing(_parts(judge, left)) as parts:
+                for part in parts:
+                    asked = {id(query) for query, _ in part}
+                    left = [query for query in left if id(query) not in asked]
+                    yield part
+        except T2IBenchError:
+            damaged = {file.image.sha256 for file in report.damaged}
+            readable = [query for query in left if query.sha256 not in damaged]
+            if len(readable) == len(left):
+                raise
+            left = readable
+        else:
+            return
 
 
 def _parts(judge: Judge, queries: Sequence[Query]) -> Generator[_Part, None, None]:
@@ -154,15 +184,15 @@ def _batches(
     decoded = DecodedImages()
     batch: list[Query] = []
     for image, questions in waiting:
+        read = partial(_read, image, decoded, report)
         try:
-            decoded.read(image)
-        except UnreadableImageError as error:
-            report.damaged.append(UnreadableFile(image, str(error)))
+            read()
+        except UnreadableImageError:
             continue
         for question, classes in questions:
             batch.append(
                 QueryOfFile(
-                    partial(decoded.read, image),
+                    read,
                     image.prompt,
                     image.index,
                     image.sha256,
@@ -175,3 +205,13 @@ def _batches(
                 batch = []
     if batch:
         yield batch
+
+
+def _read(image: StoredImage, decoded: DecodedImages, report: AskReport) -> Image:
+    """Return a decoded image; report it and raise UnreadableImageError if it cannot be read."""
+    try:
+        return decoded.read(image)
+    except UnreadableImageError as error:
+        if all(file.image.sha256 != image.sha256 for file in report.damaged):
+            report.damaged.append(UnreadableFile(image, str(error)))
+        raise

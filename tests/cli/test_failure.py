@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from unittest import mock
 
 import pytest
 
+from t2ibench.cli.failure import explained
 from t2ibench.errors import T2IBenchError
 from tests.conftest import Cli
 
@@ -339,3 +341,19 @@ def test_a_run_that_only_generates_is_not_done_without_any_image(
         status, _, err = cli(*words)
         assert status == 3
         assert "There is no image: none of " in err
+
+
+def test_an_interrupt_of_a_library_without_threads_is_no_users(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """OpenBLAS raises SIGINT where it can start no thread."""
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with explained() as outcome:
+        raise KeyboardInterrupt
+    said = capsys.readouterr().err
+    assert outcome.status == 1 and "interrupted" not in said
+    assert "the system allows no further threads" in said and "ulimit -u" in said

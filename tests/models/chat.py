@@ -248,5 +248,32 @@ def litellm(
     """LiteLLM's interface, as far as it is used; `refused` is what it raises of a filter."""
     library: Any = types.ModuleType("litellm")
     library.exceptions = types.SimpleNamespace(ContentPolicyViolationError=refused)
+    library.in_memory_llm_clients_cache = ClientCache()
+    library.ssl_certificate = None
     vars(library).update(members)
     monkeypatch.setitem(sys.modules, "litellm", library)
+    handlers: Any = types.ModuleType("litellm.llms.custom_httpx.http_handler")
+    handlers.get_ssl_configuration = lambda verify: verify is not False
+    for name in ("AsyncHTTPHandler", "HTTPHandler"):
+        setattr(handlers, name, type(name, (Handler,), dict(vars(Handler))))
+    monkeypatch.setitem(sys.modules, handlers.__name__, handlers)
+
+
+class ClientCache(dict[str, Any]):
+    """What LiteLLM keeps its clients in."""
+
+    def flush_cache(self) -> None:
+        """Forget them."""
+        self.clear()
+
+
+class Handler:
+    """A class by which LiteLLM makes and keeps a client."""
+
+    def __init__(self, ssl_verify: bool | None = None) -> None:
+        self.ssl_verify = ssl_verify
+        self.client = self.create_client()
+
+    def create_client(self, *_: Any, **__: Any) -> Any:
+        """LiteLLM's own client."""
+        return None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from PIL import Image
 
+from t2ibench.store.images import ImageFile
 from tests.models.chat import Said, json_reply, speaking
 
 # From what was asked, and the right answer to it, to what is sent.
@@ -31,6 +33,12 @@ def picture() -> bytes:
     return buffer.getvalue()
 
 
+def source_image() -> ImageFile:
+    """An image to edit."""
+    data = picture()
+    return ImageFile("source.png", hashlib.sha256(data).hexdigest(), content=data)
+
+
 def about(kind: str) -> dict[str, Any]:
     """What the server says of a class of nodes."""
     seed = ["INT", {"default": 0, "min": 0, "max": 2**64 - 1}]
@@ -44,11 +52,11 @@ def about(kind: str) -> dict[str, Any]:
     }
 
 
-def entry(number: int) -> dict[str, Any]:
-    """What the history says of a job that made an image."""
+def entry(number: int, nodes: Iterable[int | str] = range(8, 13)) -> dict[str, Any]:
+    """What the history says of a job that made an image, with the nodes that have results."""
     file = {"filename": f"{number}.png", "subfolder": "t2ibench", "type": "output"}
     return {
-        "outputs": {str(node): {"images": [file]} for node in range(8, 13)},
+        "outputs": {str(node): {"images": [file]} for node in nodes},
         "status": {"status_str": "success", "completed": True, "messages": []},
     }
 
@@ -64,6 +72,7 @@ class Replies:
     def __init__(self, changes: dict[str, Change]) -> None:
         self.jobs: list[str] = []
         self.files: list[str] = []
+        self._nodes: list[list[str]] = []
         self._changes = changes
 
     def __call__(self, body: dict[str, Any], _: dict[str, str]) -> Said:
@@ -89,6 +98,7 @@ class Replies:
         last = path.rpartition("/")[2]
         if endpoint == "/prompt":
             self.jobs.append(body["prompt_id"])
+            self._nodes.append(list(body["prompt"]))
             number = len(self.jobs)
             said = {"prompt_id": self.jobs[-1], "number": number, "node_errors": {}}
             return json_reply(said)
@@ -97,8 +107,10 @@ class Replies:
         if endpoint == "/queue":
             return json_reply({"queue_running": [], "queue_pending": []})
         if endpoint == "/history":
-            made = last in self.jobs
-            return json_reply({last: entry(self.jobs.index(last))} if made else {})
+            if last not in self.jobs:
+                return json_reply({})
+            number = self.jobs.index(last)
+            return json_reply({last: entry(number, self._nodes[number])})
         if endpoint == "/view":
             self.files.append(path)
             return 200, {"content-type": "image/png"}, picture()

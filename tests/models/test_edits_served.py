@@ -469,7 +469,7 @@ class DeclinedByFilterError(Exception):
 
 
 def test_litellm_edits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """LiteLLM's interface of edits: a file as name, bytes and type; fields as keywords."""
+    """LiteLLM's interface of edits: a file as bytes; fields as keywords."""
     files = []
 
     async def aimage_edit(**given: Any) -> Any:
@@ -477,7 +477,7 @@ def test_litellm_edits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         assert given["model"] == "openai/m" and given["n"] == 1
         if "nurse" in given["prompt"]:
             raise DeclinedByFilterError("Your request was rejected.")
-        source = given["image"][1]
+        source = given["image"]
         data = encoded(given["prompt"], given["seed"], source=source)
         row = types.SimpleNamespace(b64_json=data)
         hidden = {"response_cost": 0.25}
@@ -493,7 +493,7 @@ def test_litellm_edits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (request, _) = wanted
     assert request.source is not None
     content = request.source.path.read_bytes()
-    assert files == [("source.png", content, "image/png")] * 2
+    assert files == [content] * 2
     expected = edited(request.prompt, request.seed, content)
     assert np.array_equal(np.asarray(snow.image), np.asarray(expected))
 

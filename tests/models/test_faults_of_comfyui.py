@@ -9,6 +9,7 @@ import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,8 +22,16 @@ from t2ibench.models.generators.comfyui.arguments import ComfyArguments
 from t2ibench.models.generators.comfyui.client import ComfyServer
 from t2ibench.models.servers import submit
 from tests.models.chat import Said, json_reply, without_waiting
-from tests.models.comfyui_replies import HASH, SYSTEM, about, entry, replying
+from tests.models.comfyui_replies import (
+    HASH,
+    SYSTEM,
+    about,
+    entry,
+    replying,
+    source_image,
+)
 from tests.models.test_comfyui import SDXL
+from tests.models.test_comfyui_edits import EDIT
 from tests.models.test_served import KEY, PROMPTS, requests
 
 LONG = 200_000  # characters
@@ -41,8 +50,12 @@ def asked(**changes: Any) -> tuple[str, str]:
     with replying(**changes) as (url, _):
         args = {"base_url": url, "timeout": 2, "retries": 2}
         try:
-            model: Any = create_generator(f"comfyui:{SDXL}", args)
-            (image,) = model.generate(requests(PROMPTS[:1], 1))
+            edits = "upload_image" in changes
+            model: Any = create_generator(f"comfyui:{EDIT if edits else SDXL}", args)
+            (request,) = requests(PROMPTS[:1], 1)
+            if edits:
+                request = replace(request, source=source_image())
+            (image,) = model.generate([request])
         except T2IBenchError as error:
             return "line", str(error)
     stored = [model.fingerprint, dict(model.settings), model.effective_settings()]
@@ -58,6 +71,7 @@ def check(text: str) -> None:
 
 def test_without_a_fault_there_is_an_image() -> None:
     assert asked()[0] == "ok"
+    assert asked(upload_image=lambda _, right: right)[0] == "ok"
 
 
 # What may become of the image, by the endpoint that has the fault. A job whose reply was lost is
@@ -70,6 +84,7 @@ ENDPOINTS = {
     "prompt": {"ok", "failed", "line"},
     "history": {"failed", "line"},
     "view": {"failed", "line"},
+    "upload_image": {"failed", "line"},
 }
 FAULTS: dict[str, Said] = {
     "204": (204, {}, b""),

@@ -6,7 +6,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -14,11 +14,13 @@ import pytest
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.comfyui import jobs
+from t2ibench.models.protocols import ImageRequest
 from t2ibench.models.servers import Server
 from tests.chaos.tries import in_time
 from tests.models.chat import Said, bomb, chat_server, completion, without_waiting
-from tests.models.comfyui_replies import Replies
+from tests.models.comfyui_replies import Replies, source_image
 from tests.models.test_comfyui import SDXL
+from tests.models.test_comfyui_edits import EDIT
 from tests.models.test_served import KEY, PROMPTS, ROW, one, picture, requests
 from tests.models.wires import Send, Turn, head, wired
 
@@ -278,16 +280,23 @@ def judged(url: str) -> tuple[str, str]:
     return "ok", ""
 
 
-def drawn(spec: str, **args: Any) -> Callable[[str], tuple[str, str]]:
+def drawn(spec: str, edits: bool = False) -> Callable[[str], tuple[str, str]]:
     def ask(url: str) -> tuple[str, str]:
-        options = {"base_url": url, "timeout": 1, "retries": 1, **args}
+        options = {"base_url": url, "timeout": 1, "retries": 1}
         model: Any = create_generator(spec, options)
-        (image,) = model.generate(requests(PROMPTS[:1], 1))
+        request = a_request(edits)
+        (image,) = model.generate([request])
         if image.status == "ok":
             assert image.image.getpixel((0, 0)) == (100, 20, 30)
         return image.status, str(image.reason)
 
     return ask
+
+
+def a_request(edits: bool) -> ImageRequest:
+    """A request for an image, or for an edit of one."""
+    (request,) = requests(PROMPTS[:1], 1)
+    return replace(request, source=source_image()) if edits else request
 
 
 def at_address(body: dict[str, Any], _: dict[str, str]) -> Said:
@@ -303,15 +312,17 @@ def gemini(*_: Any) -> Said:
     return 200, {}, json.dumps(said).encode()
 
 
-def comfyui(url: str) -> tuple[str, str]:
-    return drawn(f"comfyui:{SDXL}")(url.removesuffix("/v1"))
-
-
 def of_comfyui(endpoint: str) -> Client:
+    edits = endpoint == "/upload/image"
+    draw = drawn(f"comfyui:{EDIT if edits else SDXL}", edits)
+
+    def ask(url: str) -> tuple[str, str]:
+        return draw(url.removesuffix("/v1"))
+
     def concerns(body: dict[str, Any]) -> bool:
         return Replies({}).endpoint(body, str(body.get("path") or "")) == endpoint
 
-    return Client(comfyui, lambda: Replies({}), concerns)
+    return Client(ask, lambda: Replies({}), concerns)
 
 
 CLIENTS = {
@@ -325,7 +336,14 @@ CLIENTS = {
     ),
     **{
         f"ComfyUI's {endpoint}": of_comfyui(endpoint)
-        for endpoint in ("/prompt", "/queue", "/history", "/view", "/object_info")
+        for endpoint in (
+            "/prompt",
+            "/queue",
+            "/history",
+            "/view",
+            "/object_info",
+            "/upload/image",
+        )
     },
 }
 
@@ -336,6 +354,7 @@ TELLING = (
     "a chunk that is shorter than it says",
     "204 with a body",
     "201",
+    "202",
     "206",
     "gzip with garbage behind it, without end",
     "a redirect to itself",

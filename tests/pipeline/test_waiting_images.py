@@ -11,7 +11,7 @@ import pickle
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -149,6 +149,17 @@ class Judge:
         return [Answer("a", query.sha256) for query in queries]
 
 
+class JudgeInParts(Judge):
+    """Gives each answer as it has it."""
+
+    def answer_in_parts(
+        self, queries: Sequence[Query]
+    ) -> Iterator[list[tuple[int, Answer]]]:
+        for number, query in enumerate(queries):
+            (answer,) = self.answer([query])
+            yield [(number, answer)]
+
+
 def test_queries_wait_with_their_images_encoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +196,40 @@ def test_queries_wait_with_their_images_encoded(
     )
     list(answered(asked, Judge(lambda _: 0)))
     assert n_read == list(range(6))
+
+
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_an_image_that_changes_while_it_waits_costs_its_own_answers_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_parts: bool
+) -> None:
+    images = [stored(tmp_path, number) for number in range(4)]
+    asked = [(image, [("Which?", ("a", "b")), ("What?", ())]) for image in images]
+    monkeypatch.setattr(DecodedImages.__init__, "__defaults__", (SIDE**2,))
+
+    def change(image: Image.Image) -> int:
+        images[2].path.write_bytes(as_png(drawn(9)))
+        return 0
+
+    judge = (JudgeInParts if in_parts else Judge)(change)
+    reports = list(answered(asked, judge))
+    lost = [str(file) for report in reports for file in report.damaged]
+    assert lost == [
+        f"{images[2].path} cannot be used: it has changed since it was stored"
+    ]
+    assert all(report.stopped is None for report in reports)
+    answers = [one.image for report in reports for one in report.answers]
+    readable = [image.sha256 for image in images if image is not images[2]]
+    assert sorted(answers) == sorted(readable * 2)
+
+
+def test_a_judge_that_fails_of_itself_is_stopped_all_the_same(
+    tmp_path: Path,
+) -> None:
+    def fail(image: Image.Image) -> int:
+        raise RuntimeError("no more")
+
+    (first, *_) = answered([(stored(tmp_path, 0), [("What?", ())])], Judge(fail))
+    assert first.stopped == "it failed with RuntimeError: no more"
 
 
 def test_an_image_that_is_larger_than_the_bound_is_decoded(tmp_path: Path) -> None:

@@ -26,9 +26,10 @@ from t2ibench.models.generators.price_table import (
     listed_price,
 )
 from t2ibench.models.generators.sources import SourceFile
+from t2ibench.models.litellm_server import LitellmServer
 from t2ibench.models.proxies import ask_loopback_directly
 from t2ibench.models.server_errors import Reply, UnusableServerError
-from t2ibench.models.servers import LitellmServer, OpenAiServer, Server, checked_address
+from t2ibench.models.servers import OpenAiServer, Server, checked_address
 
 # Fields that are sent if the server accepts them; they change the form of the reply only.
 _WISHES = {"response_format": "b64_json", "output_format": "png"}
@@ -132,7 +133,8 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
     ) -> Reply:
         try:
             reply = await server.library.aimage_edit(
-                image=(source.name, source.data, source.media_type),
+                # Of a tuple of name, bytes and type, it would send no file.
+                image=source.data,
                 prompt=prompt,
                 n=1,
                 **server.given(),
