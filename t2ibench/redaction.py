@@ -71,6 +71,8 @@ def is_secret_name(name: str) -> bool:
 
 def secret_argument(args: Mapping[str, Any]) -> str | None:
     """Return the name of an argument that is or contains a secret; None if there is none."""
+    if not args:  # as most settings have none, and every reading of a run asks
+        return None
     redaction = Redaction(_environment())
     for name, value in args.items():
         if any(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import platform
 from collections.abc import Iterable, Iterator
@@ -284,13 +285,19 @@ _LIBRARIES = (
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:
     """Return the installed version of each of these distributions, if it is installed."""
-    installed = {}
-    for name in distributions:
-        try:
-            installed[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return installed
+    installed = {name: _installed_version(name) for name in distributions}
+    return {name: number for name, number in installed.items() if number is not None}
+
+
+# What a process has imported stays, whatever is installed meanwhile. To find a version, the whole
+# description of its package is read.
+@functools.cache
+def _installed_version(distribution: str) -> str | None:
+    """Return the installed version of a distribution; None if it is not installed."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
 
 
 def environment() -> dict[str, str]:

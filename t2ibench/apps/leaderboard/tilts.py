@@ -111,10 +111,22 @@ def shift_of(
         scores: How many scores of the test are looked at. They share the signs of the effects, so
             only the interval is widened by their number.
     """
-    whole = _total(effects, totals)
+    share_of_flips = partial(_share_of_flips, effects, totals)
+    return _shift(name, score, _total(effects, totals), chance, scores, share_of_flips)
+
+
+def _shift(
+    name: str,
+    score: Score,
+    whole: _Total,
+    chance: float,
+    scores: int,
+    share_of_flips: Callable[[], float],
+) -> Shift:
+    """Return the shift of a score by a sum of effects; see `shift_of`."""
     margin = whole.margin(chance / scores)
     nearest = math.copysign(max(abs(whole.total) - margin, 0.0), whole.total)
-    if nearest and _share_of_flips(effects, totals) > chance:
+    if nearest and share_of_flips() > chance:
         nearest = 0.0
     ends = (whole.total - margin, whole.total + margin) if whole.variance else (0, 0)
     start = score.shown(0.0)
@@ -157,9 +169,21 @@ def smallest_noticed(
     spread = math.sqrt(_total(rounding, totals).variance)
     in_most = float(stdtrit(freedom, NOTICED_IN)) * spread
 
+    # Sums are linear, so that the same random signs serve every shift that is tried.
+    even = [np.full(len(values), 1 / sum(totals)) for values in rounding]
+    weighted = np.column_stack([_weighted(rounding, totals), _weighted(even, totals)])
+    of_rounding, of_even = _sums_with_random_signs(weighted).T
+
     def noticed(shift: float) -> bool:
-        moved = [values + shift / sum(totals) for values in rounding]
-        return shift_of("", score, moved, totals, chance=chance, scores=scores).tilted
+        moved = [
+            values + shift * share for values, share in zip(rounding, even, strict=True)
+        ]
+        whole = _total(moved, totals)
+
+        def share_of_flips() -> float:
+            return _share_as_large(of_rounding + shift * of_even, whole.total)
+
+        return _shift("", score, whole, chance, scores, share_of_flips).tilted
 
     start = score.shown(0.0)
     sizes = []
@@ -283,17 +307,35 @@ def _share_of_flips(effects: Sequence[Float64Array], totals: Sequence[int]) -> f
 
     It is the p-value of a test that holds for any effects of which neither side is more likely.
     """
-    weighted = np.concatenate(
+    weighted = _weighted(effects, totals)
+    (sums,) = _sums_with_random_signs(weighted[:, None]).T
+    return _share_as_large(sums, float(weighted.sum()))
+
+
+def _weighted(effects: Sequence[Float64Array], totals: Sequence[int]) -> Float64Array:
+    """Return each effect times the number of embeddings that it stands for."""
+    return np.concatenate(
         [
             values * (count / len(values))
             for values, count in zip(effects, totals, strict=True)
         ]
     )
-    # A sum that equals the one that came out counts, whatever its last digits are.
-    smallest = abs(float(weighted.sum())) * (1 - 1e-9)
+
+
+def _sums_with_random_signs(weighted: Float64Array) -> Float64Array:
+    """Return the sums of columns of effects whose rows have random signs, a row for each draw."""
     rng = np.random.default_rng(0)
-    as_large = 0
-    for _ in range(_FLIPS // _FLIPS_AT_A_TIME):
-        signs = 2.0 * rng.integers(2, size=(_FLIPS_AT_A_TIME, len(weighted))) - 1.0
-        as_large += int((np.abs(signs @ weighted) >= smallest).sum())
-    return (as_large + 1) / (_FLIPS + 1)
+    sums = np.empty((_FLIPS, weighted.shape[1]))
+    for start in range(0, _FLIPS, _FLIPS_AT_A_TIME):
+        block = sums[start : start + _FLIPS_AT_A_TIME]
+        signs = 2.0 * rng.integers(2, size=(len(block), len(weighted))) - 1.0
+        block[:] = signs @ weighted
+    return sums
+
+
+def _share_as_large(sums: Float64Array, total: float) -> float:
+    """Return the share of sums as large as the one that came out, which counts as one of them."""
+    # A sum that equals the one that came out counts, whatever its last digits are.
+    smallest = abs(total) * (1 - 1e-9)
+    as_large = int((np.abs(sums) >= smallest).sum())
+    return (as_large + 1) / (len(sums) + 1)

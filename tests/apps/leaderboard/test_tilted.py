@@ -45,7 +45,8 @@ from tests.apps.leaderboard.forging import (
 )
 from tools.calibration.tilts import WORLDS, simulated
 
-TASK = "t2iat_flowers_insects"
+# Few prompts: each embedding that is drawn has the whole task scored once more.
+TASK = "t2iat_judaism_christianity"
 
 
 @pytest.fixture(scope="module")
@@ -364,6 +365,30 @@ def test_what_is_said_to_be_noticed_is_a_tilt() -> None:
     # A tilt that is there already is no rounding.
     tilted = [effect + 5e-3 for effect in ROUNDING]
     assert noticed(tilted, Score(0.5)) == pytest.approx(size)
+
+
+def test_each_size_that_is_tried_is_judged_like_a_shift_that_came_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of eight effects all have to go to one side, and one of these is far from the others."""
+    monkeypatch.setattr(tilts, "_FLIPS", 10_000)
+    tried: dict[float, bool] = {}
+
+    def recorded(holds: Callable[[float], bool]) -> float:
+        def noted(size: float) -> bool:
+            tried[size] = holds(size)
+            return tried[size]
+
+        return _smallest_size(noted)
+
+    monkeypatch.setattr(tilts, "_smallest_size", recorded)
+    effects = np.array([3e-4, 4e-4, 3.5e-4, 3.8e-4, 3.3e-4, 3.7e-4, 3.7e-4, -2.5e-3])
+    assert np.isfinite(noticed([*effects], Score(0.5)))
+    effects = (effects - effects.mean()) * tilts._spread_of_others((8,), (100,))
+    for size, is_noticed in tried.items():
+        moved = shift([*(effects + size / 100)], Score(0.5))
+        assert moved.tilted == is_noticed, size
+    assert {*tried.values()} == {True, False}
 
 
 @pytest.mark.slow
