@@ -20,6 +20,7 @@ from openpyxl import Workbook, load_workbook
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.people_tables import workbook as workbook_module
+from t2ibench.store.people_tables.cells import cleaned_cell
 from t2ibench.store.people_tables.headings import KNOWN_HEADINGS, known_column
 from t2ibench.store.people_tables.reader import Table, read_table
 
@@ -80,7 +81,7 @@ _ROWS = st.lists(st.lists(_CELL, min_size=3, max_size=3), min_size=1, max_size=6
 
 def stripped(rows: list[list[str]]) -> list[list[str]]:
     """Rows as they are read: without empty ones, and without spaces around cells."""
-    cells = [[cell.strip() for cell in row] for row in rows]
+    cells = [[cleaned_cell(cell) for cell in row] for row in rows]
     return [row for row in cells if any(row)]
 
 
@@ -629,7 +630,7 @@ def test_a_sheet_that_a_workbook_names_and_lacks_is_one_line(tmp_path: Path) -> 
             b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....",
             "before 2007 (.xls), or has a password",
         ),
-        (b"<html><table>", "web page with the ending of a workbook"),
+        (b"<html><table>", "is a web page"),
         (b"PK\x03\x04 torn", "cannot be unpacked"),
     ],
 )
