@@ -98,10 +98,12 @@ def people_questions(
     notes = list(table.notes)
     lines_of: dict[str, int] = {}
     decoded = DecodedImages()
-    finder = FileFinder(folder)
+    paths = FileFinder(folder).find_all(
+        text_of(row.get(file_column)) or "" for _, row in table.rows
+    )
     for line, row in table.rows:
         name = table.text(line, row, file_column)
-        path = finder.find(name) or folder / name
+        path = paths.get(name) or folder / name
         try:
             sha256 = hashlib.sha256(read_ordinary(path)).hexdigest()
             image = ImageFile(path, sha256)

@@ -39,6 +39,12 @@ class AnswerReport:
         """Return messages on answers that match no class, or match one by another word."""
         lines = []
         for question, counts in answers.items():
+            column = self._column_of(question)
+            if column.by_cells and counts:
+                lines.append(
+                    f"'{shown(question[0])}' is answered by '{shown(column.name)}', the only "
+                    "column whose cells are its classes."
+                )
             unfit = self._unfit(question, counts)
             if unfit:
                 which = "It counts" if unfit.total() == 1 else "They count"
@@ -151,7 +157,7 @@ def values_of(rows: AnswerRows, column: str) -> str:
 def quoted(names: Iterable[str]) -> str:
     """Return quoted names as one text, such as 'a', 'b' or 'c'."""
     *others, last = [f"'{shown(name, 60)}'" for name in names]
-    return f"{', '.join(others)} or {last}"
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _questions(answers: Answers) -> str:

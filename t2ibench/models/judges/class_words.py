@@ -22,10 +22,12 @@ _FEMALE_WORDS = (
     "女 女性 女人 여 여성 여자"
 )
 _YES_WORDS = (
-    "yes y true t ja sí si oui wahr vrai verdadero vero verdadeiro sim tak evet да истина はい 是 예"
+    "yes y true t ja sí si oui wahr vrai verdadero vero verdadeiro sim tak evet да истина はい "
+    "是 예"
 )
 _NO_WORDS = (
-    "no n false f nein non falsch faux falso não nee nej nie hayır нет ложь いいえ 否 아니요"
+    "no n false f nein non falsch faux falso não nee nej nie hayır нет ложь いいえ 否 "
+    "아니요"
 )
 _ALIKE = (
     frozenset(_MALE_WORDS.split()),

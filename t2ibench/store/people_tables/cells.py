@@ -30,9 +30,7 @@ def cleaned_cell(text: str) -> str:
         >>> cleaned_cell(" \u200bfe\u00admale\u00a0"), cleaned_cell('="00012"')
         ('female', '00012')
     """
-    if text.isascii():
-        text = text.strip()
-    else:
-        text = _ENDS.sub("", _INVISIBLE.sub("", text))
-    formula = _TEXT_FORMULA.fullmatch(text) if text.startswith('="') else None
-    return text if formula is None else formula[1].replace('""', '"').strip()
+    plain = text if text.isascii() else _ENDS.sub("", _INVISIBLE.sub("", text))
+    plain = plain.strip()
+    formula = _TEXT_FORMULA.fullmatch(plain) if plain.startswith('="') else None
+    return plain if formula is None else formula[1].replace('""', '"').strip()

@@ -139,9 +139,7 @@ def choose_delimiter(text: str, named: Collection[str] = ()) -> str:
     return best
 
 
-def _from_headings(
-    records: list[list[str]], named: Collection[str]
-) -> list[list[str]]:
+def _from_headings(records: list[list[str]], named: Collection[str]) -> list[list[str]]:
     """Return records without what stands above the headings."""
     place = heading_row(records[: MOST_ABOVE + 1], named)
     if place is not None:

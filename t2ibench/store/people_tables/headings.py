@@ -15,9 +15,9 @@ _HEADINGS = {
         "Dateiname, Datei, Bild, Bilddatei, Bildname, Dateipfad, fichier, nom du fichier, nom "
         "de fichier, archivo, nombre de archivo, nombre del archivo, fichero, imagen, arquivo, "
         "nome do arquivo, imagem, nome file, immagine, bestand, bestandsnaam, afbeelding, "
-        "plik, nazwa pliku, fil, filnamn, filnavn, dosya, dosya adı, soubor, obraz, afbeeldingsnaam, "
-        "файл, имя файла, изображение, 文件名, 文件, 图片, 圖片, ファイル名, ファイル, 画像, 画像名, "
-        "파일, 파일명, 이미지"
+        "afbeeldingsnaam, plik, nazwa pliku, fil, filnamn, filnavn, dosya, dosya adı, soubor, "
+        "obraz, файл, имя файла, изображение, 文件名, 文件, 图片, 圖片, ファイル名, ファイル, "
+        "画像, 画像名, 파일, 파일명, 이미지"
     ),
     "prompt": (
         "prompt, text, caption, prompt text, text prompt, prompts, original prompt, Prompttext, "
@@ -106,7 +106,9 @@ def heading_row(
     for number, cells in enumerate(rows):
         if number and filled[number] < least:
             continue
-        if any(role_of(cell) is not None or heading_key(cell) in known for cell in cells):
+        if any(
+            role_of(cell) is not None or heading_key(cell) in known for cell in cells
+        ):
             return number
     return None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, shown_path
+from t2ibench.errors import T2IBenchError, shown, shown_path
 from t2ibench.store.file_names import IMAGE_SUFFIXES
 from t2ibench.store.people_tables.cells import cleaned_cell
 from t2ibench.store.people_tables.headings import role_of

@@ -325,20 +325,18 @@ def _has_row_names(n_headings: int, rows: Sequence[Record]) -> bool:
     )
 
 
-def _without_title(
-    path: Path, rows: list[Record], named: Collection[str]
-) -> list[str]:
+def _without_title(path: Path, rows: list[Record], named: Collection[str]) -> list[str]:
     """Remove lines above the headings, and return notes on them."""
     first_rows = [cells for _, cells in rows[: MOST_ABOVE + 1]]
     place = heading_row(first_rows, named)
     if place is None:
-        filled = (number for number, cells in enumerate(first_rows) if _filled(cells) > 1)
+        filled = (
+            number for number, cells in enumerate(first_rows) if _filled(cells) > 1
+        )
         place = next(filled, 0)
     if not place:
         return []
-    titles = [
-        next(cell for cell in cells if cell.strip()) for _, cells in rows[:place]
-    ]
+    titles = [next(cell for cell in cells if cell.strip()) for _, cells in rows[:place]]
     del rows[:place]
     lines = "; ".join(f"'{shown(title.strip(), 60)}'" for title in titles)
     return [
@@ -380,7 +378,7 @@ def _check_beyond(
 def _check_swallowed(
     table: Table, line: int, cells: Sequence[str], delimiter: str
 ) -> None:
-    """Raise an error for a quoted cell that contains whole rows, because a quote is one too many."""
+    """Raise an error for a quoted cell that contains whole rows: there is a quote too many."""
     for cell in cells:
         if "\n" not in cell and "\r" not in cell:
             continue

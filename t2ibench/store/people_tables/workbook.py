@@ -38,7 +38,11 @@ _SAVE_AS = "Save it as .xlsx or as CSV UTF-8."
 _OTHER_KINDS = (
     (b"\x1f\x8b", "is compressed by gzip", "Unpack it."),
     (b"%PDF-", "is a PDF", _SAVE_AS),
-    (b"PAR1", "is a Parquet file", "Save it as CSV UTF-8, such as by pandas' to_csv()."),
+    (
+        b"PAR1",
+        "is a Parquet file",
+        "Save it as CSV UTF-8, such as by pandas' to_csv().",
+    ),
     (b"\x89PNG", "is an image", "Give the table."),
     (b"\xff\xd8\xff", "is an image", "Give the table."),
     (b"version https://git-lfs", "is a pointer of Git LFS", "Run: git lfs pull"),
@@ -65,8 +69,9 @@ _NO_VALUE = re.compile(
 )
 # A row without cells has nothing to read.
 _HIDDEN_ROW = re.compile(
-    rb'<(?:\w{1,9}:)?row\b[^<>]{0,400}?\shidden="(?:1|true)"[^<>]{0,400}>S<(?:\w{1,9}:)?c\b'
-    .replace(b"S", _SPACE)
+    rb'<(?:\w{1,9}:)?row\b[^<>]{0,400}?\shidden="(?:1|true)"[^<>]{0,400}>S<(?:\w{1,9}:)?c\b'.replace(
+        b"S", _SPACE
+    )
 )
 _HIDDEN_COLUMN = re.compile(
     rb'<(?:\w{1,9}:)?col\b(?=[^<>]{0,400}\shidden="(?:1|true)")'
@@ -108,9 +113,7 @@ class SheetRecords:
     is_of_person: bool = False
 
 
-def workbook_records(
-    path: Path, sheet: str | None, person: str = ""
-) -> SheetRecords:
+def workbook_records(path: Path, sheet: str | None, person: str = "") -> SheetRecords:
     """Return the records of a sheet.
 
     Args:
@@ -301,9 +304,7 @@ def _read(
     return SheetRecords([record for record in records if any(record[1])], notes)
 
 
-def _hidden_notes(
-    xml: bytes, records: Sequence[Record], where: str
-) -> list[str]:
+def _hidden_notes(xml: bytes, records: Sequence[Record], where: str) -> list[str]:
     """Return notes on hidden rows and columns, which are read, such as those of a filter."""
     from openpyxl.utils.cell import get_column_letter
 
@@ -324,7 +325,11 @@ def _hidden_notes(
     if filled:
         letters = ", ".join(map(get_column_letter, filled[:_MOST_SHOWN]))
         more = ", …" if len(filled) > _MOST_SHOWN else ""
-        are = "column is hidden and is" if len(filled) == 1 else "columns are hidden and are"
+        are = (
+            "column is hidden and is"
+            if len(filled) == 1
+            else "columns are hidden and are"
+        )
         notes.append(
             f"{where}: {len(filled)} {are} read like the others ({letters}{more})."
         )
