@@ -218,32 +218,45 @@ def _from_json(path: Path, column: str | None, layout: TableLayout) -> Iterator[
             raise
         yield from _from_table(path, column, layout)  # JSON Lines
         return
-    if isinstance(data, dict) and isinstance(data.get("annotations"), list):
-        data = data["annotations"]  # COCO
-        rows = [row for row in data if isinstance(row, dict)]
-        if data and not any(_named(row, column) for row in rows):
-            raise T2IBenchError(
-                f"{path}: its annotations are no captions.",
-                "COCO's captions are in captions_val2017.json, beside instances_val2017.json.",
-            )
-    elif isinstance(data, dict) and isinstance(data.get("images"), list):
-        data = data["images"]  # Karpathy's dataset_flickr30k.json
-    elif isinstance(data, dict) and any(map(_is_column, data.values())):
-        yield from _from_table(path, column, layout)
-        return
+    if isinstance(data, dict):
+        rows = _rows_of_data_set(data, path, column)
+        if rows is None and any(map(_is_column, data.values())):
+            yield from _from_table(path, column, layout)
+            return
+        data = rows
     if not isinstance(data, list):
         raise T2IBenchError(
             f"{path}: expected COCO's captions (an object with 'annotations'), Karpathy's (an "
             "object with 'images') or a list."
         )
-    is_text = [isinstance(item, str) for item in data]
-    if any(is_text) and all(
-        text or _is_missing(item) for text, item in zip(is_text, data, strict=True)
-    ):
+    if _are_texts(data):
         for item in data:
             yield from _texts(item)
         return
     yield from _from_rows(data, column, path)
+
+
+def _rows_of_data_set(
+    data: Mapping[str, Any], path: Path, column: str | None
+) -> list[Any] | None:
+    """Return the captions' rows in the JSON of COCO or of Karpathy; None for other objects."""
+    annotations = data.get("annotations")
+    if isinstance(annotations, list):  # COCO
+        rows = [row for row in annotations if isinstance(row, dict)]
+        if annotations and not any(_named(row, column) for row in rows):
+            raise T2IBenchError(
+                f"{path}: its annotations are no captions.",
+                "COCO's captions are in captions_val2017.json, beside instances_val2017.json.",
+            )
+        return annotations
+    images = data.get("images")  # Karpathy's dataset_flickr30k.json
+    return images if isinstance(images, list) else None
+
+
+def _are_texts(items: Sequence[Any]) -> bool:
+    """Return whether a list has texts, and besides them only missing values."""
+    texts = [isinstance(item, str) or text_of(item) == "" for item in items]
+    return all(texts) and any(isinstance(item, str) for item in items)
 
 
 def _from_rows(
@@ -288,11 +301,6 @@ def _texts(value: Any) -> Iterator[str]:
 def _is_column(value: Any) -> bool:
     """Return whether a value of a JSON object is a column, as pandas writes it."""
     return isinstance(value, (dict, list)) and len(value) > 0
-
-
-def _is_missing(value: Any) -> bool:
-    """Return whether a value of JSON is null or NaN."""
-    return text_of(value) == ""
 
 
 def _from_datasets(source: str, column: str | None, split: str | None) -> Iterator[str]:

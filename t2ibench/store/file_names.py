@@ -153,10 +153,10 @@ class FileFinder:
 
         Two paths of another machine may end alike, such as 'run1/0.png' and 'run2/0.png'.
         """
-        found = {name: self.find(name) for name in names}
+        paths = {name: self.find(name) for name in names}
         return {
             name: path
-            for name, path in found.items()
+            for name, path in paths.items()
             if path is not None and len(self._by_end.get(path, ())) < 2
         }
 

@@ -90,18 +90,8 @@ def _rows_of(
     table: Table, labeller: str | None
 ) -> Iterator[tuple[int, Mapping[str, object], str]]:
     """Yield line number, cells and labeller of each row; an unnamed labeller is called '1'."""
+    _check_names(table)
     by_labeller = table.rows_by_labeller()
-    answer = table.find("answer")
-    nobody = [
-        line for line, row in table.rows_of_nobody() if table.text(line, row, answer)
-    ]
-    if nobody:
-        verb = "answer stands" if len(nobody) == 1 else "answers stand"
-        raise T2IBenchError(
-            f"{table.where(nobody[0])}: {len(nobody)} {verb} beside no name in "
-            f"'{shown(table.find('labeller'))}'.",
-            "Write the name into every row that has an answer.",
-        )
     if labeller is None and by_labeller:
         for name, rows in by_labeller.items():
             person = labeller_name(name, f"{table.where(rows[0][0])}:")
@@ -123,6 +113,21 @@ def _rows_of(
             )
         rows = by_labeller[named]
     yield from ((line, row, labeller or NOBODY) for line, row in rows)
+
+
+def _check_names(table: Table) -> None:
+    """Raise an error for answers beside no name where other rows have the name of a labeller."""
+    answer = table.find("answer")
+    nobody = [
+        line for line, row in table.rows_of_nobody() if table.text(line, row, answer)
+    ]
+    if nobody:
+        verb = "answer stands" if len(nobody) == 1 else "answers stand"
+        raise T2IBenchError(
+            f"{table.where(nobody[0])}: {len(nobody)} {verb} beside no name in "
+            f"'{shown(table.find('labeller'))}'.",
+            "Write the name into every row that has an answer.",
+        )
 
 
 class ItemFinder:

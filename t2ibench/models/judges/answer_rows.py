@@ -252,7 +252,7 @@ class AnswerRows:
     def is_about_people(self, column: str) -> bool:
         """Return whether a column such as 'Sex' seems to describe the people who answered.
 
-        The table names them in another column, and each has one value in all of their rows.
+        The table names them in another column, and each has one value in every row of theirs.
         """
         if not self._by_labeller or heading_key(column) not in OF_PEOPLE:
             return False

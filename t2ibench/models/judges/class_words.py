@@ -117,13 +117,7 @@ def _by_meaning(
     by_word = {_bare(name): name for name in classes}
     if len(by_word) != len(classes):
         return None
-    groups = [alike for alike in _ALIKE if word in alike]
-    pair = _meaning_in_pair(word, beside)
-    if pair is not None:
-        groups = [_ALIKE[pair]]
-    elif word == "m":
-        meaning = _meaning_of_m(classes, beside)
-        groups = [] if meaning is None else [_ALIKE[meaning]]
+    groups = _groups_of(word, classes, beside)
     if not any(name in _ABOUT_AGE for name in by_word):
         groups += [alike for alike, further in _BY_AGE if word in further]
     for alike in groups:
@@ -131,6 +125,19 @@ def _by_meaning(
         if len(meant) == 1:
             return meant[0]
     return None
+
+
+def _groups_of(
+    word: str, classes: Sequence[str], beside: Collection[str]
+) -> list[frozenset[str]]:
+    """Return the sets of words that mean the same as a word in its table."""
+    pair = _meaning_in_pair(word, beside)
+    if pair is not None:
+        return [_ALIKE[pair]]
+    if word != "m":
+        return [alike for alike in _ALIKE if word in alike]
+    meaning = _meaning_of_m(classes, beside)
+    return [] if meaning is None else [_ALIKE[meaning]]
 
 
 def _meaning_in_pair(word: str, beside: Collection[str]) -> int | None:

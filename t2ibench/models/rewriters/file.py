@@ -158,8 +158,8 @@ class FileRewriter:
         except ValidationError as error:
             item = error.errors(include_url=False)[0]
             name = ".".join(map(str, item["loc"]))
-            known = _Row.model_fields
-            near = "" if name in known else did_you_mean(name, known)
+            fields = _Row.model_fields
+            near = "" if name in fields else did_you_mean(name, fields)
             what = f"{shown(name)}: " if name else ""
             raise T2IBenchError(
                 f"{where}: {what}{expected(item)}.{near}",

@@ -100,14 +100,14 @@ def heading_row(
         >>> heading_row([["Study", "Gender"], ["# by Anna"], ["file", "gender"], ["a.png", "f"]])
         2
     """
-    known = set(map(heading_key, named)) - {""}
+    wanted = set(map(heading_key, named)) - {""}
     filled = [sum(bool(cell.strip()) for cell in cells) for cells in rows]
     least = min(2, max(filled, default=0))
     for number, cells in enumerate(rows):
         if number and filled[number] < least:
             continue
         if any(
-            role_of(cell) is not None or heading_key(cell) in known for cell in cells
+            role_of(cell) is not None or heading_key(cell) in wanted for cell in cells
         ):
             return number
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -167,6 +167,11 @@ def _columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
     yield from _rows_of_columns(whole, path)
 
 
+def _first_of(whole: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Return the value of the first of these keys that an object has; None if it has none."""
+    return next((whole[name] for name in names if name in whole), None)
+
+
 def _is_table(part: Any) -> bool:
     """Return whether a value is a list of objects, as a table is."""
     return (
@@ -198,14 +203,14 @@ def _records_of_pandas(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     Other programs call the headings and rows of "split" otherwise, or write the headings as the
     first row.
     """
-    rows = next((whole[name] for name in _ROWS if name in whole), None)
+    rows = _first_of(whole, _ROWS)
     if not isinstance(rows, list):
         return None
-    if "schema" in whole and all(isinstance(row, dict) for row in rows):
+    if "schema" in whole and _is_table(rows):
         return rows
     if not all(isinstance(row, list) for row in rows):
         return None
-    names = next((whole[name] for name in _HEADINGS if name in whole), None)
+    names = _first_of(whole, _HEADINGS)
     if names is None and rows:
         names, *rows = rows
     if not isinstance(names, list) or any(len(row) != len(names) for row in rows):

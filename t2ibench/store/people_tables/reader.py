@@ -266,9 +266,7 @@ def _from_records(
         headings.insert(0, "")
     if headings and not headings[0] and any(headings):
         headings[0] = _INDEX_COLUMN  # row numbers of pandas and R
-    last = max(
-        (number for number, heading in enumerate(headings, 1) if heading), default=0
-    )
+    last = _width(headings)
     table = Table(path, [], [], heading_line, notes)
     if delimiter is not None:
         for line, cells in rows:
@@ -276,6 +274,12 @@ def _from_records(
             _check_swallowed(table, line, cells, delimiter)
     places = _places(table, headings, rows)
     table.columns = list(places)
+    _add_rows(table, rows, places)
+    return table
+
+
+def _add_rows(table: Table, rows: Sequence[Record], places: Mapping[str, int]) -> None:
+    """Add the rows to a table, their cells cleaned; a note counts marks such as #N/A."""
     marks = _Marks()
     for line, cells in rows:
         width = len(cells)
@@ -289,8 +293,7 @@ def _from_records(
             if text in MARKS:
                 values[heading] = marks.without(text, line, heading)
         table.rows.append((line, values))
-    table.notes += marks.lines(path)
-    return table
+    table.notes += marks.lines(table.path)
 
 
 class _Marks:
@@ -342,6 +345,12 @@ def _without_title(path: Path, rows: list[Record], named: Collection[str]) -> li
     return [
         f"{shown_path(path)}: above its headings stands {lines}, which is left out."
     ]
+
+
+def _width(headings: Sequence[str]) -> int:
+    """Return the number of columns up to the last one with a heading."""
+    numbers = (number for number, heading in enumerate(headings, 1) if heading)
+    return max(numbers, default=0)
 
 
 def _filled(cells: Sequence[str]) -> int:
