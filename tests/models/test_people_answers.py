@@ -727,6 +727,20 @@ def test_indexes_that_seem_to_begin_at_one(folder: Path) -> None:
     assert "index 0" not in asked(folder, written(folder, *rows(0, 2)))[1]
 
 
+@pytest.mark.parametrize(
+    "word", ["unsure", "Skip", "weiß nicht", "ne sait pas", "不明"]
+)
+def test_people_who_cannot_tell_say_so_in_their_language(
+    folder: Path, word: str
+) -> None:
+    rows = ["file,gender", *rows_with({"female": word, "male": "male"})]
+    counts, line = asked(folder, written(folder, *rows))
+    assert counts["nurse"] == {"male": 1, "unknown": 3} and "none of the" not in line
+    # Unless the task has it as a class.
+    counts, _ = asked(folder, written(folder, *rows), classes=(word, "male"))
+    assert counts["nurse"] == {"male": 1, word: 3}
+
+
 def test_a_file_without_an_answer_is_refused(folder: Path) -> None:
     assert "it has headings and no rows" in error_of(
         folder, written(folder, "file,gender")
@@ -735,7 +749,11 @@ def test_a_file_without_an_answer_is_refused(folder: Path) -> None:
         {"file": name, "answers": {"gender": truth}} for name, truth in TRUTH.items()
     ]
     (folder / "n.json").write_text(json.dumps(nested))
-    assert "no row has an answer" in error_of(folder, str(folder / "n.json"))
+    message = error_of(folder, str(folder / "n.json"))
+    assert "no row has an answer, and 'answers' has no texts" in message
+    # A sheet that nobody has filled in yet is no error.
+    rows = ["file,gender", *(f"{name}," for name in TRUTH)]
+    assert asked(folder, written(folder, *rows))[0] == {"nurse": {}, "chef": {}}
 
 
 def test_missing_values_of_r_are_no_answers_unless_a_class(folder: Path) -> None:

@@ -21,13 +21,15 @@ from t2ibench.methods.core.judge_errors import (
 )
 from t2ibench.models.generators.image_folder import ImageFolder
 from t2ibench.models.judges.answer_classes import in_its_classes
+from t2ibench.models.judges.class_words import UNSURE
 from t2ibench.models.protocols import Answer, Judge, Query, QueryOfFile
 from t2ibench.store.decoded_images import DecodedImages
 from t2ibench.store.file_names import FileFinder
 from t2ibench.store.files import read_ordinary
 from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import ImageFile
-from t2ibench.store.people_tables.headings import heading_key
+from t2ibench.store.people_tables.cells import NOT_AVAILABLE
+from t2ibench.store.people_tables.headings import heading_key, role_of
 from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table, read_table
 
@@ -36,7 +38,9 @@ _EXAMPLE = "'file,gender' with rows such as 'nurse 1.jpg,female'"
 _NOT_ASKED_WORDS = "id prompt index sha256 labeller file filename image path unnamed:0"
 _NOT_ASKED = frozenset(_NOT_ASKED_WORDS.split())
 # what no class answers
-_NO_ONE_CLASS = (*NO_CLASS, "both", "mixed", "several", "other")
+_NO_ONE_CLASS = UNSURE | set(NO_CLASS)
+# Columns with these roles are about a row, or about who answered.
+_ROLES = frozenset({"labeller", "question", "model"})
 _MOST_CLASSES = 12  # a column with more holds no classes
 
 
@@ -84,7 +88,14 @@ def people_questions(
     hint = f"Give a CSV such as {_EXAMPLE}."
     table = read_table(labels, hint, columns=columns, sheet=sheet)
     file_column = table.need("image", f"each row needs its image, such as {_EXAMPLE}")
-    classes = _classes(table, file_column)
+    paths = FileFinder(folder).find_all(
+        text_of(row.get(file_column)) or "" for _, row in table.rows
+    )
+    # A row such as 'Total,8' below the table has no classes.
+    rows_of_images = [
+        row for _, row in table.rows if (text_of(row.get(file_column)) or "") in paths
+    ]
+    classes = _classes(table, file_column, rows_of_images)
     if not classes:
         raise T2IBenchError(
             f"{table.where()}: no column of labels with two classes or more. {table.listed()}",
@@ -97,10 +108,8 @@ def people_questions(
     questions: list[Known] = []
     notes = list(table.notes)
     lines_of: dict[str, int] = {}
+    labels_of: dict[str, tuple[str, ...]] = {}
     decoded = DecodedImages()
-    paths = FileFinder(folder).find_all(
-        text_of(row.get(file_column)) or "" for _, row in table.rows
-    )
     for line, row in table.rows:
         name = table.text(line, row, file_column)
         path = paths.get(name) or folder / name
@@ -113,6 +122,14 @@ def people_questions(
                 f"{table.where(line)}: '{shown(name)}' cannot be read: {error}"
             )
             continue
+        labels = tuple(_label(table.text(line, row, name)) for name in classes)
+        earlier = labels_of.setdefault(sha256, labels)
+        if _contradict(earlier, labels):
+            raise T2IBenchError(
+                f"{table.where(line)}: '{shown(name)}' is labelled differently in line "
+                f"{lines_of[sha256]}.",
+                "Keep one row for each image, such as that of one annotator.",
+            )
         if lines_of.setdefault(sha256, line) != line:
             notes.append(
                 f"{table.where(line)}: '{shown(name)}' repeats line {lines_of[sha256]}"
@@ -123,7 +140,7 @@ def people_questions(
         )
         truths = {name: _label(table.text(line, row, name)) for name in classes}
         for attribute, options in classes.items():
-            if table.text(line, row, attribute):
+            if table.text(line, row, attribute) not in {"", NOT_AVAILABLE}:
                 question = f"What is the {attribute.replace('_', ' ')} of the person?"
                 groups = _other_groups(truths, attribute)
                 groups[FOLDER] = folder.name
@@ -142,15 +159,22 @@ def people_questions(
     return questions, notes
 
 
-def _classes(table: Table, file_column: str) -> dict[str, tuple[str, ...]]:
+def _contradict(labels: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether two rows about an image name different classes of an attribute."""
+    pairs = (set(pair) - {UNKNOWN} for pair in zip(labels, others, strict=True))
+    return any(len(named) > 1 for named in pairs)
+
+
+def _classes(
+    table: Table, file_column: str, rows: Sequence[Mapping[str, object]]
+) -> dict[str, tuple[str, ...]]:
     """Return each column that holds two to twelve distinct labels, with these labels as classes."""
     classes = {}
     for name in table.columns:
-        if name == file_column or heading_key(name) in _NOT_ASKED:
+        is_asked = heading_key(name) not in _NOT_ASKED and role_of(name) not in _ROLES
+        if name == file_column or not is_asked:
             continue
-        labels = {
-            _label(text) for _, row in table.rows if (text := text_of(row.get(name)))
-        }
+        labels = {_label(text) for row in rows if (text := text_of(row.get(name)))}
         labels.discard(UNKNOWN)
         if 1 < len(labels) <= _MOST_CLASSES:
             table.check_used(name)
@@ -194,7 +218,8 @@ def same_classes(questions: Sequence[Known]) -> list[Known]:
 def _label(text: str) -> str:
     """Return a label in lower case; 'unknown' if it names no single class, such as 'several'."""
     label = " ".join(text.split()).casefold()
-    return UNKNOWN if not label or label in _NO_ONE_CLASS else label
+    is_none = not label or label in _NO_ONE_CLASS or text == NOT_AVAILABLE
+    return UNKNOWN if is_none else label
 
 
 def try_judge(

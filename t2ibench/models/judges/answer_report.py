@@ -6,17 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.judges.answer_rows import AnswerRows
+from t2ibench.models.judges.class_words import UNSURE
 from t2ibench.models.judges.question_column import QuestionColumn
 
 Question = tuple[str, tuple[str, ...]]  # its text and its classes
 # How often each answer was given about the images of a run, by question.
 Answers = Mapping[Question, Counter[str]]
 # Answers that fit any question, name no class and need no message.
-NO_CLASS = frozenset(
-    {UNKNOWN, "not in the picture", "both", "several", "mixed", "other"}
-)
+NO_CLASS = UNSURE
 _VALUES = 6  # different answers that a message lists
 _MOST_VALUES = 12  # a column with more has no classes
 

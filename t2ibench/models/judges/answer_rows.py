@@ -172,6 +172,11 @@ class AnswerRows:
                 texts[column] = value
         return texts
 
+    @property
+    def columns_without_text(self) -> tuple[str, ...]:
+        """The headings of columns that have a cell which is no text, such as a JSON object."""
+        return tuple(self._no_text)
+
     def check_used(self, column: str) -> None:
         """Raise an error for a column that exists twice or has a cell that is no text."""
         self.table.check_used(column)

@@ -287,11 +287,17 @@ class AnswersJudge:
         return " ".join(line for line in lines if line) or None
 
     def _check_any_answer(self) -> None:
-        """Raise an error for a file without an answer in any row."""
+        """Raise an error for a file without rows, or whose cells are lists or objects of JSON.
+
+        Rows without an answer are allowed: a person has not answered yet.
+        """
         table = self._rows.table
-        if self._rows.by_name:
+        if self._rows.by_name or (table.rows and not self._rows.columns_without_text):
             return
-        what = "no row has an answer" if table.rows else "it has headings and no rows"
+        what = "it has headings and no rows"
+        if table.rows:
+            nested = quoted(self._rows.columns_without_text)
+            what = f"no row has an answer, and {nested} has no texts"
         raise T2IBenchError(
             " ".join([f"{table.where()}: {what}. {table.listed()}", *table.notes]),
             "A row names an image and has an 'answer', or columns headed by what is asked.",

@@ -57,6 +57,16 @@ _ABOUT_AGE_WORDS = (
     "adults young old middle-aged elderly minor guy lady gentleman"
 )
 _ABOUT_AGE = frozenset(_ABOUT_AGE_WORDS.split())
+# What people write who cannot tell, or skip a question. It fits any question and names no class.
+_UNSURE_TEXTS = (
+    "unknown;not in the picture;both;several;mixed;other;unsure;not sure;uncertain;unclear;skip;"
+    "skipped;undecided;don't know;dont know;do not know;idk;cannot tell;can't tell;can not tell;"
+    "cannot say;weiß nicht;weiss nicht;unklar;unsicher;unbekannt;nicht erkennbar;keine angabe;"
+    "ne sait pas;je ne sais pas;incertain;inconnu;no sé;no sabe;desconocido;non so;sconosciuto;"
+    "não sei;desconhecido;weet niet;onbekend;nie wiem;nieznane;bilmiyorum;vet ej;okänd;не знаю;"
+    "неизвестно;不明;わからない;分からない;不清楚;不知道;모름"
+)
+UNSURE = frozenset(text.casefold() for text in _UNSURE_TEXTS.split(";"))
 _AROUND = "\"'“”‘’«».,;:!?()[]*`"
 _ARTICLE = re.compile(r"(?:a|an|the)\s+")
 _DASHES = re.compile("[\u2010-\u2015\u2212\uff0d]")

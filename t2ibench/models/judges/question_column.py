@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from t2ibench.models.judges.class_words import class_named
+from t2ibench.models.judges.class_words import UNSURE, class_named
 from t2ibench.store.file_names import composed
 
 _WORD = re.compile(r"\w+")
@@ -216,7 +216,11 @@ def _answers(texts: Iterable[str], classes: Sequence[str]) -> bool:
 def _mostly(texts: Iterable[str], classes: Sequence[str]) -> bool:
     """Return whether at least half of the distinct cells are classes, or words such as unknown."""
     distinct = set(texts)
-    fitting = [text for text in distinct if class_named(text, classes, distinct)]
+    fitting = [
+        text
+        for text in distinct
+        if text.casefold() in UNSURE or class_named(text, classes, distinct)
+    ]
     return 2 * len(fitting) >= len(distinct)
 
 
