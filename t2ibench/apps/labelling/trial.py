@@ -91,11 +91,7 @@ def people_questions(
     paths = FileFinder(folder).find_all(
         text_of(row.get(file_column)) or "" for _, row in table.rows
     )
-    # A row such as 'Total,8' below the table has no classes.
-    rows_of_images = [
-        row for _, row in table.rows if (text_of(row.get(file_column)) or "") in paths
-    ]
-    classes = _classes(table, file_column, rows_of_images)
+    classes = _classes(table, file_column, paths)
     if not classes:
         raise T2IBenchError(
             f"{table.where()}: no column of labels with two classes or more. {table.listed()}",
@@ -107,8 +103,7 @@ def people_questions(
         prompts = {str(path): prompt for path, prompt in ImageFolder(folder).pictures()}
     questions: list[Known] = []
     notes = list(table.notes)
-    lines_of: dict[str, int] = {}
-    labels_of: dict[str, tuple[str, ...]] = {}
+    labelled: dict[str, tuple[int, tuple[str, ...], Path]] = {}
     decoded = DecodedImages()
     for line, row in table.rows:
         name = table.text(line, row, file_column)
@@ -122,17 +117,15 @@ def people_questions(
                 f"{table.where(line)}: '{shown(name)}' cannot be read: {error}"
             )
             continue
-        labels = tuple(_label(table.text(line, row, name)) for name in classes)
-        earlier = labels_of.setdefault(sha256, labels)
-        if _contradict(earlier, labels):
-            raise T2IBenchError(
-                f"{table.where(line)}: '{shown(name)}' is labelled differently in line "
-                f"{lines_of[sha256]}.",
-                "Keep one row for each image, such as that of one annotator.",
-            )
-        if lines_of.setdefault(sha256, line) != line:
+        given = tuple(_label(table.text(line, row, name)) for name in classes)
+        earlier_line, earlier, earlier_path = labelled.setdefault(
+            sha256, (line, given, path)
+        )
+        if earlier_line != line:
+            if path == earlier_path:
+                _check_alike(table, line, name, earlier_line, given, earlier)
             notes.append(
-                f"{table.where(line)}: '{shown(name)}' repeats line {lines_of[sha256]}"
+                f"{table.where(line)}: '{shown(name)}' repeats line {earlier_line}"
             )
             continue
         prompt = table.text(line, row, prompt_column) or prompts.get(
@@ -159,22 +152,41 @@ def people_questions(
     return questions, notes
 
 
-def _contradict(labels: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether two rows about an image name different classes of an attribute."""
-    pairs = (set(pair) - {UNKNOWN} for pair in zip(labels, others, strict=True))
-    return any(len(named) > 1 for named in pairs)
+def _check_alike(
+    table: Table,
+    line: int,
+    name: str,
+    earlier_line: int,
+    labels: Sequence[str],
+    earlier: Sequence[str],
+) -> None:
+    """Raise an error if two rows about an image name different classes of an attribute."""
+    pairs = (set(pair) - {UNKNOWN} for pair in zip(labels, earlier, strict=True))
+    if any(len(named) > 1 for named in pairs):
+        raise T2IBenchError(
+            f"{table.where(line)}: '{shown(name)}' is labelled differently in line "
+            f"{earlier_line}.",
+            "Keep one row for each image, such as that of one annotator.",
+        )
 
 
 def _classes(
-    table: Table, file_column: str, rows: Sequence[Mapping[str, object]]
+    table: Table, file_column: str, paths: Mapping[str, Path]
 ) -> dict[str, tuple[str, ...]]:
     """Return each column that holds two to twelve distinct labels, with these labels as classes."""
+    rows = [row for _, row in table.rows]
+    # A row such as 'Total,8' below the table has no classes.
+    of_images = [row for row in rows if (text_of(row.get(file_column)) or "") in paths]
     classes = {}
     for name in table.columns:
         is_asked = heading_key(name) not in _NOT_ASKED and role_of(name) not in _ROLES
         if name == file_column or not is_asked:
             continue
-        labels = {_label(text) for row in rows if (text := text_of(row.get(name)))}
+        labels = {
+            _label(text)
+            for row in of_images or rows
+            if (text := text_of(row.get(name)))
+        }
         labels.discard(UNKNOWN)
         if 1 < len(labels) <= _MOST_CLASSES:
             table.check_used(name)

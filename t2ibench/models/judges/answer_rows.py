@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -14,6 +13,7 @@ from t2ibench.models.judges.question_column import OF_PEOPLE
 from t2ibench.store.file_errors import reading
 from t2ibench.store.file_names import FileFinder, composed, visible_entries
 from t2ibench.store.files import read_ordinary
+from t2ibench.store.people_tables.cells import half_width
 from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table
@@ -196,7 +196,7 @@ class AnswerRows:
             return (HASH, sha256) if _SHA256.fullmatch(sha256) else (_FILE, name)
         prompt = table.text(line, row, self._prompt)
         index = table.text(line, row, self._index) or "0"
-        number = _INDEX.fullmatch(unicodedata.normalize("NFKC", index))
+        number = _INDEX.fullmatch(half_width(index))
         if prompt and number is not None:
             self.indexes.add(int(number[1]))
             return prompt_name(prompt, int(number[1]))

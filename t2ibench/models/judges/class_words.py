@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
-from t2ibench.store.people_tables.cells import cleaned_cell
+from t2ibench.store.people_tables.cells import cleaned_cell, half_width
 
 # Words of one set mean the same if exactly one of them is a class. Words that depend on age or
 # culture ('boy', 'guy') are listed separately: they count only if no class is about age.
@@ -57,14 +57,14 @@ _ABOUT_AGE_WORDS = (
     "adults young old middle-aged elderly minor guy lady gentleman"
 )
 _ABOUT_AGE = frozenset(_ABOUT_AGE_WORDS.split())
-# What people write who cannot tell, or skip a question. It fits any question and names no class.
+# What people write who do not know, or skip a question. It fits any question and names no class.
 _UNSURE_TEXTS = (
     "unknown;not in the picture;both;several;mixed;other;unsure;not sure;uncertain;unclear;skip;"
-    "skipped;undecided;don't know;dont know;do not know;idk;cannot tell;can't tell;can not tell;"
-    "cannot say;weiß nicht;weiss nicht;unklar;unsicher;unbekannt;nicht erkennbar;keine angabe;"
-    "ne sait pas;je ne sais pas;incertain;inconnu;no sé;no sabe;desconocido;non so;sconosciuto;"
-    "não sei;desconhecido;weet niet;onbekend;nie wiem;nieznane;bilmiyorum;vet ej;okänd;не знаю;"
-    "неизвестно;不明;わからない;分からない;不清楚;不知道;모름"
+    "skipped;undecided;don't know;dont know;do not know;idk;cannot say;can't tell;cannot "
+    "tell;can not tell;weiß nicht;weiss nicht;unklar;unsicher;unbekannt;nicht erkennbar;"
+    "keine angabe;ne sait pas;je ne sais pas;incertain;inconnu;no sé;no sabe;desconocido;non so;"
+    "sconosciuto;não sei;desconhecido;weet niet;onbekend;nie wiem;nieznane;bilmiyorum;vet ej;okänd;"
+    "не знаю;неизвестно;不明;わからない;分からない;不清楚;不知道;모름"
 )
 UNSURE = frozenset(text.casefold() for text in _UNSURE_TEXTS.split(";"))
 _AROUND = "\"'“”‘’«».,;:!?()[]*`"
@@ -183,8 +183,8 @@ def _whole_number(text: str) -> int | None:
 
 def _plain(text: str) -> str:
     if not text.isascii():
-        # Also letters of double width, as keyboards of East Asia type them.
-        text = _DASHES.sub("-", cleaned_cell(unicodedata.normalize("NFKC", text)))
+        text = half_width(unicodedata.normalize("NFC", text))
+        text = _DASHES.sub("-", cleaned_cell(text))
     words = " ".join(text.replace("_", " ").split()).casefold()
     return _RANGE.sub("-", words)
 

@@ -21,6 +21,18 @@ _AT_ENDS = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u
 _ENDS = re.compile(rf"^[\s{_AT_ENDS}]+|[\s{_AT_ENDS}]+$")
 # What exports write so that Excel leaves a text such as 00012 unchanged: ="00012".
 _TEXT_FORMULA = re.compile(r'="((?:[^"]|"")*)"')
+# Letters and digits of double width, as keyboards of East Asia type them, and the plain ones.
+_WIDE = {code + 0xFEE0: code for code in range(0x21, 0x7F)} | {0x3000: 0x20}
+
+
+def half_width(text: str) -> str:
+    """Return a text with plain letters and digits in place of those of double width.
+
+    Examples:
+        >>> half_width("１2²")
+        '12²'
+    """
+    return text if text.isascii() else text.translate(_WIDE)
 
 
 def cleaned_cell(text: str) -> str:
