@@ -67,16 +67,27 @@ def _control_groups(controller: str) -> list[Path]:
         lines = (_PROC / "self" / "cgroup").read_text().splitlines()
     folders: list[Path] = []
     for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if not controllers:  # version 2 has one tree for all controllers
-            root = _CGROUPS
-        elif controller in controllers.split(","):
-            root = _CGROUPS / controller
-        else:
-            continue
-        group = root / path.lstrip("/")
-        folders += [group, *(above for above in group.parents if above >= root)]
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        for root in _roots(controllers, controller):
+            group = root / path.lstrip("/")
+            folders += [group, *(above for above in group.parents if above >= root)]
     return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+
+
+def _roots(controllers: str, controller: str) -> list[Path]:
+    """Return where the trees of a line of /proc/self/cgroup may be mounted.
+
+    Args:
+        controllers: Those of the line, such as 'cpu,cpuacct'; none for version 2.
+        controller: The wanted one.
+    """
+    if (
+        not controllers
+    ):  # version 2 has one tree for all controllers, apart beside version 1
+        return [_CGROUPS, _CGROUPS / "unified"]
+    if controller not in controllers.split(","):
+        return []
+    return [_CGROUPS / controller, _CGROUPS / controllers]
 
 
 def _quota(folder: Path) -> float | None:
@@ -96,16 +107,22 @@ def _room(folder: Path) -> int | None:
 
     Files that are kept in memory count as free: the system drops them when it needs the memory.
     """
+    # Above memory.high (systemd's MemoryHigh), a process is slowed down until it hardly moves.
     versions = (
-        ("memory.max", "memory.current", "inactive_file"),
-        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        (("memory.max", "memory.high"), "memory.current", "inactive_file"),
+        (
+            ("memory.limit_in_bytes",),
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
     )
-    for limit_name, usage_name, cache_name in versions:
-        limit = _number(folder / limit_name)
+    for limit_names, usage_name, cache_name in versions:
+        limits = [_number(folder / name) for name in limit_names]
+        least = min((limit for limit in limits if limit is not None), default=None)
         usage = _number(folder / usage_name)
-        if limit is not None and usage is not None:
+        if least is not None and usage is not None:
             used = usage - _statistic(folder / "memory.stat", cache_name)
-            return max(0, limit - used)
+            return max(0, least - used)
     return None
 
 

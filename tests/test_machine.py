@@ -80,6 +80,38 @@ def test_memory_is_the_least_that_any_group_leaves(write: Write) -> None:
     assert machine.available_memory() == 0
 
 
+@pytest.mark.parametrize("name", ["memory.max", "memory.high"])
+def test_a_group_that_is_slowed_down_counts_as_full(write: Write, name: str) -> None:
+    """Of a container that sees its own group as the root, and of one below another."""
+    for path, folder in (("/", "groups"), ("/a.slice/b.scope", "groups/a.slice")):
+        write("proc/self/cgroup", f"0::{path}\n")
+        write(f"{folder}/memory.max", "max")
+        write(f"{folder}/memory.high", "max")
+        write(f"{folder}/{name}", str(6 * GIB))
+        write(f"{folder}/memory.current", str(5 * GIB))
+        assert machine.available_memory() == GIB
+
+
+@pytest.mark.parametrize("path", ["/docker/0a1b", "/../../job", "/"])
+def test_a_container_whose_group_is_mounted_as_the_root(
+    write: Write, path: str
+) -> None:
+    write("proc/self/cgroup", f"4:memory:{path}\n2:cpu,cpuacct:{path}\nno line\n")
+    write("groups/memory/memory.limit_in_bytes", str(3 * GIB))
+    write("groups/memory/memory.usage_in_bytes", str(GIB))
+    write("groups/cpu,cpuacct/cpu.cfs_quota_us", "400000")
+    write("groups/cpu,cpuacct/cpu.cfs_period_us", "100000")
+    assert machine.available_memory() == 2 * GIB
+    assert machine.cores() == 4
+
+
+def test_no_limit_of_version_1_is_a_large_number(write: Write) -> None:
+    write("proc/self/cgroup", "4:memory:/\n")
+    write("groups/memory/memory.limit_in_bytes", "9223372036854771712")
+    write("groups/memory/memory.usage_in_bytes", str(GIB))
+    assert machine.available_memory() == 64 * GIB
+
+
 def test_other_systems_have_half_of_their_memory(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

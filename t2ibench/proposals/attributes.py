@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.models.judges.class_words import UNSURE
 from t2ibench.store.people_tables.headings import heading_key, role_of
 from t2ibench.store.people_tables.reader import Table, read_table
 from t2ibench.store.user_paths import expanded
@@ -20,14 +21,7 @@ MOST_CLASSES = 12
 # The column in which sheets of `label export` list the classes of a question.
 _CLASSES = "classes"
 # What people write where no class fits; it is read as unknown.
-_NO_CLASS = {
-    "unknown",
-    "unclear",
-    "not in the picture",
-    "both",
-    "mixed",
-    "several",
-    "other",
+_NO_CLASS = UNSURE | {
     "none",
     "n/a",
     "na",

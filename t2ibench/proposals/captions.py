@@ -20,13 +20,18 @@ from t2ibench.errors import (
 )
 from t2ibench.models.generators.image_folder import ImageFolder, normal
 from t2ibench.store.file_errors import read_data, reading
+from t2ibench.store.people_tables.cells import MARKS, NOT_AVAILABLE, cleaned_cell
+from t2ibench.store.people_tables.delimited import choose_delimiter
 from t2ibench.store.people_tables.encoding import decode_text
 from t2ibench.store.people_tables.headings import heading_key, known_column
+from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table, read_table
+from t2ibench.store.people_tables.workbook import is_workbook
 from t2ibench.store.user_paths import expanded
 
 # Bytes of the largest file of captions that is read; COCO's of 2017 has 92 MB.
 _LARGEST = 1024 * 2**20
+_BEGINNING = 2**16  # bytes by which a table of another ending is known
 _TABLES = frozenset({".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".xlsx", ".xlsm"})
 _SHORT = {"validation": "val", "val": "validation"}
 # Characters of the longest caption that a task accepts; longer ones are dropped.
@@ -149,26 +154,47 @@ def one_person(caption: str) -> bool:
 def _from_file(path: Path, column: str | None, layout: TableLayout) -> Iterator[str]:
     hint = "Give captions as --captions describes them."
     with reading(path, hint):
-        if path.suffix.lower() == ".json":
-            yield from _from_json(path, column)
-        elif path.suffix.lower() in _TABLES:
-            table = read_table(
-                path,
-                hint,
-                columns=layout.columns,
-                sheet=layout.sheet,
-                expected='{"caption": "a man rides a horse"}',
-            )
-            heading = _heading(table, column)
-            layout.notes[:] = table.notes
-            for _, row in table.rows:
-                yield from _texts(row.get(heading))
+        suffix = path.suffix.lower()
+        if suffix == ".json":
+            yield from _from_json(path, column, layout)
+        elif suffix in _TABLES or _has_headings(path):
+            yield from _from_table(path, column, layout)
         else:
             text, note = decode_text(read_data(path, _LARGEST, hint), path)
             layout.notes[:] = [note] if note else []
             lines = text.splitlines()
             flickr = bool(lines) and _FLICKR.match(lines[0])  # results_20130124.token
-            yield from (line.partition("\t")[2] if flickr else line for line in lines)
+            for line in lines:
+                yield cleaned_cell(line.partition("\t")[2] if flickr else line)
+
+
+def _has_headings(path: Path) -> bool:
+    """Return whether a file of another ending is a workbook or a table with known headings."""
+    with path.open("rb") as file:
+        beginning = file.read(_BEGINNING)
+    if is_workbook(beginning, path):
+        return True
+    try:
+        text = decode_text(beginning, path).text
+    except T2IBenchError:  # the end of the piece may be within a character
+        return False
+    delimiter = choose_delimiter(text)
+    first_line = text.lstrip().partition("\n")[0]
+    return known_column("caption", first_line.split(delimiter)) is not None
+
+
+def _from_table(path: Path, column: str | None, layout: TableLayout) -> Iterator[str]:
+    table = read_table(
+        path,
+        "Give captions as --captions describes them.",
+        columns=layout.columns,
+        sheet=layout.sheet,
+        expected='{"caption": "a man rides a horse"}',
+    )
+    heading = _heading(table, column)
+    layout.notes[:] = table.notes
+    for _, row in table.rows:
+        yield from _texts(row.get(heading))
 
 
 def _heading(table: Table, column: str | None) -> str:
@@ -183,27 +209,54 @@ def _heading(table: Table, column: str | None) -> str:
     )
 
 
-def _from_json(path: Path, column: str | None) -> Iterator[str]:
-    data = json.loads(decode_text(read_data(path, _LARGEST), path).text)
-    if isinstance(data, dict) and isinstance(data.get("annotations"), list):
-        data = data["annotations"]  # COCO
-        rows = [row for row in data if isinstance(row, dict)]
-        if data and not any(_named(row, column) for row in rows):
-            raise T2IBenchError(
-                f"{path}: its annotations are no captions.",
-                "COCO's captions are in captions_val2017.json, beside instances_val2017.json.",
-            )
-    elif isinstance(data, dict) and isinstance(data.get("images"), list):
-        data = data["images"]  # Karpathy's dataset_flickr30k.json
+def _from_json(path: Path, column: str | None, layout: TableLayout) -> Iterator[str]:
+    text = decode_text(read_data(path, _LARGEST), path).text
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        if "Extra data" not in str(error):
+            raise
+        yield from _from_table(path, column, layout)  # JSON Lines
+        return
+    if isinstance(data, dict):
+        rows = _rows_of_data_set(data, path, column)
+        if rows is None and any(map(_is_column, data.values())):
+            yield from _from_table(path, column, layout)
+            return
+        data = rows
     if not isinstance(data, list):
         raise T2IBenchError(
             f"{path}: expected COCO's captions (an object with 'annotations'), Karpathy's (an "
             "object with 'images') or a list."
         )
-    if data and all(isinstance(item, str) for item in data):
-        yield from data
+    if _are_texts(data):
+        for item in data:
+            yield from _texts(item)
         return
     yield from _from_rows(data, column, path)
+
+
+def _rows_of_data_set(
+    data: Mapping[str, Any], path: Path, column: str | None
+) -> list[Any] | None:
+    """Return the captions' rows in the JSON of COCO or of Karpathy; None for other objects."""
+    annotations = data.get("annotations")
+    if isinstance(annotations, list):  # COCO
+        rows = [row for row in annotations if isinstance(row, dict)]
+        if annotations and not any(_named(row, column) for row in rows):
+            raise T2IBenchError(
+                f"{path}: its annotations are no captions.",
+                "COCO's captions are in captions_val2017.json, beside instances_val2017.json.",
+            )
+        return annotations
+    images = data.get("images")  # Karpathy's dataset_flickr30k.json
+    return images if isinstance(images, list) else None
+
+
+def _are_texts(items: Sequence[Any]) -> bool:
+    """Return whether a list has texts, and besides them only missing values."""
+    texts = [isinstance(item, str) or text_of(item) == "" for item in items]
+    return all(texts) and any(isinstance(item, str) for item in items)
 
 
 def _from_rows(
@@ -240,9 +293,14 @@ def _named(names: Iterable[str], column: str | None) -> str | None:
 def _texts(value: Any) -> Iterator[str]:
     """Yield the captions in a cell, which is a text, a list of texts, or Karpathy's sentences."""
     for item in value if isinstance(value, list) else [value]:
-        text = item.get("raw") if isinstance(item, dict) else item
-        if text is not None:
-            yield str(text)
+        text = text_of(item.get("raw") if isinstance(item, dict) else item)
+        if text and text not in MARKS and text != NOT_AVAILABLE:
+            yield text
+
+
+def _is_column(value: Any) -> bool:
+    """Return whether a value of a JSON object is a column, as pandas writes it."""
+    return isinstance(value, (dict, list)) and len(value) > 0
 
 
 def _from_datasets(source: str, column: str | None, split: str | None) -> Iterator[str]:

@@ -30,9 +30,14 @@ _HIDDEN = frozenset(
     {"thumbs.db", "desktop.ini", "__macosx", "@eadir", "$recycle.bin", "icon\r"}
 )
 # A path of another machine: from the root, from a drive, a share of a network, or an address.
-_ABSOLUTE = re.compile(r"(?:/|[A-Za-z]:[\\/]|\\\\|[A-Za-z][A-Za-z0-9+.-]*://)")
+_ABSOLUTE = re.compile(r"(?:/|~[\\/]|[A-Za-z]:[\\/]|\\\\|[A-Za-z][A-Za-z0-9+.-]*://)")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^?#]*")
 _LABEL_STUDIO = re.compile(r"/data/upload/\d+/[0-9a-f]{8}-(.+)")
+# What Windows' "Copy as path" and R put around a name.
+_QUOTES = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019"}
+# A number as pandas writes it where a column has gaps, for an image that is named by a number.
+_WITH_ZEROS = re.compile(r"([0-9]+)\.0+")
+_NUMBER = re.compile(r"[0-9]{1,15}")
 _LOCAL_FILES = re.compile(r".*/data/local-files/\?d=(.+)")
 
 
@@ -126,7 +131,7 @@ class FileFinder:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._by_end: dict[Path, str] = {}
+        self._by_end: dict[Path, set[str]] = {}
         self._folders: dict[Path, _FolderNames] = {}
 
     def find(self, name: str) -> Path | None:
@@ -135,12 +140,42 @@ class FileFinder:
             path = self._below(candidate)
             if path is not None:
                 return path
-        for candidate in _ends(name):
+        for candidate in self._ends(name):
             path = self._below(candidate)
             if path is not None:
-                # Two paths of another machine end alike, so the file may be either.
-                return path if self._by_end.setdefault(path, name) == name else None
+                names = self._by_end.setdefault(path, set())
+                names.add(_unquoted(name).replace("\\", "/").casefold())
+                return path if len(names) == 1 else None
         return None
+
+    def find_all(self, names: Iterable[str]) -> dict[str, Path]:
+        """Return the files with these names, without those that may be either of two.
+
+        Two paths of another machine may end alike, such as 'run1/0.png' and 'run2/0.png'.
+        """
+        paths = {name: self.find(name) for name in names}
+        return {
+            name: path
+            for name, path in paths.items()
+            if path is not None and len(self._by_end.get(path, ())) < 2
+        }
+
+    def alike(self) -> tuple[str, ...]:
+        """Return names that were looked up and may be the same file; none if there are none."""
+        several = (names for names in self._by_end.values() if len(names) > 1)
+        return tuple(sorted(next(several, ())))
+
+    def _ends(self, name: str) -> Iterator[str]:
+        """Yield the ends of another machine's path, the longest first.
+
+        A path that begins with this folder's own name is seen from the folder above it.
+        """
+        name = _unquoted(name)
+        yield from _ends(name)
+        parts = PurePosixPath(name.replace("\\", "/")).parts
+        above = composed(self._root.resolve().name).casefold()
+        if len(parts) > 1 and composed(parts[0]).casefold() == above:
+            yield "/".join(parts[1:])
 
     def _below(self, name: str) -> Path | None:
         """Return the file at a path, relative to the root or absolute; None if it is missing."""
@@ -163,16 +198,22 @@ class FileFinder:
         wanted = composed(name)
         folded = wanted.casefold()
         alike = names.folded.get(folded) or names.stems.get(folded, [])
+        if not alike and _NUMBER.fullmatch(folded):  # a spreadsheet reads 0001 as 1
+            alike = names.numbers.get(int(folded), [])
         return names.exact.get(wanted) or (alike[0] if len(alike) == 1 else None)
 
 
 @dataclass(slots=True)
 class _FolderNames:
-    """A folder's files keyed by name, by lower-case name, and images by name without ending."""
+    """A folder's files keyed by name and by lower-case name, and images by name without ending.
+
+    Images whose names are numbers are also keyed by these, however many zeros they begin with.
+    """
 
     exact: dict[str, Path] = field(default_factory=dict)
     folded: dict[str, list[Path]] = field(default_factory=dict)
     stems: dict[str, list[Path]] = field(default_factory=dict)
+    numbers: dict[int, list[Path]] = field(default_factory=dict)
 
 
 def _names_in(folder: Path) -> _FolderNames:
@@ -187,19 +228,35 @@ def _names_in(folder: Path) -> _FolderNames:
         names.folded.setdefault(name.casefold(), []).append(path)
         if is_image_file(path):  # 'nurse_0' for 'nurse_0.png'
             names.stems.setdefault(composed(path.stem).casefold(), []).append(path)
+            if _NUMBER.fullmatch(path.stem):
+                names.numbers.setdefault(int(path.stem), []).append(path)
     return names
 
 
 def _spellings(name: str) -> Iterator[str]:
     """Yield the alternative spellings of a name, the exact one first."""
     yield name
-    slashes = name.replace("\\", "/")
-    if slashes != name:
-        yield slashes
-    stored = _LABEL_STUDIO.fullmatch(slashes) or _LOCAL_FILES.fullmatch(slashes)
+    plain = _unquoted(name)
+    slashes = plain.replace("\\", "/")
+    decoded = unquote(slashes)
+    yield from dict.fromkeys(form for form in (plain, slashes, decoded) if form != name)
+    stored = _LABEL_STUDIO.fullmatch(decoded) or _LOCAL_FILES.fullmatch(decoded)
     if stored is not None:
         yield stored[1]
         yield PurePosixPath(stored[1]).name
+    with_zeros = _WITH_ZEROS.fullmatch(plain)
+    if with_zeros is not None:
+        yield with_zeros[1]
+
+
+def _unquoted(name: str) -> str:
+    """Return a name without one pair of quotes around it, or an apostrophe before it."""
+    name = name.strip()
+    closing = _QUOTES.get(name[:1])
+    if closing is not None and len(name) > 2 and name.endswith(closing):
+        return name[1:-1].strip()
+    # Spreadsheets mark a number that is stored as a text so.
+    return name.removeprefix("'")
 
 
 def _ends(name: str) -> Iterator[str]:

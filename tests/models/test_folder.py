@@ -249,8 +249,34 @@ def test_two_paths_of_another_machine_with_one_end_are_no_image(tmp_path: Path) 
     ]
     manifest(tmp_path, [{"file": file, "prompt": prompt} for file, prompt in rows])
     generator = made(tmp_path)
-    assert names_of(generator, "a nurse") == ["1.png"]
+    assert names_of(generator, "a nurse") == []  # 1.png may be either
     assert names_of(generator, "a chef") == ["2.png"]
+
+
+def test_a_second_table_of_prompts_is_named(tmp_path: Path) -> None:
+    fill(tmp_path, ["a.png"])
+    (tmp_path / "prompts.csv").write_text("file,prompt\na.png,a nurse\n")
+    workbook(tmp_path / "prompts.xlsx", ["file", "prompt"], ["a.png", "a chef"])
+    generator = made(tmp_path)
+    assert names_of(generator, "a nurse") == ["a.png"]
+    assert "from 'prompts.csv', and not from 'prompts.xlsx'" in generator.notes[0]
+
+
+@pytest.mark.parametrize("name", ["prompts.csv.txt", "prompts.ods", "metadata.csv.gz"])
+def test_a_table_of_another_ending_is_named(tmp_path: Path, name: str) -> None:
+    fill(tmp_path, ["a.png"])
+    (tmp_path / name).write_text("file,prompt\na.png,a nurse\n")
+    with pytest.raises(T2IBenchError, match=f"'{name}' is not read, because of its"):
+        made(tmp_path)
+
+
+def test_a_missing_value_of_r_is_no_prompt(tmp_path: Path) -> None:
+    fill(tmp_path, ["a.png"])
+    (tmp_path / "prompts.csv").write_text("file,prompt\na.png,NA\n")
+    with pytest.raises(
+        T2IBenchError, match=r":2: its 'prompt' is 'NA', a missing value"
+    ):
+        made(tmp_path)
 
 
 def workbook(path: Path, *rows: list[object]) -> None:

@@ -651,3 +651,177 @@ def test_a_column_about_who_answered_is_not_read_silently() -> None:
     )
     assert found.name is None and found.by_heading
     assert found.candidates == ("my gender", "perceived")
+
+
+# Silent misreadings that a list of attacks found
+
+
+def test_a_column_about_the_participant_is_no_answer(folder: Path) -> None:
+    head = "Participant id,gender,image,perceived_gender"
+    rows = [f"p1,female,{name},{truth}" for name, truth in TRUTH.items()]
+    message = error_of(folder, written(folder, head, *rows))
+    assert "may be answered by 'gender' or 'perceived_gender'" in message
+    sex = ["Participant id,Sex,image,Q3"]
+    sex += [f"p{number},Female,{name},yes" for number, name in enumerate(TRUTH)]
+    message = error_of(folder, written(folder, *sex))
+    assert "'Sex', which seems to describe the person who answered" in message
+    # Where annotators differ from image to image, it is what they saw.
+    head = "annotator,image,gender"
+    rows = [f"anna,{name},{truth}" for name, truth in TRUTH.items()]
+    assert asked(folder, written(folder, head, *rows))[0] == RIGHT
+
+
+def test_a_column_that_is_chosen_by_its_cells_is_named(folder: Path) -> None:
+    rows = ["file,Geschlecht", *rows_with({"female": "female", "male": "male"})]
+    counts, line = asked(folder, written(folder, *rows))
+    assert counts == RIGHT
+    assert "is answered by 'Geschlecht', the only column" in line
+    # One remark that is a class does not make a column of classes.
+    remarks = ["file,note"] + [f"{name},{number}" for number, name in enumerate(TRUTH)]
+    remarks[1] = "nurse_0.png,M"
+    assert "no column answers" in error_of(folder, written(folder, *remarks))
+
+
+def test_each_person_may_have_a_column(folder: Path) -> None:
+    for heading in ("{}", "gender_{}", "gender ({})"):
+        head = f"file,{heading.format('Ben')},{heading.format('Anna')}"
+        rows = [f"{name},female,{truth}" for name, truth in TRUTH.items()]
+        answers = written(folder, head, *rows)
+        assert asked(folder, answers)[0] == RIGHT
+        of_ben = asked(folder, answers.replace("by=anna", "by=ben"))[0]
+        assert of_ben == {"nurse": {"female": 4}, "chef": {"female": 4}}
+        judges = create_judges([f"answers:{answers}", f"answers:{answers[:-4]}ben"])
+        assert len({judge.fingerprint for judge in judges}) == 2
+
+
+def test_a_sheet_for_each_person(folder: Path) -> None:
+    book = Workbook()
+    book.active.title = "Ben"
+    for sheet in (book.active, book.create_sheet("Anna")):
+        sheet.append(["file", "gender"])
+        for name, truth in TRUTH.items():
+            sheet.append([name, truth if sheet.title == "Anna" else "female"])
+    book.save(folder / "p.xlsx")
+    assert asked(folder, f"{folder / 'p.xlsx'},by=anna")[0] == RIGHT
+
+
+def test_paths_that_end_alike_are_no_image(folder: Path) -> None:
+    rows = ["file,gender"]
+    rows += [f"C:\\d\\run1\\{name},female" for name in TRUTH]
+    rows += [f"C:\\d\\run2\\{name},{truth}" for name, truth in TRUTH.items()]
+    message = error_of(folder, written(folder, *rows))
+    assert "may be the same file here" in message and "run2" in message
+
+
+def test_indexes_that_seem_to_begin_at_one(folder: Path) -> None:
+    def rows(*indexes: int) -> list[str]:
+        return ["prompt,index,gender"] + [
+            f"{prompt},{index},female"
+            for prompt in PROMPTS.values()
+            for index in indexes
+        ]
+
+    assert "its indexes are 1 to 3" in error_of(folder, written(folder, *rows(1, 2, 3)))
+    _, line = asked(folder, written(folder, *rows(1, 3)))
+    assert "no row has the index 0" in line
+    assert "index 0" not in asked(folder, written(folder, *rows(0, 2)))[1]
+
+
+@pytest.mark.parametrize(
+    "word", ["unsure", "Skip", "weiß nicht", "ne sait pas", "不明"]
+)
+def test_people_who_cannot_tell_say_so_in_their_language(
+    folder: Path, word: str
+) -> None:
+    rows = ["file,gender", *rows_with({"female": word, "male": "male"})]
+    counts, line = asked(folder, written(folder, *rows))
+    assert counts["nurse"] == {"male": 1, "unknown": 3} and "none of the" not in line
+    # Unless the task has it as a class.
+    counts, _ = asked(folder, written(folder, *rows), classes=(word, "male"))
+    assert counts["nurse"] == {"male": 1, word: 3}
+
+
+def test_a_file_without_an_answer_is_refused(folder: Path) -> None:
+    assert "it has headings and no rows" in error_of(
+        folder, written(folder, "file,gender")
+    )
+    nested = [
+        {"file": name, "answers": {"gender": truth}} for name, truth in TRUTH.items()
+    ]
+    (folder / "n.json").write_text(json.dumps(nested))
+    message = error_of(folder, str(folder / "n.json"))
+    assert "no row has an answer, and 'answers' has no texts" in message
+    # A sheet that nobody has filled in yet is no error.
+    rows = ["file,gender", *(f"{name}," for name in TRUTH)]
+    assert asked(folder, written(folder, *rows))[0] == {"nurse": {}, "chef": {}}
+
+
+def test_missing_values_of_r_are_no_answers_unless_a_class(folder: Path) -> None:
+    rows = ["file,gender", *rows_with({"female": "female", "male": "NA"})]
+    counts, line = asked(folder, written(folder, *rows))
+    assert counts == {"nurse": {"female": 3}, "chef": {"female": 1}}
+    assert "cells 'NA' count as not answered" in line
+    counts, _ = asked(folder, written(folder, *rows), classes=("female", "NA"))
+    assert counts["nurse"] == {"NA": 1, "female": 3}
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "'{}'",
+        '"""C:\\Users\\anna\\{}"""',
+        "my images/{}",
+        "~/my images/{}",
+        "./{}\u200b",
+        "file:///home/anna/my%20images/{}",
+    ],
+)
+def test_names_of_files_as_programs_copy_them(folder: Path, spelling: str) -> None:
+    rows = [f"{spelling.format(name)},{truth}" for name, truth in TRUTH.items()]
+    assert asked(folder, written(folder, "file,gender", *rows))[0] == RIGHT
+
+
+def test_names_that_are_numbers(folder: Path) -> None:
+    lines = []
+    for number, name in enumerate(TRUTH, start=1):
+        (folder / name).rename(folder / f"{number:04d}.png")
+        lines.append(f"{number:04d}.png,{PROMPTS[name[:-6]]}")
+    (folder / "prompts.csv").write_text("\n".join(["file,prompt", *lines]))
+    for number_form in ("{}", "{}.0", "000{}"):
+        rows = [
+            f"{number_form.format(number)},{truth}"
+            for number, truth in enumerate(TRUTH.values(), start=1)
+        ]
+        assert asked(folder, written(folder, "file,gender", *rows))[0] == RIGHT
+
+
+@pytest.mark.parametrize(
+    ("text", "classes", "beside", "meant"),
+    [
+        ("ｆｅｍａｌｅ", CLASSES, (), "female"),
+        ("10–12", ("1-9", "10-12"), (), "10-12"),
+        ("13 - 99", ("13-99", "10-12"), (), "13-99"),
+        ("2.0", ("1", "2"), (), "2"),
+        ("02", ("1", "2"), (), "2"),
+        ("2,0", ("1", "2"), (), "2"),
+        ("1,000", ("1", "2"), (), None),
+        ("2.5", ("1", "2"), (), None),
+        ("WAHR", ("yes", "no"), (), "yes"),
+        ("Faux", ("yes", "no"), (), "no"),
+        ("F", ("yes", "no"), ("T", "F"), "no"),
+        ("0", ("yes", "no"), ("1", "0"), "no"),
+        ("0", ("yes", "no"), ("2", "0"), None),
+        ("女性", CLASSES, (), "female"),
+        ("мужской", CLASSES, (), "male"),
+        ("K", CLASSES, ("K", "M"), "female"),
+        ("K", CLASSES, ("K",), None),
+        ("E", CLASSES, ("E", "K"), "male"),
+        # A woman in Dutch, a man in Spanish: not guessed.
+        ("M", CLASSES, ("M", "V"), None),
+        ("M", CLASSES, ("M", "V", "F"), "male"),
+    ],
+)
+def test_words_and_numbers_of_other_programs(
+    text: str, classes: tuple[str, ...], beside: tuple[str, ...], meant: str | None
+) -> None:
+    assert class_named(text, classes, beside) == meant

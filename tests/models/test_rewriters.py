@@ -85,6 +85,48 @@ def test_a_row_of_an_image_comes_before_one_of_all(tmp_path: Path) -> None:
     assert texts(rewriter, RewriteRequest("a", 0), RewriteRequest("a", 1)) == ["b", "c"]
 
 
+def test_prompts_of_a_table_are_found_with_other_spaces(tmp_path: Path) -> None:
+    text = "prompt,rewritten\na\u00a0 nurse\u200b,a nurse at work\n"
+    assert texts(written(tmp_path / "a.csv", text), *asked("a nurse")) == [
+        "a nurse at work"
+    ]
+
+
+def test_a_list_in_a_cell_is_drawn_from(tmp_path: Path) -> None:
+    for cell in ('"[""x"", ""y""]"', "\"['x', 'y']\""):
+        rewriter = written(tmp_path / "a.csv", f"prompt,rewritten\na nurse,{cell}\n")
+        assert rewriter.per == "image"
+        assert {
+            *texts(rewriter, *(RewriteRequest("a nurse", 0, n) for n in range(20)))
+        } == {
+            "x",
+            "y",
+        }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("prompt,rewritten\na nurse,NA\n", ":2: 'rewritten' has no text"),
+        ("prompt,rewritten\na nurse,#NAME?\n", ":2: 'rewritten' has no text"),
+    ],
+)
+def test_missing_values_are_no_prompts(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(T2IBenchError, match=message):
+        written(tmp_path / "a.csv", text)
+
+
+def test_rewritings_that_no_image_would_get_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("prompt,rewritten\nA NURSE,x\n")
+    kept: Any = create_rewriter(f"file:{tmp_path / 'a.csv'}", {"missing": "keep"})
+    with pytest.raises(T2IBenchError, match="rewrites no prompt of these tasks"):
+        kept.check(asked("a nurse"))
+    (tmp_path / "b.csv").write_text("prompt,index,rewritten\na,1,x\na,2,y\n")
+    kept = create_rewriter(f"file:{tmp_path / 'b.csv'}", {"missing": "keep"})
+    with pytest.raises(T2IBenchError, match="its indexes are 1 to 2, but the first"):
+        kept.check([RewriteRequest("a", 0), RewriteRequest("a", 1)])
+
+
 def test_missing_rewritings_are_reported_before_the_run(tmp_path: Path) -> None:
     rewriter: Any = written(tmp_path / "a.csv", "prompt,rewritten\na,b\n")
     with pytest.raises(

@@ -126,7 +126,7 @@ def test_captions_are_untrusted(task: LoadedTask, tmp_path: Path) -> None:
         "A person \u202e x",
         "A person \x1b[2J",
         "A person " + "far " * 60,
-        "A person \ufeffx",
+        "A person \u200bx",
     ]
     assert usable([*bad, "A person"]) == ["A person"]
     quoted = [

@@ -20,6 +20,7 @@ from openpyxl import Workbook, load_workbook
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.people_tables import workbook as workbook_module
+from t2ibench.store.people_tables.cells import MARKS, cleaned_cell
 from t2ibench.store.people_tables.headings import KNOWN_HEADINGS, known_column
 from t2ibench.store.people_tables.reader import Table, read_table
 
@@ -75,12 +76,13 @@ _TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
 _CELL = st.one_of(
     _TEXT, st.sampled_from(['say "x"', "a, b", "a; b", "1\n2", "=1+1", "|", "\t"])
 )
+_CELL = _CELL.filter(lambda cell: cleaned_cell(cell) not in MARKS)
 _ROWS = st.lists(st.lists(_CELL, min_size=3, max_size=3), min_size=1, max_size=6)
 
 
 def stripped(rows: list[list[str]]) -> list[list[str]]:
     """Rows as they are read: without empty ones, and without spaces around cells."""
-    cells = [[cell.strip() for cell in row] for row in rows]
+    cells = [[cleaned_cell(cell) for cell in row] for row in rows]
     return [row for row in cells if any(row)]
 
 
@@ -629,7 +631,7 @@ def test_a_sheet_that_a_workbook_names_and_lacks_is_one_line(tmp_path: Path) -> 
             b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....",
             "before 2007 (.xls), or has a password",
         ),
-        (b"<html><table>", "web page with the ending of a workbook"),
+        (b"<html><table>", "is a web page"),
         (b"PK\x03\x04 torn", "cannot be unpacked"),
     ],
 )
@@ -666,6 +668,223 @@ def test_the_documentation_lists_every_known_heading() -> None:
     assert {role: tuple(names.split(", ")) for role, names in rows.items()} == dict(
         KNOWN_HEADINGS
     )
+
+
+# Notes around a table, marks in its cells, and what is not seen
+
+NOTHING_ABOVE = "file,gender\na.png,female\n"
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "# exported on 1 May, by Anna\n",
+        "# tool: x\n# by: anna\n#\n",
+        "Gender study\n",
+        "Project,Gender study\nDate,2026-05-01\n\n",
+    ],
+)
+def test_notes_above_the_headings_are_left_out(tmp_path: Path, above: str) -> None:
+    table = table_of(tmp_path / "a.csv", above + NOTHING_ABOVE)
+    assert table.columns == ["file", "gender"]
+    assert [row for _, row in table.rows] == [{"file": "a.png", "gender": "female"}]
+    assert "above its headings stands" in table.notes[0]
+
+
+def test_the_headings_that_a_user_named_are_found_below_a_title(tmp_path: Path) -> None:
+    text = "Studie;Mai\nAbbildung;Wert\na.png;1\n"
+    table = table_of(tmp_path / "a.csv", text, columns={"image": "Abbildung"})
+    assert table.rows == [(3, {"Abbildung": "a.png", "Wert": "1"})]
+
+
+def test_a_merged_title_is_no_heading(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    book = saved(path, ["Study"], ["file", "gender"], ["a.png", "male"])
+    book.active.merge_cells("A1:B1")
+    book.save(path)
+    assert read_table(path).rows == [(3, {"file": "a.png", "gender": "male"})]
+
+
+def test_row_names_of_r_have_no_heading(tmp_path: Path) -> None:
+    text = '"file"\t"n"\n"1"\t"a.png"\t"x"\n"2"\t"b.png"\t"y"\n'
+    table = table_of(tmp_path / "a.txt", text)
+    assert [(row["file"], row["n"]) for _, row in table.rows] == [
+        ("a.png", "x"),
+        ("b.png", "y"),
+    ]
+    # Without the numbers it is a comma in a text, as before.
+    assert "under no heading" in error_of(
+        tmp_path / "a.csv", "file,n\na.png,x, y\nb.png,x, y\n"
+    )
+
+
+def test_marks_of_missing_values_and_errors_are_empty(tmp_path: Path) -> None:
+    text = "file,n\na.png,#N/A\nb.png,<NA>\n#BEZUG!,1\nc.png,Nana\n"
+    table = table_of(tmp_path / "a.csv", text)
+    assert [[*row.values()] for _, row in table.rows] == [
+        ["a.png", ""],
+        ["b.png", ""],
+        ["", "1"],
+        ["c.png", "Nana"],
+    ]
+    (note,) = table.notes
+    assert (
+        "(#N/A 1, <NA> 1, #BEZUG! 1; the first in line 2, 'n') count as empty" in note
+    )
+    path = tmp_path / "a.xlsx"
+    saved(path, ["file", "n"], ["a.png", "#REF!"])
+    assert read_table(path).rows == [(2, {"file": "a.png", "n": ""})]
+    rows = table_of(tmp_path / "a.jsonl", '{"file": "a.png", "n": "NULL"}\n').rows
+    assert rows == [(1, {"file": "a.png", "n": ""})]
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ("\u200bfe\u00admale\u00a0\u200e", "female"),
+        ("\u202aC:\\a.png", "C:\\a.png"),
+        ('"=""00012"""', "00012"),
+    ],
+)
+def test_what_nobody_sees_in_a_cell_is_removed(
+    tmp_path: Path, cell: str, text: str
+) -> None:
+    table = table_of(tmp_path / "a.csv", f"file,n\na.png,{cell}\n")
+    assert table.rows[0][1]["n"] == text
+
+
+def test_line_breaks_as_excel_writes_them(tmp_path: Path) -> None:
+    saved(tmp_path / "a.xlsx", ["file", "n"], ["a.png", "male_x000D_\n"])
+    assert read_table(tmp_path / "a.xlsx").rows[0][1]["n"] == "male"
+
+
+def test_hidden_rows_and_columns_are_read_with_a_note(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    book = saved(path, ["file", "n", "m"], ["a.png", "1", "x"], ["b.png", "2", "y"])
+    book.active.row_dimensions[3].hidden = True
+    book.active.column_dimensions["B"].hidden = True
+    book.active.column_dimensions["F"].hidden = True  # empty
+    book.save(path)
+    table = read_table(path)
+    assert [row["n"] for _, row in table.rows] == ["1", "2"]
+    assert any("1 row is hidden and is read" in note for note in table.notes)
+    assert any("1 column is hidden" in note and "(B)" in note for note in table.notes)
+
+
+def test_a_sheet_with_the_name_of_the_person_is_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    book = saved(path, ["file"], ["a.png"])
+    book.create_sheet("Ben").append(["file"])
+    book["Ben"].append(["b.png"])
+    book.save(path)
+    assert read_table(path, person="ben").rows == [(2, {"file": "b.png"})]
+    assert read_table(path, person="ben").sheet_of == "ben"
+    assert read_table(path, person="anna").rows == [(2, {"file": "a.png"})]
+    assert not read_table(path, person="anna").sheet_of
+
+
+def test_a_workbook_may_have_any_ending(tmp_path: Path) -> None:
+    saved(tmp_path / "a.xlsx", ["file"], ["a.png"])
+    path = (tmp_path / "a.xlsx").rename(tmp_path / "a.csv")
+    assert read_table(path).rows == [(2, {"file": "a.png"})]
+
+
+def test_strict_open_xml_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    saved(path, ["file"], ["a.png"])
+    with zipfile.ZipFile(path) as archive:
+        main = archive.read("xl/workbook.xml")
+    usual = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    strict = main.replace(usual, b"http://purl.oclc.org/ooxml/spreadsheetml/main")
+    assert strict != main
+    rewritten_zip(path, {"xl/workbook.xml": strict})
+    with pytest.raises(T2IBenchError, match="Strict Open XML"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x1f\x8b\x08\x00", "is compressed by gzip"),
+        (b"%PDF-1.7\n%\xe2\xe3", "is a PDF"),
+        (b"PAR1\x15\x04", "is a Parquet file"),
+        (b"\x89PNG\r\n", "is an image"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "pointer of Git LFS"),
+        (b"\xef\xbb\xbf <!doctype HTML>\n<title>Sign in</title>", "is a web page"),
+        (b'<?xml version="1.0"?><Workbook/>', "is an XML file"),
+    ],
+)
+def test_files_of_other_kinds_are_named(
+    tmp_path: Path, data: bytes, message: str
+) -> None:
+    assert message in error_of(tmp_path / "a.csv", data)
+
+
+def test_a_quote_too_many_takes_no_rows_away(tmp_path: Path) -> None:
+    rows = ["a.png,ok", 'b.png,"ok', "c.png,ok", "d.png,ok", 'e.png,ok"', "f.png,ok"]
+    message = error_of(tmp_path / "a.csv", "\n".join(["file,note", *rows]))
+    assert "a.csv:3: a quote opens in this row and closes 3 lines below" in message
+    assert "'c.png,ok'" in message
+    prose = 'file,note\na.png,"one,\ntwo, three\nfour"\n'
+    assert table_of(tmp_path / "a.csv", prose).rows[0][1]["note"].count("\n") == 2
+
+
+def test_a_backslash_before_a_quote_is_read(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "a.csv", 'file,n\n"a.png","say \\"x\\", ok"\n')
+    assert table.rows[0][1]["n"] == 'say "x", ok'
+
+
+def test_a_declared_delimiter_that_no_line_has_is_ignored(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "a.csv", "sep=,\nfile;n\na.png;1\n")
+    assert table.rows == [(3, {"file": "a.png", "n": "1"})]
+
+
+def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
+    with pytest.raises(T2IBenchError, match=r"a\.csv is empty\."):
+        table_of(tmp_path / "a.csv", "").need("image", "each row has one")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"file": "a.png", "n": 1}][{"file": "b.png", "n": 2}]',
+        '[["file", "n"], ["a.png", 1], ["b.png", 2]]',
+        '{"values": [["file", "n"], ["a.png", 1], ["b.png", 2]]}',
+        '{"headers": ["file", "n"], "rows": [["a.png", 1], ["b.png", 2]]}',
+        '{"version": 1, "rows": [{"file": "a.png", "n": 1}, {"file": "b.png", "n": 2}]}',
+        '{"file": "a.png", "n": 1},\n{"file": "b.png", "n": 2},\n',
+    ],
+)
+def test_json_of_other_programs(tmp_path: Path, text: str) -> None:
+    rows = [row for _, row in table_of(tmp_path / "a.json", text).rows]
+    assert rows == [{"file": "a.png", "n": 1}, {"file": "b.png", "n": 2}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a.png": "male",\n"a.png": "female"}', ":1: 'a.png' is there twice"),
+        ('{"n": 1}\n{"n": 1, "n": 2}', ":2: 'n' is there twice, with '1' and '2'"),
+        ('[{"n": 1},\n{"n": 1, "n": 2}]', ":2: 'n' is there twice"),
+        ('[{"n": 1}] {"n": 2}', """:1: behind its list stands '{"n": 2}'"""),
+    ],
+)
+def test_nothing_of_json_is_dropped_in_silence(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    assert message in error_of(tmp_path / "a.json", text)
+    assert table_of(tmp_path / "a.json", '[{"n": 1, "n": 1}]').rows == [(1, {"n": 1})]
+
+
+def test_people_whose_names_differ_in_case_are_one(tmp_path: Path) -> None:
+    text = "file,annotator\na.png,Anna\nb.png,anna \nc.png,\nd.png,Ben\n"
+    table = table_of(tmp_path / "a.csv", text)
+    by_labeller = table.rows_by_labeller()
+    assert {name: len(rows) for name, rows in by_labeller.items()} == {
+        "Anna": 2,
+        "Ben": 1,
+    }
+    assert [line for line, _ in table.rows_of_nobody()] == [4]
 
 
 def test_cells_with_spaces_between_them_are_refused_with_the_way_out(

@@ -90,6 +90,7 @@ def _rows_of(
     table: Table, labeller: str | None
 ) -> Iterator[tuple[int, Mapping[str, object], str]]:
     """Yield line number, cells and labeller of each row; an unnamed labeller is called '1'."""
+    _check_names(table)
     by_labeller = table.rows_by_labeller()
     if labeller is None and by_labeller:
         for name, rows in by_labeller.items():
@@ -112,6 +113,21 @@ def _rows_of(
             )
         rows = by_labeller[named]
     yield from ((line, row, labeller or NOBODY) for line, row in rows)
+
+
+def _check_names(table: Table) -> None:
+    """Raise an error for answers beside no name where other rows have the name of a labeller."""
+    answer = table.find("answer")
+    nobody = [
+        line for line, row in table.rows_of_nobody() if table.text(line, row, answer)
+    ]
+    if nobody:
+        verb = "answer stands" if len(nobody) == 1 else "answers stand"
+        raise T2IBenchError(
+            f"{table.where(nobody[0])}: {len(nobody)} {verb} beside no name in "
+            f"'{shown(table.find('labeller'))}'.",
+            "Write the name into every row that has an answer.",
+        )
 
 
 class ItemFinder:
@@ -145,6 +161,7 @@ class ItemFinder:
         """Return the image and question of a row; an error if this run does not ask about it."""
         identifier = self._table.text(line, row, self._id)
         item = self._by_id.get(identifier.casefold())
+        self._check_alike(line, row, item)
         if item is None and not _INTACT.fullmatch(identifier.casefold()):
             item = self._by_file_and_question(line, row) or self._by_number(identifier)
         if item is None:
@@ -155,6 +172,19 @@ class ItemFinder:
                 "ids, keep the columns 'file' and 'question'.",
             )
         return item
+
+    def _check_alike(
+        self, line: int, row: Mapping[str, object], item: Item | None
+    ) -> None:
+        """Raise an error for a row whose id and file mean two images, as after sorting a column."""
+        named = self._by_file_and_question(line, row)
+        if item is None or named is None or named == item:
+            return
+        raise T2IBenchError(
+            f"{self._table.where(line)}: its id is that of {item.image[:16]}.jpg, and its file and "
+            f"question are those of '{shown(self._table.text(line, row, self._file))}'.",
+            "Perhaps one column was sorted alone: export the sheet again, or undo the sorting.",
+        )
 
     def _by_file_and_question(
         self, line: int, row: Mapping[str, object]

@@ -21,13 +21,15 @@ from t2ibench.methods.core.judge_errors import (
 )
 from t2ibench.models.generators.image_folder import ImageFolder
 from t2ibench.models.judges.answer_classes import in_its_classes
+from t2ibench.models.judges.class_words import UNSURE
 from t2ibench.models.protocols import Answer, Judge, Query, QueryOfFile
 from t2ibench.store.decoded_images import DecodedImages
 from t2ibench.store.file_names import FileFinder
 from t2ibench.store.files import read_ordinary
 from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import ImageFile
-from t2ibench.store.people_tables.headings import heading_key
+from t2ibench.store.people_tables.cells import NOT_AVAILABLE
+from t2ibench.store.people_tables.headings import heading_key, role_of
 from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table, read_table
 
@@ -36,7 +38,9 @@ _EXAMPLE = "'file,gender' with rows such as 'nurse 1.jpg,female'"
 _NOT_ASKED_WORDS = "id prompt index sha256 labeller file filename image path unnamed:0"
 _NOT_ASKED = frozenset(_NOT_ASKED_WORDS.split())
 # what no class answers
-_NO_ONE_CLASS = (*NO_CLASS, "both", "mixed", "several", "other")
+_NO_ONE_CLASS = UNSURE | set(NO_CLASS)
+# Columns with these roles are about a row, or about who answered.
+_ROLES = frozenset({"labeller", "question", "model"})
 _MOST_CLASSES = 12  # a column with more holds no classes
 
 
@@ -84,7 +88,10 @@ def people_questions(
     hint = f"Give a CSV such as {_EXAMPLE}."
     table = read_table(labels, hint, columns=columns, sheet=sheet)
     file_column = table.need("image", f"each row needs its image, such as {_EXAMPLE}")
-    classes = _classes(table, file_column)
+    paths = FileFinder(folder).find_all(
+        text_of(row.get(file_column)) or "" for _, row in table.rows
+    )
+    classes = _classes(table, file_column, paths)
     if not classes:
         raise T2IBenchError(
             f"{table.where()}: no column of labels with two classes or more. {table.listed()}",
@@ -96,12 +103,11 @@ def people_questions(
         prompts = {str(path): prompt for path, prompt in ImageFolder(folder).pictures()}
     questions: list[Known] = []
     notes = list(table.notes)
-    lines_of: dict[str, int] = {}
+    labelled: dict[str, tuple[int, tuple[str, ...], Path]] = {}
     decoded = DecodedImages()
-    finder = FileFinder(folder)
     for line, row in table.rows:
         name = table.text(line, row, file_column)
-        path = finder.find(name) or folder / name
+        path = paths.get(name) or folder / name
         try:
             sha256 = hashlib.sha256(read_ordinary(path)).hexdigest()
             image = ImageFile(path, sha256)
@@ -111,9 +117,15 @@ def people_questions(
                 f"{table.where(line)}: '{shown(name)}' cannot be read: {error}"
             )
             continue
-        if lines_of.setdefault(sha256, line) != line:
+        given = tuple(_label(table.text(line, row, name)) for name in classes)
+        earlier_line, earlier, earlier_path = labelled.setdefault(
+            sha256, (line, given, path)
+        )
+        if earlier_line != line:
+            if path == earlier_path:
+                _check_alike(table, line, name, earlier_line, given, earlier)
             notes.append(
-                f"{table.where(line)}: '{shown(name)}' repeats line {lines_of[sha256]}"
+                f"{table.where(line)}: '{shown(name)}' repeats line {earlier_line}"
             )
             continue
         prompt = table.text(line, row, prompt_column) or prompts.get(
@@ -121,7 +133,7 @@ def people_questions(
         )
         truths = {name: _label(table.text(line, row, name)) for name in classes}
         for attribute, options in classes.items():
-            if table.text(line, row, attribute):
+            if table.text(line, row, attribute) not in {"", NOT_AVAILABLE}:
                 question = f"What is the {attribute.replace('_', ' ')} of the person?"
                 groups = _other_groups(truths, attribute)
                 groups[FOLDER] = folder.name
@@ -140,14 +152,40 @@ def people_questions(
     return questions, notes
 
 
-def _classes(table: Table, file_column: str) -> dict[str, tuple[str, ...]]:
+def _check_alike(
+    table: Table,
+    line: int,
+    name: str,
+    earlier_line: int,
+    labels: Sequence[str],
+    earlier: Sequence[str],
+) -> None:
+    """Raise an error if two rows about an image name different classes of an attribute."""
+    pairs = (set(pair) - {UNKNOWN} for pair in zip(labels, earlier, strict=True))
+    if any(len(named) > 1 for named in pairs):
+        raise T2IBenchError(
+            f"{table.where(line)}: '{shown(name)}' is labelled differently in line "
+            f"{earlier_line}.",
+            "Keep one row for each image, such as that of one annotator.",
+        )
+
+
+def _classes(
+    table: Table, file_column: str, paths: Mapping[str, Path]
+) -> dict[str, tuple[str, ...]]:
     """Return each column that holds two to twelve distinct labels, with these labels as classes."""
+    rows = [row for _, row in table.rows]
+    # A row such as 'Total,8' below the table has no classes.
+    of_images = [row for row in rows if (text_of(row.get(file_column)) or "") in paths]
     classes = {}
     for name in table.columns:
-        if name == file_column or heading_key(name) in _NOT_ASKED:
+        is_asked = heading_key(name) not in _NOT_ASKED and role_of(name) not in _ROLES
+        if name == file_column or not is_asked:
             continue
         labels = {
-            _label(text) for _, row in table.rows if (text := text_of(row.get(name)))
+            _label(text)
+            for row in of_images or rows
+            if (text := text_of(row.get(name)))
         }
         labels.discard(UNKNOWN)
         if 1 < len(labels) <= _MOST_CLASSES:
@@ -192,7 +230,8 @@ def same_classes(questions: Sequence[Known]) -> list[Known]:
 def _label(text: str) -> str:
     """Return a label in lower case; 'unknown' if it names no single class, such as 'several'."""
     label = " ".join(text.split()).casefold()
-    return UNKNOWN if not label or label in _NO_ONE_CLASS else label
+    is_none = not label or label in _NO_ONE_CLASS or text == NOT_AVAILABLE
+    return UNKNOWN if is_none else label
 
 
 def try_judge(

@@ -21,6 +21,7 @@ from t2ibench.store.file_names import (
     visible_files,
 )
 from t2ibench.store.files import natural_key
+from t2ibench.store.people_tables.cells import NOT_AVAILABLE
 from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import TABLE_SUFFIXES, Table, read_table
@@ -148,10 +149,15 @@ class ImageFolder:
                 )
             return self._table_at(path)
         by_name = {composed(path.name).casefold(): path for path in self._tables()}
-        for name in _MANIFESTS:
-            if name in by_name:
-                return self._table_at(by_name[name])
-        return self._only_table()
+        usual = [by_name[name] for name in _MANIFESTS if name in by_name]
+        if not usual:
+            return self._only_table()
+        if len(usual) > 1:
+            others = ", ".join(f"'{shown(path.name)}'" for path in usual[1:])
+            self.notes.append(
+                f"Images and prompts are read from '{shown(usual[0].name)}', and not from {others}."
+            )
+        return self._table_at(usual[0])
 
     def _table_at(self, path: Path) -> Table:
         return read_table(
@@ -224,19 +230,22 @@ class ImageFolder:
         prompt = table.need("prompt", _PURPOSE)
         model = table.find("model")
         self.notes += table.notes
-        finder = FileFinder(self._root)
+        paths = FileFinder(self._root).find_all(
+            text_of(row.get(image)) or "" for _, row in table.rows
+        )
         for line, row in table.rows:
             where = table.where(line)
             name = table.text(line, row, image)
             text = table.text(line, row, prompt)
             for heading, value in ((image, name), (prompt, text)):
-                if not value:
+                if not value or value == NOT_AVAILABLE:
+                    what = "is 'NA', a missing value" if value else "is empty"
                     raise T2IBenchError(
-                        f"{where}: its '{shown(heading)}' is empty.", _SENTENCE
+                        f"{where}: its '{shown(heading)}' {what}.", _SENTENCE
                     )
             if model is not None and (made_by := text_of(row.get(model))):
                 self.models[made_by] += 1
-            path = finder.find(name) or self._root / name
+            path = paths.get(name) or self._root / name
             yield self._inside(path, where), text
 
     # Names by a pattern, and sub-folders
@@ -309,6 +318,14 @@ class ImageFolder:
             lines.append(
                 f"'{shown(path.name)}' has no images with prompts. {table.listed()}"
             )
+        tables = set(self._tables())
+        for path in visible_entries(self._root):
+            stem = path.name.partition(".")[0].casefold()
+            if stem in {"prompts", "metadata"} and path not in tables and is_file(path):
+                lines.append(
+                    f"'{shown(path.name)}' is not read, because of its ending: save it as CSV or "
+                    ".xlsx."
+                )
         return f" {' '.join(lines)}" if lines else ""
 
     def _inside(self, path: Path, where: str) -> Path:

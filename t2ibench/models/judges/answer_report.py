@@ -6,17 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.judges.answer_rows import AnswerRows
+from t2ibench.models.judges.class_words import UNSURE
 from t2ibench.models.judges.question_column import QuestionColumn
 
 Question = tuple[str, tuple[str, ...]]  # its text and its classes
 # How often each answer was given about the images of a run, by question.
 Answers = Mapping[Question, Counter[str]]
 # Answers that fit any question, name no class and need no message.
-NO_CLASS = frozenset(
-    {UNKNOWN, "not in the picture", "both", "several", "mixed", "other"}
-)
+NO_CLASS = UNSURE
 _VALUES = 6  # different answers that a message lists
 _MOST_VALUES = 12  # a column with more has no classes
 
@@ -39,6 +37,12 @@ class AnswerReport:
         """Return messages on answers that match no class, or match one by another word."""
         lines = []
         for question, counts in answers.items():
+            column = self._column_of(question)
+            if column.by_cells and counts:
+                lines.append(
+                    f"'{shown(question[0])}' is answered by '{shown(column.name)}', the only "
+                    "column whose cells are its classes."
+                )
             unfit = self._unfit(question, counts)
             if unfit:
                 which = "It counts" if unfit.total() == 1 else "They count"
@@ -151,7 +155,7 @@ def values_of(rows: AnswerRows, column: str) -> str:
 def quoted(names: Iterable[str]) -> str:
     """Return quoted names as one text, such as 'a', 'b' or 'c'."""
     *others, last = [f"'{shown(name, 60)}'" for name in names]
-    return f"{', '.join(others)} or {last}"
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _questions(answers: Answers) -> str:

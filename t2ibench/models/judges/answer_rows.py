@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from t2ibench.errors import T2IBenchError, shown
+from t2ibench.models.judges.question_column import OF_PEOPLE
 from t2ibench.store.file_errors import reading
 from t2ibench.store.file_names import FileFinder, composed, visible_entries
 from t2ibench.store.files import read_ordinary
+from t2ibench.store.people_tables.cells import half_width
 from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.json_records import text_of
 from t2ibench.store.people_tables.reader import Table
@@ -25,7 +27,7 @@ _MOST_ENTRIES = 200  # entries of the table's folder that are searched for image
 _MOST_CLASSES = 12  # different answers to a question with classes
 _SHA256 = re.compile("[0-9a-f]{64}")
 # An index as spreadsheets and pandas write it: 1, 1.0, and 1,0 where the comma is decimal.
-_INDEX = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
+_INDEX = re.compile(r"'?([0-9]{1,9})(?:[.,]0*)?")
 _FORMULA_MARK = re.compile("^'(?=[=+@-])")  # what `label export` puts before a formula
 _NOT_ASKED = frozenset(
     {"id", "prompt", "index", "classes", "image", "sha256", "file", "path"}
@@ -79,6 +81,7 @@ class AnswerRows:
         by_name: The rows by the image's name, as the file gives it.
         questions: What a column 'question' calls the questions of its rows.
         is_any_file_there: Whether any named file exists, after a call of `by_content`.
+        alike: Names in rows that may be the same file, after a call of `by_content`.
         indexes: The indexes of rows that name an image by its prompt.
         labellers: Who answered, according to a column of the table.
 
@@ -110,6 +113,7 @@ class AnswerRows:
             if column not in used and heading_key(column) not in _NOT_ASKED
         ]
         self.is_any_file_there = True
+        self.alike: tuple[str, ...] = ()
         self.indexes: set[int] = set()
         self.questions: set[str] = set()
         self._no_text: dict[str, tuple[int, Mapping[str, object]]] = {}
@@ -134,6 +138,7 @@ class AnswerRows:
         """Return the rows of the person `by` if a column of labellers names them; else all rows."""
         table = self.table
         by_labeller = table.rows_by_labeller()
+        self._by_labeller = by_labeller
         self.labellers = tuple(by_labeller)
         name = next(
             (name for name in by_labeller if name.casefold() == by.casefold()), None
@@ -142,10 +147,18 @@ class AnswerRows:
         if name is None or not self.is_one_of_several:
             return table.rows
         rows = by_labeller[name]
+        column = shown(table.find("labeller"))
         table.notes.append(
             f"{table.where()}: of its {len(table.rows)} rows the {len(rows)} are read of which "
-            f"'{shown(table.find('labeller'))}' is '{shown(name)}'."
+            f"'{column}' is '{shown(name)}'."
         )
+        nobody = table.rows_of_nobody()
+        if nobody:
+            verb = "row names" if len(nobody) == 1 else "rows name"
+            table.notes.append(
+                f"{table.where(nobody[0][0])}: {len(nobody)} {verb} nobody under '{column}', and "
+                "count for nobody; write the name into every row."
+            )
         return rows
 
     def _texts_of(self, line: int, row: Mapping[str, object]) -> dict[str, str]:
@@ -158,6 +171,11 @@ class AnswerRows:
             elif value:
                 texts[column] = value
         return texts
+
+    @property
+    def columns_without_text(self) -> tuple[str, ...]:
+        """The headings of columns that have a cell which is no text, such as a JSON object."""
+        return tuple(self._no_text)
 
     def check_used(self, column: str) -> None:
         """Raise an error for a column that exists twice or has a cell that is no text."""
@@ -178,7 +196,7 @@ class AnswerRows:
             return (HASH, sha256) if _SHA256.fullmatch(sha256) else (_FILE, name)
         prompt = table.text(line, row, self._prompt)
         index = table.text(line, row, self._index) or "0"
-        number = _INDEX.fullmatch(index)
+        number = _INDEX.fullmatch(half_width(index))
         if prompt and number is not None:
             self.indexes.add(int(number[1]))
             return prompt_name(prompt, int(number[1]))
@@ -199,13 +217,13 @@ class AnswerRows:
         if names and not any(finders[0].find(name) for name in names):
             finders = self._sub_folders_with(names)
         self.is_any_file_there = bool(finders)
+        files = [finder.find_all(names) for finder in finders]
+        self.alike = next((pair for finder in finders if (pair := finder.alike())), ())
         rows: dict[ImageName, ImageRows] = {}
         for name, image_rows in self.by_name.items():
-            files = (
-                [finder.find(name[1]) for finder in finders] if name[0] == _FILE else []
-            )
-            there = [file for file in files if file is not None]
-            key = (HASH, _hash(there[0])) if len(there) == 1 else name
+            there = [paths[name[1]] for paths in files if name[1] in paths]
+            is_file = name[0] == _FILE and len(there) == 1
+            key = (HASH, _hash(there[0])) if is_file else name
             rows.setdefault(key, ImageRows()).answers.extend(image_rows.answers)
         return rows
 
@@ -223,6 +241,31 @@ class AnswerRows:
         if name not in self._distinct:
             self._distinct[name] = frozenset(self.texts(name))
         return self._distinct[name]
+
+    def all_count_from_one(self) -> bool:
+        """Return whether each of several prompts has the indexes 1, 2, … without a gap."""
+        indexes: dict[str, set[int]] = {}
+        for kind, value in self.by_name:
+            if kind == _PROMPT:
+                index, _, prompt = value.partition("\0")
+                indexes.setdefault(prompt, set()).add(int(index))
+        several = [numbers for numbers in indexes.values() if len(numbers) > 1]
+        return len(several) > 1 and all(
+            numbers == set(range(1, len(numbers) + 1)) for numbers in indexes.values()
+        )
+
+    def is_about_people(self, column: str) -> bool:
+        """Return whether a column such as 'Sex' seems to describe the people who answered.
+
+        The table names them in another column, and each has one value in every row of theirs.
+        """
+        if not self._by_labeller or heading_key(column) not in OF_PEOPLE:
+            return False
+        rows = self._by_labeller.values()
+        return all(
+            len({text_of(row.get(column)) for _, row in of_person} - {""}) <= 1
+            for of_person in rows
+        )
 
     def has_classes(self, name: str) -> bool:
         """Return whether answers repeat as classes do, unlike free remarks or dates."""

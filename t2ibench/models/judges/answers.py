@@ -33,6 +33,7 @@ from t2ibench.models.judges.class_words import class_named
 from t2ibench.models.judges.question_column import (
     QuestionColumn,
     column_of,
+    is_of,
     named_question,
 )
 from t2ibench.models.locations import is_file
@@ -40,6 +41,7 @@ from t2ibench.models.protocols import Answer, FurtherAnswers, Query
 from t2ibench.store.answers import ANSWERS_BY, ANSWERS_IN
 from t2ibench.store.images import StoredImage
 from t2ibench.store.labels import labeller_name
+from t2ibench.store.people_tables.cells import NOT_AVAILABLE
 from t2ibench.store.people_tables.headings import heading_key
 from t2ibench.store.people_tables.reader import read_table
 from t2ibench.store.user_paths import expanded
@@ -83,11 +85,18 @@ class AnswersJudge:
         self._path = path
         self._headings = arguments.columns
         table = read_table(
-            path, columns=arguments.columns, sheet=arguments.sheet, expected=_EXAMPLE
+            path,
+            columns=arguments.columns,
+            sheet=arguments.sheet,
+            person=by,
+            expected=_EXAMPLE,
         )
+        self._by = by
+        self._has_missing = False
         self._rows = AnswerRows(table, by)
-        parts = {"adapter": "answers 4", "file": file_hash(path)}
-        if self._rows.is_one_of_several:
+        parts = {"adapter": "answers 5", "file": file_hash(path)}
+        is_headed = any(is_of(column, by) for column in self._rows.columns)
+        if self._rows.is_one_of_several or table.sheet_of or is_headed:
             parts["labeller"] = by.casefold()
         self.fingerprint = fingerprint(
             parts | {k: str(v) for k, v in arguments.given().items()}
@@ -118,6 +127,9 @@ class AnswersJudge:
         """Return line number and text of each answer to a question about one image."""
         name = self._column_of(question).name
         given = [] if name is None else rows.given(name)
+        given = [
+            answer for answer in given if not self._is_missing(answer[1], question)
+        ]
         if (
             not given
             and not self._rows.wide
@@ -125,6 +137,12 @@ class AnswersJudge:
         ):
             given = rows.given("")
         return given
+
+    def _is_missing(self, text: str, question: Question) -> bool:
+        """Return whether an answer is R's mark of a missing value, and no class."""
+        is_missing = text == NOT_AVAILABLE and self._class_of(text, question) is None
+        self._has_missing = self._has_missing or is_missing
+        return is_missing
 
     def _answers_without_question(self, classes: Sequence[str]) -> bool:
         """Return whether answers without a question may belong to one of these classes."""
@@ -183,17 +201,30 @@ class AnswersJudge:
             )
             return QuestionColumn(name)
         columns = self._rows.columns
-        column = column_of(*question, columns, self._rows.distinct, self._mapped)
+        column = column_of(
+            *question,
+            columns,
+            self._rows.distinct,
+            self._mapped,
+            self._by,
+            self._rows.is_about_people,
+        )
         if column.name is not None:
             self._rows.check_used(column.name)
         elif column.candidates and column.by_heading:
             raise T2IBenchError(
                 f"{self._rows.table.where()}: '{shown(question[0])}' may be answered by "
-                f"{quoted(column.candidates)}.",
+                f"{quoted(column.candidates)}{self._or_about_people(column)}.",
                 "Say which: --columns WORD=NAME, with a word of the question and the column's name "
                 f"({'; '.join(values_of(self._rows, name) for name in column.candidates)}).",
             )
         return column
+
+    def _or_about_people(self, column: QuestionColumn) -> str:
+        """Return a clause on the one candidate that seems to describe who answered; else ''."""
+        if len(column.candidates) > 1:
+            return ""
+        return ", which seems to describe the person who answered"
 
     @cached_property
     def _mapped(self) -> dict[str, str]:
@@ -244,28 +275,60 @@ class AnswersJudge:
                     self._count(rows, questions, answers)
         if first is None:
             return None
-        self._check_first_index(images)
+        self._check_any_answer()
+        first_index = self._check_first_index(images)
         unmatched = self._unmatched(matched, first)
         report = AnswerReport(self._rows, self._column_of, self._class_of)
         report.check(answers)
         further = [f"{self.name}: {line}" for line in report.lines(answers)]
-        lines = [*self._rows.table.notes, unmatched, *further]
+        missing = f"{self.name}: cells 'NA' count as not answered."
+        lines = [*self._rows.table.notes, first_index, unmatched, *further]
+        lines += [missing] if self._has_missing else []
         return " ".join(line for line in lines if line) or None
 
-    def _check_first_index(self, images: Counter[str]) -> None:
-        """Raise an error for image indexes that start at 1, which would shift answers by one."""
+    def _check_any_answer(self) -> None:
+        """Raise an error for a file without rows, or whose cells are lists or objects of JSON.
+
+        Rows without an answer are allowed: a person has not answered yet.
+        """
+        table = self._rows.table
+        if self._rows.by_name or (table.rows and not self._rows.columns_without_text):
+            return
+        what = "it has headings and no rows"
+        if table.rows:
+            nested = quoted(self._rows.columns_without_text)
+            what = f"no row has an answer, and {nested} has no texts"
+        raise T2IBenchError(
+            " ".join([f"{table.where()}: {what}. {table.listed()}", *table.notes]),
+            "A row names an image and has an 'answer', or columns headed by what is asked.",
+        )
+
+    def _check_first_index(self, images: Counter[str]) -> str | None:
+        """Return a note on image indexes that start at 1, which would shift answers by one.
+
+        Raise an error if they certainly do: an index is as large as the number of images, or each
+        of several prompts has the indexes 1, 2, … without a gap.
+        """
         indexes = self._rows.indexes
+        if not indexes or min(indexes) != 1:
+            return None
         beyond = [
             prompt
             for prompt, count in images.items()
             if prompt_name(prompt, count) in self._by_image
         ]
-        if indexes and min(indexes) == 1 and beyond:
-            raise T2IBenchError(
-                f"{self._rows.table.where()}: its indexes are 1 to {max(indexes)}, but the first "
-                f"image of a prompt is 0: '{shown(beyond[0])}' has {images[beyond[0]]} images.",
-                "Count from 0, or name images by 'file'.",
+        where = self._rows.table.where()
+        if not beyond and not self._rows.all_count_from_one():
+            return (
+                f"{where}: no row has the index 0, which is the first image of a prompt. If the "
+                "indexes count from 1, each answer is read for the image behind its own."
             )
+        example = (beyond or list(images))[0]
+        raise T2IBenchError(
+            f"{where}: its indexes are 1 to {max(indexes)}, but the first image of a prompt is 0: "
+            f"'{shown(example)}' has {images[example]} images.",
+            "Count from 0, or name images by 'file'.",
+        )
 
     def _count(
         self,
@@ -294,6 +357,8 @@ class AnswersJudge:
             return None
         line, (kind, value) = left[0]
         example = f"line {line} names the {kind} '{shown(value.partition(chr(0))[2] or value)}'"
+        if self._rows.alike:
+            example += f"; {quoted(self._rows.alike)} may be the same file here"
         if matched:
             verb = "matches" if len(left) == 1 else "match"
             return f"{self.name}: {len(left)} of {len(rows)} rows {verb} no image here; {example}."

@@ -6,27 +6,47 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
+from t2ibench.store.people_tables.cells import cleaned_cell, half_width
+
 # Words of one set mean the same if exactly one of them is a class. Words that depend on age or
 # culture ('boy', 'guy') are listed separately: they count only if no class is about age.
 _MALE_WORDS = (
     "male males man men m masculine mann männer männlich herr hombre hombres h masculino varón "
-    "homme hommes masculin"
+    "homme hommes masculin uomo uomini maschio maschile homem homens mannen mannelijk mężczyzna "
+    "mężczyźni erkek мужчина мужчины мужской 男 男性 男人 남 남성 남자"
 )
 _FEMALE_WORDS = (
     "female females woman women f w feminine frau frauen weiblich mujer mujeres femenino femenina "
-    "femme femmes féminin"
+    "femme femmes féminin donna donne femmina femminile mulher mulheres feminino vrouw vrouwen "
+    "vrouwelijk kobieta kobiety kadın kvinna kvinnor kvinde kvinder женщина женщины женский "
+    "女 女性 女人 여 여성 여자"
+)
+_YES_WORDS = (
+    "yes y true t ja sí si oui wahr vrai verdadero vero verdadeiro sim tak evet да истина はい "
+    "是 예"
+)
+_NO_WORDS = (
+    "no n false f nein non falsch faux falso não nee nej nie hayır нет ложь いいえ 否 "
+    "아니요"
 )
 _ALIKE = (
     frozenset(_MALE_WORDS.split()),
     frozenset(_FEMALE_WORDS.split()),
-    frozenset({"yes", "y", "true", "ja", "sí", "si", "oui"}),
-    frozenset({"no", "n", "false", "nein", "non"}),
+    frozenset(_YES_WORDS.split()),
+    frozenset(_NO_WORDS.split()),
     frozenset(
         {"non-binary", "nonbinary", "non binary", "enby", "divers", "no binario"}
     ),
     frozenset({"child", "children", "kid", "kids"}),
     frozenset({"adult", "adults", "grown-up", "grown up"}),
     frozenset({"middle-aged", "middle aged", "middle age"}),
+)
+# Letters whose meaning depends on the letter beside them: the letters of a column, and the index in
+# `_ALIKE` of what each means, in Polish and Swedish, Turkish, and tables of ones and zeros.
+_PAIRS = (
+    (frozenset("km"), {"k": 1, "m": 0}),
+    (frozenset("ke"), {"k": 1, "e": 0}),
+    (frozenset("10"), {"1": 2, "0": 3}),
 )
 _BY_AGE = (
     (_ALIKE[0], frozenset({"boy", "boys", "guy", "guys", "gentleman", "gentlemen"})),
@@ -37,8 +57,22 @@ _ABOUT_AGE_WORDS = (
     "adults young old middle-aged elderly minor guy lady gentleman"
 )
 _ABOUT_AGE = frozenset(_ABOUT_AGE_WORDS.split())
+# What people write who do not know, or skip a question. It fits any question and names no class.
+_UNSURE_TEXTS = (
+    "unknown;not in the picture;both;several;mixed;other;unsure;not sure;uncertain;unclear;skip;"
+    "skipped;undecided;don't know;dont know;do not know;idk;cannot say;can't tell;cannot "
+    "tell;can not tell;weiß nicht;weiss nicht;unklar;unsicher;unbekannt;nicht erkennbar;"
+    "keine angabe;ne sait pas;je ne sais pas;incertain;inconnu;no sé;no sabe;desconocido;non so;"
+    "sconosciuto;não sei;desconhecido;weet niet;onbekend;nie wiem;nieznane;bilmiyorum;vet ej;okänd;"
+    "не знаю;неизвестно;不明;わからない;分からない;不清楚;不知道;모름"
+)
+UNSURE = frozenset(text.casefold() for text in _UNSURE_TEXTS.split(";"))
 _AROUND = "\"'“”‘’«».,;:!?()[]*`"
 _ARTICLE = re.compile(r"(?:a|an|the)\s+")
+_DASHES = re.compile("[\u2010-\u2015\u2212\uff0d]")
+_RANGE = re.compile(r"(?<=\d) ?- ?(?=\d)")
+# A whole number as spreadsheets and pandas may write it: 3, 03, 3.0 and 3,0.
+_WHOLE = re.compile(r"0{0,3}([0-9]{1,9})(?:[.,]0{1,2})?")
 # Characters of the longest text that may be a class. To compose a run of combining marks takes time
 # that grows with its square.
 _LONGEST = 1000
@@ -79,6 +113,11 @@ def class_named(
             return exact[0]
         if exact:
             return None
+    number = _whole_number(_bare(text))
+    if number is not None:
+        equal = [name for name in classes if _whole_number(_plain(name)) == number]
+        if equal:
+            return equal[0] if len(equal) == 1 else None
     return _by_meaning(_bare(text), classes, beside)
 
 
@@ -88,9 +127,7 @@ def _by_meaning(
     by_word = {_bare(name): name for name in classes}
     if len(by_word) != len(classes):
         return None
-    groups = [alike for alike in _ALIKE if word in alike]
-    if word == "m":
-        groups = [_ALIKE[_meaning_of_m(classes, beside)]]
+    groups = _groups_of(word, classes, beside)
     if not any(name in _ABOUT_AGE for name in by_word):
         groups += [alike for alike, further in _BY_AGE if word in further]
     for alike in groups:
@@ -100,19 +137,56 @@ def _by_meaning(
     return None
 
 
-def _meaning_of_m(classes: Sequence[str], beside: Collection[str]) -> int:
-    """Return the index of the gender that 'M' means: 1 (female) beside 'hombre', else 0 (male)."""
+def _groups_of(
+    word: str, classes: Sequence[str], beside: Collection[str]
+) -> list[frozenset[str]]:
+    """Return the sets of words that mean the same as a word in its table."""
+    pair = _meaning_in_pair(word, beside)
+    if pair is not None:
+        return [_ALIKE[pair]]
+    if word != "m":
+        return [alike for alike in _ALIKE if word in alike]
+    meaning = _meaning_of_m(classes, beside)
+    return [] if meaning is None else [_ALIKE[meaning]]
+
+
+def _meaning_in_pair(word: str, beside: Collection[str]) -> int | None:
+    """Return the index in `_ALIKE` of what a letter means beside another one; None if nothing."""
+    if len(word) != 1:
+        return None
+    letters = {form for form in map(_bare, beside) if len(form) == 1}
+    meant = [
+        meanings[word] for pair, meanings in _PAIRS if letters == pair and word in pair
+    ]
+    return meant[0] if meant else None
+
+
+def _meaning_of_m(classes: Sequence[str], beside: Collection[str]) -> int | None:
+    """Return the index of the gender that 'M' means: 1 (female) beside 'hombre', else 0 (male).
+
+    Beside 'V' it is None: that is a woman in Dutch (vrouw), and a man in Spanish (varón).
+    """
     letters = {_bare(text) for text in beside}
-    is_mujer = "h" in letters and not letters & {"f", "w"}
-    return (
-        1 if is_mujer or {"hombre", "mujer"} <= {_bare(name) for name in classes} else 0
-    )
+    named = {_bare(name) for name in classes}
+    if {"hombre", "mujer"} <= named:
+        return 1
+    if "v" in letters and not letters & {"f", "w", "h"}:
+        return None
+    return 1 if "h" in letters and not letters & {"f", "w"} else 0
+
+
+def _whole_number(text: str) -> int | None:
+    """Return the whole number that a text is, with or without decimal zeros; None for others."""
+    number = _WHOLE.fullmatch(text)
+    return None if number is None else int(number[1])
 
 
 def _plain(text: str) -> str:
-    return " ".join(
-        unicodedata.normalize("NFC", text).replace("_", " ").split()
-    ).casefold()
+    if not text.isascii():
+        text = half_width(unicodedata.normalize("NFC", text))
+        text = _DASHES.sub("-", cleaned_cell(text))
+    words = " ".join(text.replace("_", " ").split()).casefold()
+    return _RANGE.sub("-", words)
 
 
 def _bare(text: str) -> str:

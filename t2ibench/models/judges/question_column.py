@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from t2ibench.models.judges.class_words import class_named
+from t2ibench.models.judges.class_words import UNSURE, class_named
 from t2ibench.store.file_names import composed
 
 _WORD = re.compile(r"\w+")
@@ -15,6 +15,12 @@ _COMMON_WORDS = (
     "a an and any are at by can do does for has have how if in is it its of on or people "
     "person shown that the there this to what which who whose with you image picture photo"
 )
+# Headings of what platforms and forms say about the people who answered.
+_OF_PEOPLE_WORDS = (
+    "sex gender age ethnicity race nationality language geschlecht alter sexe âge sexo edad "
+    "genre"
+)
+OF_PEOPLE = frozenset(_OF_PEOPLE_WORDS.split())
 # Words of headings that are about the labeller, not about the image.
 _WORDS_OF_LABELLERS = (
     "my your own self annotator annotators rater raters labeller labellers labeler worker "
@@ -32,11 +38,13 @@ class QuestionColumn:
         name: Its heading; None if there is none, or if several fit equally well.
         candidates: Headings that may each answer it; empty if one fits best.
         by_heading: Whether the candidates fit by their headings, or only by their cells.
+        by_cells: Whether the column was chosen by its cells alone.
     """
 
     name: str | None
     candidates: tuple[str, ...] = ()
     by_heading: bool = True
+    by_cells: bool = False
 
 
 def column_of(
@@ -45,6 +53,8 @@ def column_of(
     columns: Sequence[str],
     texts: Callable[[str], Iterable[str]],
     headings: Mapping[str, str],
+    person: str = "",
+    is_about_people: Callable[[str], bool] = lambda _: False,
 ) -> QuestionColumn:
     """Return the column that answers a question, judging by heading and cells, or candidates.
 
@@ -58,6 +68,9 @@ def column_of(
         columns: The columns that may answer it.
         texts: Returns the cells of a column.
         headings: Words of questions that a user gave, each with the column that is meant.
+        person: Who answered, or ''.
+        is_about_people: Returns whether a column seems to describe the people who answered, whose
+            names are in the table. Such a column is not read if another one may answer.
 
     Returns:
         The column, or the candidates of which none fits best.
@@ -81,24 +94,64 @@ def column_of(
     def any_heading(heading: str) -> bool:
         return True
 
-    def answering_of(names: Sequence[str]) -> list[str]:
-        return [name for name in names if _answers(texts(name), classes)]
+    def answering_of(
+        names: Sequence[str],
+        answers: Callable[[Iterable[str], Sequence[str]], bool] = _answers,
+    ) -> list[str]:
+        return [name for name in names if answers(texts(name), classes)]
 
     fallback: QuestionColumn | None = None
     for fits in (heads, is_word, shares_word, any_heading):
         by_heading = fits in {heads, is_word}
+        by_cells = fits is any_heading
         fitting = [name for name in columns if fits(named[name])]
-        answering = answering_of(fitting)
+        answering = answering_of(fitting, _mostly if by_cells else _answers)
         if not classes:
             answering = fitting if by_heading else []
-        if any(map(_about_the_labeller, answering)):
-            candidates = dict.fromkeys([*answering, *answering_of(columns)])
-            return QuestionColumn(None, tuple(candidates), by_heading=True)
+        doubtful = _about_people(
+            answering,
+            answering_of(columns),
+            is_about_people,
+            by_cells=by_cells,
+        )
+        if doubtful:
+            return QuestionColumn(None, doubtful, by_heading=True)
         if answering:
-            return _best(answering, by_heading=by_heading)
+            best = _best(_of_person(answering, person), by_heading=by_heading)
+            return replace(best, by_cells=by_cells)
         if fitting and fallback is None and by_heading:
             fallback = _best(fitting, by_heading=True)
     return fallback or QuestionColumn(None)
+
+
+def _about_people(
+    fitting: Sequence[str],
+    answering: Sequence[str],
+    is_about_people: Callable[[str], bool],
+    *,
+    by_cells: bool,
+) -> tuple[str, ...]:
+    """Return the candidates if a fitting column may be about who answered; none otherwise.
+
+    Args:
+        fitting: The columns that fit a question best.
+        answering: All columns whose cells are its classes.
+        is_about_people: Returns whether a column seems to describe the people who answered.
+        by_cells: Whether the columns fit by their cells alone.
+    """
+    if any(map(_about_the_labeller, fitting)):
+        return tuple(dict.fromkeys([*fitting, *answering]))
+    if any(map(is_about_people, fitting)):
+        others = [name for name in answering if not is_about_people(name)]
+        if others or by_cells:
+            return tuple(dict.fromkeys([*fitting, *others]))
+    return ()
+
+
+def _of_person(names: Sequence[str], person: str) -> Sequence[str]:
+    """Return the one name that names a person, such as 'gender (anna)'; else all names."""
+    of_person = [name for name in names if is_of(name, person)]
+    return of_person if len(of_person) == 1 else names
 
 
 def _given_column(
@@ -158,6 +211,22 @@ def _about_the_labeller(heading: str) -> bool:
 
 def _answers(texts: Iterable[str], classes: Sequence[str]) -> bool:
     return any(class_named(text, classes) is not None for text in texts)
+
+
+def _mostly(texts: Iterable[str], classes: Sequence[str]) -> bool:
+    """Return whether at least half of the distinct cells are classes, or words such as unknown."""
+    distinct = set(texts)
+    fitting = [
+        text
+        for text in distinct
+        if text.casefold() in UNSURE or class_named(text, classes, distinct)
+    ]
+    return 2 * len(fitting) >= len(distinct)
+
+
+def is_of(heading: str, person: str) -> bool:
+    """Return whether a heading such as 'anna' or 'gender (anna)' names a person."""
+    return bool(person) and _contains(_plain(heading), _plain(person))
 
 
 def _contains(asked: str, heading: str) -> bool:

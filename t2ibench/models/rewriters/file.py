@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +20,8 @@ from t2ibench.models.language import Per, RewriteRequest, Rewriting
 from t2ibench.models.locations import is_file
 from t2ibench.store.database import NAME as RUN
 from t2ibench.store.database import Database
+from t2ibench.store.file_names import composed
+from t2ibench.store.people_tables.cells import NOT_AVAILABLE
 from t2ibench.store.people_tables.reader import Table, read_table
 from t2ibench.store.rewrites import RewriteStore
 from t2ibench.store.user_paths import expanded
@@ -154,7 +158,8 @@ class FileRewriter:
         except ValidationError as error:
             item = error.errors(include_url=False)[0]
             name = ".".join(map(str, item["loc"]))
-            near = did_you_mean(name, _Row.model_fields)
+            fields = _Row.model_fields
+            near = "" if name in fields else did_you_mean(name, fields)
             what = f"{shown(name)}: " if name else ""
             raise T2IBenchError(
                 f"{where}: {what}{expected(item)}.{near}",
@@ -163,17 +168,18 @@ class FileRewriter:
             ) from None
         if row.status == "failed":  # a run has no rewriting of it
             return
-        if (row.prompt, row.index) in self._rows:
+        key = (_plain(row.prompt), row.index)
+        if key in self._rows:
             which = "" if row.index is None else f"image {row.index} of "
             raise T2IBenchError(
                 f"{where}: {which}'{shown(row.prompt)}' occurs twice.",
                 "Keep one of them.",
             )
-        self._rows[row.prompt, row.index] = row
+        self._rows[key] = row
 
     def _find(self, request: RewriteRequest) -> Rewriting | None:
         prompt = request.prompt
-        row = self._rows.get((prompt, request.index)) or self._rows.get((prompt, None))
+        row = self._row_of(request)
         if row is not None:
             return row.rewriting(request.seed)
         if self._missing != "keep":
@@ -181,8 +187,22 @@ class FileRewriter:
         blank = Rewriting("failed", reason="the prompt is empty")
         return Rewriting("ok", prompt) if prompt.strip() else blank
 
+    def _row_of(self, request: RewriteRequest) -> _Row | None:
+        """Return the row about a request's image, or else about all images of its prompt."""
+        prompt = _plain(request.prompt)
+        of_image = self._rows.get((prompt, request.index))
+        return of_image or self._rows.get((prompt, None))
+
     def check(self, requests: Sequence[RewriteRequest]) -> None:
         """Raise an error for prompts without a rewriting (see models.language.ChecksPrompts)."""
+        if requests and not any(map(self._row_of, requests)):
+            raise T2IBenchError(
+                f"{shown_path(self._path)} rewrites no prompt of these tasks: it begins with "
+                f"'{shown(next(iter(self._rows.values())).prompt)}', and they with "
+                f"'{shown(requests[0].prompt)}'.",
+                "Write the prompts as they are in the tasks; case counts.",
+            )
+        self._check_first_index(requests)
         missing = [request for request in requests if self._find(request) is None]
         if not missing:
             return
@@ -195,12 +215,31 @@ class FileRewriter:
             "they are: --rewriter-args missing=keep.",
         )
 
+    def _check_first_index(self, requests: Sequence[RewriteRequest]) -> None:
+        """Raise an error for image indexes that start at 1, which would shift rewritings by one."""
+        counts = Counter(_plain(request.prompt) for request in requests)
+        indexes = [index for _, index in self._rows if index is not None]
+        beyond = [
+            prompt for prompt, count in counts.items() if (prompt, count) in self._rows
+        ]
+        if indexes and min(indexes) == 1 and beyond:
+            raise T2IBenchError(
+                f"{shown_path(self._path)}: its indexes are 1 to {max(indexes)}, but the first "
+                f"image of a prompt is 0: '{shown(beyond[0])}' has {counts[beyond[0]]} images.",
+                "Count from 0.",
+            )
+
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
         """Return the rewriting of each request, looked up in the file."""
         not_there = Rewriting(
             "failed", reason=f"{self._path.name} has no rewriting of it"
         )
         return [self._find(request) or not_there for request in requests]
+
+
+def _plain(prompt: str) -> str:
+    """Return a prompt with single spaces and composed letters, to compare it."""
+    return " ".join(composed(prompt).split())
 
 
 def _described(request: RewriteRequest) -> str:
@@ -227,7 +266,27 @@ def _named(table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
         index = cells.get("index")
         if index and _WHOLE.fullmatch(index):
             cells["index"] = index.replace(",", ".").partition(".")[0]
-        yield line, {name: value for name, value in cells.items() if value}
+        several = _several(cells.get("rewritten") or "")
+        yield (
+            line,
+            {
+                name: several if several and name == "rewritten" else value
+                for name, value in cells.items()
+                if value and value != NOT_AVAILABLE
+            },
+        )
+
+
+def _several(text: str) -> list[str] | None:
+    """Return the texts of a cell with a list, as pandas and JSON write it; None for other cells."""
+    if not text.startswith("["):
+        return None
+    try:
+        texts = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    is_list = isinstance(texts, list) and all(isinstance(item, str) for item in texts)
+    return texts if is_list and texts else None
 
 
 def _rows_of_run(path: Path) -> Iterator[dict[str, Any]]:

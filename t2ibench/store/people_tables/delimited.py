@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from itertools import dropwhile
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, shown_path
+from t2ibench.store.people_tables.headings import heading_row
 
 Record = tuple[int, list[str]]  # the line on which it begins, and its cells
 DELIMITERS = ",;\t|"
@@ -23,15 +24,23 @@ DELIMITER_NAMES = {
     NO_DELIMITER: "a separator",
 }
 _SAMPLE = 50  # records by which the delimiter is chosen
+MOST_ABOVE = 10  # rows above the headings
 _SEP_LINE = re.compile(r'"?sep=(.)"?[,;\t| ]*(?:\r\n|\r|\n|$)', re.IGNORECASE)
 _LONGEST_CELL = 16 * 2**20  # characters
 
 
-def delimited_records(text: str, path: Path) -> tuple[list[Record], str]:
+def delimited_records(
+    text: str, path: Path, named: Collection[str] = ()
+) -> tuple[list[Record], str]:
     """Return the non-empty records of a table, with their line numbers, and its delimiter.
 
     A quoted cell may contain line breaks. Excel's first line 'sep=;' is followed, and a space
     between a delimiter and a quote is allowed.
+
+    Args:
+        text: The table.
+        path: Its file, for messages.
+        named: Headings that a user named.
     """
     csv.field_size_limit(_LONGEST_CELL)
     lines_before = 0
@@ -39,19 +48,31 @@ def delimited_records(text: str, path: Path) -> tuple[list[Record], str]:
     if declared is not None:
         text = text[declared.end() :]
         lines_before = 1
-    delimiter = declared[1] if declared is not None else choose_delimiter(text)
+    delimiter = choose_delimiter(text, named)
+    # A declared delimiter that no line has stayed behind when another program saved the table.
+    if declared is not None and (declared[1] in text or delimiter == NO_DELIMITER):
+        delimiter = declared[1]
     mark = re.escape(delimiter)
     try:
         return _records(text, path, delimiter, lines_before), delimiter
     except T2IBenchError:
         # Spaces behind a closing quote, which some programs write; nothing is lost without them.
         narrow = re.sub(rf'(?<=") +(?={mark}|\r|\n|$)', "", text)
-        if narrow == text:
+        if narrow != text:
+            return _records(narrow, path, delimiter, lines_before), delimiter
+        if '\\"' not in text:
             raise
-        return _records(narrow, path, delimiter, lines_before), delimiter
+        # Spark and MySQL write a backslash before a quote.
+        return _records(text, path, delimiter, lines_before, escape="\\"), delimiter
 
 
-def _records(text: str, path: Path, delimiter: str, lines_before: int) -> list[Record]:
+def _records(
+    text: str,
+    path: Path,
+    delimiter: str,
+    lines_before: int,
+    escape: str | None = None,
+) -> list[Record]:
     spaced = re.search(f'{re.escape(delimiter)} +"', text) is not None
     records: list[Record] = []
     reader = csv.reader(
@@ -59,6 +80,8 @@ def _records(text: str, path: Path, delimiter: str, lines_before: int) -> list[R
         delimiter=delimiter,
         strict=True,
         skipinitialspace=spaced,
+        escapechar=escape,
+        doublequote=escape is None,
     )
     line = lines_before + 1
     try:
@@ -93,7 +116,7 @@ def _slip(error: csv.Error, path: Path, line: int, delimiter: str) -> T2IBenchEr
     return T2IBenchError(f"{where}: {words}.")
 
 
-def choose_delimiter(text: str) -> str:
+def choose_delimiter(text: str, named: Collection[str] = ()) -> str:
     r"""Return the delimiter with which heading and most rows have equally many cells.
 
     Examples:
@@ -105,11 +128,7 @@ def choose_delimiter(text: str) -> str:
     best = NO_DELIMITER
     best_fit = (0.0, 0)
     for delimiter in DELIMITERS:
-        records = _sample(text, delimiter)
-        # A title above the headings is a line of one cell, which Excel fills up with empty ones.
-        records = list(
-            dropwhile(lambda cells: _width(cells) < 2 <= len(cells), records)
-        )
+        records = _from_headings(_sample(text, delimiter), named)
         heading = _width(records[0]) if records else 0
         if heading < 2:
             continue
@@ -118,6 +137,15 @@ def choose_delimiter(text: str) -> str:
             best = delimiter
             best_fit = fit
     return best
+
+
+def _from_headings(records: list[list[str]], named: Collection[str]) -> list[list[str]]:
+    """Return records without what stands above the headings."""
+    place = heading_row(records[: MOST_ABOVE + 1], named)
+    if place is not None:
+        return records[place:]
+    # A title above the headings is a line of one cell, which Excel fills up with empty ones.
+    return list(dropwhile(lambda cells: _width(cells) < 2 <= len(cells), records))
 
 
 def _sample(text: str, delimiter: str) -> list[list[str]]:

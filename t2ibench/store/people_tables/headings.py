@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 # The first is what the documentation calls the column. Where a table has several, the one that
 # stands first here is read. docs/people.md lists them; a test holds the two together.
@@ -15,10 +15,13 @@ _HEADINGS = {
         "Dateiname, Datei, Bild, Bilddatei, Bildname, Dateipfad, fichier, nom du fichier, nom "
         "de fichier, archivo, nombre de archivo, nombre del archivo, fichero, imagen, arquivo, "
         "nome do arquivo, imagem, nome file, immagine, bestand, bestandsnaam, afbeelding, "
-        "plik, файл, имя файла, 文件名, 文件, 图片, ファイル名, ファイル, 画像, 파일, 파일명"
+        "afbeeldingsnaam, plik, nazwa pliku, fil, filnamn, filnavn, dosya, dosya adı, soubor, "
+        "obraz, файл, имя файла, изображение, 文件名, 文件, 图片, 圖片, ファイル名, ファイル, "
+        "画像, 画像名, 파일, 파일명, 이미지"
     ),
     "prompt": (
-        "prompt, text, caption, prompt text, text prompt, Prompttext, Eingabe, texte, invite, "
+        "prompt, text, caption, prompt text, text prompt, prompts, original prompt, Prompttext, "
+        "Eingabe, texte, invite, "
         "texto, indicación, 提示词, プロンプト, 프롬프트"
     ),
     "index": "index, idx, image index, sample index, Bildnummer",
@@ -30,7 +33,8 @@ _HEADINGS = {
     ),
     "id": "id",
     "caption": (
-        "caption, captions, text, prompt, sentence, sentences, raw, comment, Bildunterschrift, "
+        "caption, captions, text, prompt, prompts, sentence, sentences, raw, comment, "
+        "Bildunterschrift, "
         "légende, leyenda"
     ),
     "model": (
@@ -78,6 +82,35 @@ def known_column(role: str, columns: Iterable[str]) -> str | None:
         by_key.setdefault(heading_key(column), column)
     keys = _KEYS.get(role, (heading_key(role),))
     return next((by_key[key] for key in keys if key in by_key), None)
+
+
+def heading_row(
+    rows: Sequence[Sequence[str]], named: Collection[str] = ()
+) -> int | None:
+    """Return which of the first rows of a table has a known heading; None if none has.
+
+    Notes of a program may stand above the headings: a title, comments, or pairs such as 'Project'
+    and 'Gender'. A row of one cell has headings only if no row has more.
+
+    Args:
+        rows: The first rows of the table.
+        named: Headings that a user named.
+
+    Examples:
+        >>> heading_row([["Study", "Gender"], ["# by Anna"], ["file", "gender"], ["a.png", "f"]])
+        2
+    """
+    wanted = set(map(heading_key, named)) - {""}
+    filled = [sum(bool(cell.strip()) for cell in cells) for cells in rows]
+    least = min(2, max(filled, default=0))
+    for number, cells in enumerate(rows):
+        if number and filled[number] < least:
+            continue
+        if any(
+            role_of(cell) is not None or heading_key(cell) in wanted for cell in cells
+        ):
+            return number
+    return None
 
 
 def role_of(heading: str) -> str | None:

@@ -4,17 +4,52 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, shown_path
+from t2ibench.errors import T2IBenchError, shown, shown_path
 from t2ibench.store.file_names import IMAGE_SUFFIXES
+from t2ibench.store.people_tables.cells import cleaned_cell
 from t2ibench.store.people_tables.headings import role_of
 
 JsonRecord = tuple[int, dict[str, Any]]  # the line on which it begins, and its values
-_DECODER = json.JSONDecoder()
 _BLANK = " \t\r\n"
+# What programs call the headings of a table, and its rows.
+_HEADINGS = ("columns", "headers", "header", "fields")
+_ROWS = ("data", "rows", "values")
+
+
+class _TwiceError(Exception):
+    """An object gives one key two values, of which JSON parsers keep the second."""
+
+    def __init__(self, key: str, values: tuple[object, object]) -> None:
+        super().__init__(key)
+        self.key = key
+        self.values = values
+
+    def at(self, where: str) -> T2IBenchError:
+        """Return the error for a user, who sees where it is."""
+        first, second = self.values
+        return T2IBenchError(
+            f"{where}: '{shown(self.key, 60)}' is there twice, with '{shown(str(first), 60)}' and "
+            f"'{shown(str(second), 60)}'.",
+            "Keep one of them.",
+        )
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; raise an error if a key has two values."""
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        first: dict[str, Any] = {}
+        for key, item in pairs:
+            if first.setdefault(key, item) != item:
+                raise _TwiceError(key, (first[key], item))
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object_of)
 
 
 def json_records(text: str, path: Path, expected: str) -> list[JsonRecord]:
@@ -25,7 +60,7 @@ def json_records(text: str, path: Path, expected: str) -> list[JsonRecord]:
     start = len(text) - len(text.lstrip(_BLANK))
     if text[start : start + 1] == "[":
         return [*_spread(_items_of_list(text, start + 1, path, expected))]
-    whole = _whole_object(text, start)
+    whole = _whole_object(text, start, path)
     if whole is not None:
         return [*_spread(_columns(whole, path))]
     return [*_spread(_lines(text, path, expected))]
@@ -41,9 +76,12 @@ def _lines(text: str, path: Path, expected: str) -> Iterator[JsonRecord]:
 
 def _object(line: str, path: Path, number: int, expected: str) -> dict[str, Any]:
     try:
-        value = json.loads(line)
+        # Some programs end each line with a comma, as in a list.
+        value = _DECODER.decode(line.strip().removesuffix(","))
     except (ValueError, RecursionError):
         value = None
+    except _TwiceError as error:
+        raise error.at(f"{shown_path(path)}:{number}") from None
     if not isinstance(value, dict):
         raise T2IBenchError(
             f"{shown_path(path)}:{number}: not a JSON object.",
@@ -55,20 +93,41 @@ def _object(line: str, path: Path, number: int, expected: str) -> dict[str, Any]
 def _items_of_list(
     text: str, at: int, path: Path, expected: str
 ) -> Iterator[JsonRecord]:
-    """Yield the objects of a list with the line numbers on which they begin."""
+    """Yield the objects of a list with the line numbers on which they begin.
+
+    A list of lists is a table whose first list has the headings. Further lists may follow, as in
+    files that were joined.
+    """
     line = text.count("\n", 0, at) + 1
     counted = at
+    headings: list[Any] | None = None
     while True:
         while at < len(text) and text[at] in ", \t\r\n":
             at += 1
         line += text.count("\n", counted, at)
         counted = at
         if text[at : at + 1] == "]":
-            return
+            behind = text[at + 1 :].lstrip(", \t\r\n")
+            if not behind:
+                return
+            if not behind.startswith("["):
+                raise T2IBenchError(
+                    f"{shown_path(path)}:{line}: behind its list stands '{shown(behind, 60)}'.",
+                    "Expected one list of objects, or JSON Lines.",
+                )
+            at = len(text) - len(behind) + 1
+            continue
         try:
             value, at = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
             value = None
+        except _TwiceError as error:
+            raise error.at(f"{shown_path(path)}:{line}") from None
+        if isinstance(value, list) and headings is None:
+            headings = value
+            continue
+        if isinstance(value, list) and headings and len(value) <= len(headings):
+            value = dict(zip(map(str, headings), value, strict=False))
         if not isinstance(value, dict):
             raise T2IBenchError(
                 f"{shown_path(path)}:{line}: not a JSON object in the list.",
@@ -77,12 +136,15 @@ def _items_of_list(
         yield line, value
 
 
-def _whole_object(text: str, start: int) -> dict[str, Any] | None:
+def _whole_object(text: str, start: int, path: Path) -> dict[str, Any] | None:
     """Return the object that makes up a whole text; None if more text follows."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
+    except _TwiceError as error:
+        line = text.count("\n", 0, start) + 1
+        raise error.at(f"{shown_path(path)}:{line}") from None
     if not isinstance(value, dict) or text[end:].strip():
         return None
     return value
@@ -95,14 +157,28 @@ def _columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
         yield from enumerate(records, start=1)
         return
     values = list(whole.values())
+    tables = [part for part in values if _is_table(part)]
+    if len(tables) == 1:  # such as {"version": 1, "results": [{…}, {…}]}
+        yield from enumerate(tables[0], start=1)
+        return
     if not values or not all(isinstance(part, (dict, list)) for part in values):
         yield 1, dict(whole)
         return
-    lists = [part for part in values if isinstance(part, list)]
-    if len(values) == 1 and lists and all(isinstance(item, dict) for item in lists[0]):
-        yield from enumerate(lists[0], start=1)
-        return
     yield from _rows_of_columns(whole, path)
+
+
+def _first_of(whole: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Return the value of the first of these keys that an object has; None if it has none."""
+    return next((whole[name] for name in names if name in whole), None)
+
+
+def _is_table(part: Any) -> bool:
+    """Return whether a value is a list of objects, as a table is."""
+    return (
+        isinstance(part, list)
+        and bool(part)
+        and all(isinstance(item, dict) for item in part)
+    )
 
 
 def _rows_of_columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecord]:
@@ -122,16 +198,22 @@ def _rows_of_columns(whole: Mapping[str, Any], path: Path) -> Iterator[JsonRecor
 
 
 def _records_of_pandas(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Return the records of pandas' to_json(orient="split" or "table"); None for other objects."""
-    rows = whole.get("data")
+    """Return the records of pandas' to_json(orient="split" or "table"); None for other objects.
+
+    Other programs call the headings and rows of "split" otherwise, or write the headings as the
+    first row.
+    """
+    rows = _first_of(whole, _ROWS)
     if not isinstance(rows, list):
         return None
-    if "schema" in whole and all(isinstance(row, dict) for row in rows):
+    if "schema" in whole and _is_table(rows):
         return rows
-    names = whole.get("columns")
-    if not isinstance(names, list) or not all(isinstance(row, list) for row in rows):
+    if not all(isinstance(row, list) for row in rows):
         return None
-    if any(len(row) != len(names) for row in rows):
+    names = _first_of(whole, _HEADINGS)
+    if names is None and rows:
+        names, *rows = rows
+    if not isinstance(names, list) or any(len(row) != len(names) for row in rows):
         return None
     return [dict(zip(map(str, names), row, strict=True)) for row in rows]
 
@@ -170,8 +252,11 @@ def _spread(records: Iterator[JsonRecord]) -> Iterator[JsonRecord]:
 def _choices(annotation: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answers of a Label Studio annotation, keyed by the name of the control."""
     answers: dict[str, Any] = {}
-    if annotation.get("completed_by") is not None:
-        answers["completed_by"] = annotation["completed_by"]
+    person = annotation.get("completed_by")
+    if isinstance(person, dict):  # as in exports of the whole database
+        person = person.get("email") or person.get("id")
+    if person is not None:
+        answers["completed_by"] = person
     for result in annotation.get("result") or ():
         value = result.get("value") if isinstance(result, dict) else None
         if isinstance(value, dict):
@@ -188,7 +273,7 @@ def text_of(value: Any) -> str | None:
         ('1', '', 'male', None)
     """
     if isinstance(value, str):
-        return value.strip()
+        return cleaned_cell(value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown, shown_path
 from t2ibench.store.file_errors import read_data, reading
+from t2ibench.store.file_names import IMAGE_SUFFIXES
+from t2ibench.store.people_tables.cells import MARKS, cleaned_cell
 from t2ibench.store.people_tables.delimited import (
     DELIMITER_NAMES,
+    MOST_ABOVE,
     Record,
     delimited_records,
 )
@@ -20,6 +24,7 @@ from t2ibench.store.people_tables.headings import (
     KNOWN_HEADINGS,
     cleaned_heading,
     heading_key,
+    heading_row,
     known_column,
     role_of,
 )
@@ -30,11 +35,13 @@ TABLE_SUFFIXES = frozenset(
     {".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".jsonl", ".ndjson", ".json"}
 )
 _LARGEST = 64 * 2**20  # bytes
-_MOST_TITLES = 5  # lines above the headings
 _SHOWN = 20  # columns in a message
 _JSON_SUFFIXES = frozenset({".jsonl", ".ndjson", ".json"})
 _EXAMPLE = '{"file": "a.png", "prompt": "a photo of a nurse"}'
 _QUALTRICS = re.compile(r'\s*\{"ImportId"')
+_SWALLOWED = re.compile(
+    rf"(?:{'|'.join(map(re.escape, sorted(IMAGE_SUFFIXES)))})(?![\w.])", re.IGNORECASE
+)
 _INDEX_COLUMN = "Unnamed: 0"  # as pandas calls a first column without a heading
 
 
@@ -49,6 +56,7 @@ class Table:
         heading_line: The line of the headings.
         notes: Lines about how the file was read, where that was a choice.
         is_json: Whether cells are values of JSON; else they are texts.
+        sheet_of: The person whose sheet was read because it has their name; else ''.
     """
 
     path: Path
@@ -57,6 +65,8 @@ class Table:
     heading_line: int = 1
     notes: list[str] = field(default_factory=list)
     is_json: bool = False
+    # the person whose sheet of a workbook it is, if a sheet has their name
+    sheet_of: str = ""
     # heading to where its columns differ
     doubled: dict[str, str] = field(default_factory=dict)
     # role to the heading a user named for it
@@ -87,6 +97,11 @@ class Table:
 
     def lacks(self, role: str, purpose: str) -> T2IBenchError:
         """Return the error for a missing column, which says for what `purpose` it is needed."""
+        if not self.columns:
+            return T2IBenchError(
+                " ".join([f"{shown_path(self.path)} is empty.", *self.notes]),
+                f"{purpose[:1].upper()}{purpose[1:]}.",
+            )
         names = KNOWN_HEADINGS.get(role, (role,))
         wanted = self.not_there.get(heading_key(role))
         what = f"no column '{names[0]}'"
@@ -117,15 +132,27 @@ class Table:
         ):
             return by_labeller  # which of the columns has the answer is ambiguous
         column = self.find("labeller")
+        spelt: dict[str, str] = {}  # a name without case to its first spelling
         for line, row in self.rows:
-            name = (
-                ""
-                if column is None
-                else " ".join((text_of(row.get(column)) or "").split())
-            )
+            name = self.labeller_of(row, column)
             if name:
+                name = spelt.setdefault(name.casefold(), name)
                 by_labeller.setdefault(name, []).append((line, row))
         return by_labeller
+
+    def rows_of_nobody(self) -> list[tuple[int, dict[str, Any]]]:
+        """Return the rows without a name in the labeller column, if others have one."""
+        if not self.rows_by_labeller():
+            return []
+        column = self.find("labeller")
+        return [
+            (line, row) for line, row in self.rows if not self.labeller_of(row, column)
+        ]
+
+    def labeller_of(self, row: Mapping[str, Any], column: str | None) -> str:
+        """Return the name in a row's labeller column on one line; '' without one."""
+        text = text_of(row.get(column)) if column is not None else None
+        return " ".join((text or "").split())
 
     def listed(self) -> str:
         """Return a sentence that lists the table's columns."""
@@ -159,6 +186,7 @@ def read_table(
     *,
     columns: Mapping[str, str] | None = None,
     sheet: str | None = None,
+    person: str = "",
     expected: str = _EXAMPLE,
 ) -> Table:
     """Return a table that a user made, read from CSV, XLSX, JSON Lines or JSON.
@@ -167,25 +195,29 @@ def read_table(
         path: The file; its content, not its ending, says what it is.
         hint: The next step for a user whose file cannot be read.
         columns: Roles, or names of questions, with the headings that hold them here.
-        sheet: The sheet of a workbook; None for the first.
+        sheet: The sheet of a workbook; None for the first, or for the one that `person` names.
+        person: Who answered. A sheet of this name is theirs.
         expected: A row of JSON Lines as an example in messages.
 
     Returns:
         The table, its cells without the spaces around them.
     """
     data = read_data(path, _LARGEST, hint)
+    named = list((columns or {}).values())
     with reading(path, hint):
         if is_workbook(data, path):
-            read = workbook_records(path, sheet)
-            table = _from_records(path, read.records, None)
+            read = workbook_records(path, sheet, person)
+            table = _from_records(path, read.records, None, named)
             table.notes[:0] = read.notes
+            table.sheet_of = person if read.is_of_person else ""
         else:
             text, note = decode_text(data, path)
             del data
             if _is_json(path, text):
                 table = _from_json(path, json_records(text, path, expected))
             else:
-                table = _from_records(path, *delimited_records(text, path))
+                records, delimiter = delimited_records(text, path, named)
+                table = _from_records(path, records, delimiter, named)
             if note is not None:
                 table.notes.insert(0, note)
     _apply(table, columns or {})
@@ -205,60 +237,120 @@ def _from_json(path: Path, records: Sequence[JsonRecord]) -> Table:
         for name in record:
             if name not in columns:
                 columns[name] = cleaned_heading(name) or name
-    rows: list[tuple[int, dict[str, Any]]] = []
+    table = Table(path, list(dict.fromkeys(columns.values())), [], is_json=True)
+    marks = _Marks()
     for line, record in records:
-        rows.append((line, {columns[name]: value for name, value in record.items()}))
-    return Table(path, list(dict.fromkeys(columns.values())), rows, is_json=True)
+        row = {columns[name]: value for name, value in record.items()}
+        for heading, value in row.items():
+            if isinstance(value, str) and value in MARKS:
+                row[heading] = marks.without(value, line, heading)
+        table.rows.append((line, row))
+    table.notes += marks.lines(path)
+    return table
 
 
 def _from_records(
-    path: Path, records: Sequence[Record], delimiter: str | None
+    path: Path,
+    records: Sequence[Record],
+    delimiter: str | None,
+    named: Collection[str] = (),
 ) -> Table:
     if not records:
         return Table(path, [], [])
     rows = list(records)
-    notes = _without_title(path, rows)
+    notes = _without_title(path, rows, named)
     heading_line, first = rows.pop(0)
     headings = [cleaned_heading(cell) for cell in first]
     notes += _without_second_headings(path, rows)
+    if delimiter is not None and _has_row_names(len(first), rows):
+        headings.insert(0, "")
     if headings and not headings[0] and any(headings):
         headings[0] = _INDEX_COLUMN  # row numbers of pandas and R
-    last = max(
-        (number for number, heading in enumerate(headings, 1) if heading), default=0
-    )
+    last = _width(headings)
     table = Table(path, [], [], heading_line, notes)
     if delimiter is not None:
         for line, cells in rows:
             _check_beyond(table, line, cells, last, delimiter)
+            _check_swallowed(table, line, cells, delimiter)
     places = _places(table, headings, rows)
     table.columns = list(places)
-    for line, cells in rows:
-        width = len(cells)
-        values = {
-            heading: cells[place].strip() if place < width else ""
-            for heading, place in places.items()
-        }
-        table.rows.append((line, values))
+    _add_rows(table, rows, places)
     return table
 
 
-def _without_title(path: Path, rows: list[Record]) -> list[str]:
-    """Remove title lines above the headings, and return notes on them."""
-    first_wide = next(
-        (number for number, (_, cells) in enumerate(rows) if _filled(cells) > 1), 0
+def _add_rows(table: Table, rows: Sequence[Record], places: Mapping[str, int]) -> None:
+    """Add the rows to a table, their cells cleaned; a note counts marks such as #N/A."""
+    marks = _Marks()
+    for line, cells in rows:
+        width = len(cells)
+        values = {
+            heading: cleaned_cell(cells[place]) if place < width else ""
+            for heading, place in places.items()
+        }
+        if not any(values.values()) and not any(map(cleaned_cell, cells)):
+            continue
+        for heading, text in values.items():
+            if text in MARKS:
+                values[heading] = marks.without(text, line, heading)
+        table.rows.append((line, values))
+    table.notes += marks.lines(table.path)
+
+
+class _Marks:
+    """Counts cells with marks of missing values and of errors, which count as empty."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._first = ""
+
+    def without(self, mark: str, line: int, heading: str) -> str:
+        """Count a mark, and return the empty text in its place."""
+        self._first = self._first or f"line {line}, '{shown(heading, 60)}'"
+        self._counts[mark] += 1
+        return ""
+
+    def lines(self, path: Path) -> list[str]:
+        """Return a note on the marks; none if there are none."""
+        if not self._counts:
+            return []
+        listed = ", ".join(f"{mark} {count}" for mark, count in self._counts.items())
+        return [
+            f"{shown_path(path)}: cells with an error or a missing value ({listed}; the first in "
+            f"{self._first}) count as empty."
+        ]
+
+
+def _has_row_names(n_headings: int, rows: Sequence[Record]) -> bool:
+    """Return whether rows begin with their number, which R's write.table gives no heading."""
+    return bool(rows) and all(
+        len(cells) == n_headings + 1 and cells[0].strip() == str(number)
+        for number, (_, cells) in enumerate(rows, start=1)
     )
-    if not 0 < first_wide <= _MOST_TITLES:
+
+
+def _without_title(path: Path, rows: list[Record], named: Collection[str]) -> list[str]:
+    """Remove lines above the headings, and return notes on them."""
+    first_rows = [cells for _, cells in rows[: MOST_ABOVE + 1]]
+    place = heading_row(first_rows, named)
+    if place is None:
+        filled = (
+            number for number, cells in enumerate(first_rows) if _filled(cells) > 1
+        )
+        place = next(filled, 0)
+    if not place:
         return []
-    titles = [
-        next(cell for cell in cells if cell.strip()) for _, cells in rows[:first_wide]
-    ]
-    if any(role_of(title) is not None for title in titles):
-        return []
-    del rows[:first_wide]
+    titles = [next(cell for cell in cells if cell.strip()) for _, cells in rows[:place]]
+    del rows[:place]
     lines = "; ".join(f"'{shown(title.strip(), 60)}'" for title in titles)
     return [
         f"{shown_path(path)}: above its headings stands {lines}, which is left out."
     ]
+
+
+def _width(headings: Sequence[str]) -> int:
+    """Return the number of columns up to the last one with a heading."""
+    numbers = (number for number, heading in enumerate(headings, 1) if heading)
+    return max(numbers, default=0)
 
 
 def _filled(cells: Sequence[str]) -> int:
@@ -290,6 +382,25 @@ def _check_beyond(
             f"Put texts that contain {DELIMITER_NAMES[delimiter]} into double quotes, or give the "
             "column a heading.",
         )
+
+
+def _check_swallowed(
+    table: Table, line: int, cells: Sequence[str], delimiter: str
+) -> None:
+    """Raise an error for a quoted cell that contains whole rows: there is a quote too many."""
+    for cell in cells:
+        if "\n" not in cell and "\r" not in cell:
+            continue
+        lines = cell.splitlines()
+        for inner in lines[1:-1]:
+            is_row = inner.count(delimiter) >= len(cells) - 1 and len(cells) > 1
+            if is_row and _SWALLOWED.search(inner):
+                raise T2IBenchError(
+                    f"{table.where(line)}: a quote opens in this row and closes {len(lines) - 1} "
+                    f"lines below, so that the row '{shown(inner.strip(), 60)}' stands inside of "
+                    "it.",
+                    'Remove the quote, or write a quote inside a cell twice ("").',
+                )
 
 
 def _places(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -16,6 +18,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.store.people_tables.delimited import Record
 
 if TYPE_CHECKING:
+    from openpyxl import Workbook
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 _WIDTH = 400  # characters of a path that a message shows
@@ -26,10 +29,33 @@ _MOST_ROWS = 1_048_576  # as many as Excel has
 _MOST_TAGS = 30_000_000  # of all parts: three times those of the most cells
 _LONGEST_MERGE = 100_000  # rows; a whole column that is merged has no meaning
 _CHUNK = 2**16
+_MOST_SHOWN = 8  # columns in a message
 # Bytes of a tag, comment or instruction. Before 2.6 (CVE-2023-52425), expat reads such a piece
 # again with every chunk until it ends, which takes minutes where it is megabytes long.
 _LONGEST_PIECE = 2**18
 _SAVE_AS = "Save it as .xlsx or as CSV UTF-8."
+# How files begin that are given by mistake, and what they are.
+_OTHER_KINDS = (
+    (b"\x1f\x8b", "is compressed by gzip", "Unpack it."),
+    (b"%PDF-", "is a PDF", _SAVE_AS),
+    (
+        b"PAR1",
+        "is a Parquet file",
+        "Save it as CSV UTF-8, such as by pandas' to_csv().",
+    ),
+    (b"\x89PNG", "is an image", "Give the table."),
+    (b"\xff\xd8\xff", "is an image", "Give the table."),
+    (b"version https://git-lfs", "is a pointer of Git LFS", "Run: git lfs pull"),
+)
+_WEB_PAGE = re.compile(rb"<(?:!doctype html|html|head|table)\b", re.IGNORECASE)
+# What the zip files of other programs contain.
+_OTHER_ZIPS = {
+    "content.xml": "an OpenDocument sheet",
+    "Index/Document.iwa": "a file of Apple Numbers",
+    "xl/workbook.bin": "a binary workbook (.xlsb)",
+    "word/document.xml": "a document of Word",
+}
+_STRICT = b"http://purl.oclc.org/ooxml/spreadsheetml/main"
 _ZIP = b"PK\x03\x04"
 # Excel before 2007, and files with a password
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -40,6 +66,16 @@ _MERGED = re.compile(
 _SPACE = rb"\s{0,40}"
 _NO_VALUE = re.compile(
     rb"(?:</f>|<f\b[^<>]*/>)S(?:<v\s?/>S|<v>S</v>S)?</c>".replace(b"S", _SPACE)
+)
+# A row without cells has nothing to read.
+_HIDDEN_ROW = re.compile(
+    rb'<(?:\w{1,9}:)?row\b[^<>]{0,400}?\shidden="(?:1|true)"[^<>]{0,400}>S<(?:\w{1,9}:)?c\b'.replace(
+        b"S", _SPACE
+    )
+)
+_HIDDEN_COLUMN = re.compile(
+    rb'<(?:\w{1,9}:)?col\b(?=[^<>]{0,400}\shidden="(?:1|true)")'
+    rb'(?=[^<>]{0,400}\smin="(\d{1,5})")(?=[^<>]{0,400}\smax="(\d{1,5})")'
 )
 _ZEROS = re.compile("0{2,}")  # the number format of '00012'
 
@@ -54,10 +90,17 @@ def is_workbook(data: bytes, path: Path) -> bool:
         )
     if data.startswith(_ZIP):
         return True
-    if path.suffix.lower() in {".xls", ".xlsx", ".xlsm"} and data.lstrip()[:1] == b"<":
+    for beginning, kind, advice in _OTHER_KINDS:
+        if data.startswith(beginning):
+            raise T2IBenchError(f"{where} {kind}.", advice)
+    beginning = data[:200].removeprefix(codecs.BOM_UTF8).lstrip()
+    if _WEB_PAGE.match(beginning):
         raise T2IBenchError(
-            f"{where} is a web page with the ending of a workbook.", _SAVE_AS
+            f"{where} is a web page.",
+            f"If it shows a table, open it in a spreadsheet program. {_SAVE_AS}",
         )
+    if beginning.startswith(b"<?xml"):
+        raise T2IBenchError(f"{where} is an XML file.", _SAVE_AS)
     return False
 
 
@@ -67,28 +110,48 @@ class SheetRecords:
 
     records: list[Record]
     notes: list[str] = field(default_factory=list)
+    is_of_person: bool = False
 
 
-def workbook_records(path: Path, sheet: str | None) -> SheetRecords:
-    """Return the records of a named sheet, or of the first one that is not hidden."""
+def workbook_records(path: Path, sheet: str | None, person: str = "") -> SheetRecords:
+    """Return the records of a sheet.
+
+    Args:
+        path: The workbook.
+        sheet: The sheet's name; None for the one that is named like the person, or else for the
+            first one that is not hidden.
+        person: Who answered; '' if nobody is named.
+    """
     where = shown(path, _WIDTH)
     _check_parts(path)
+    # A file, because openpyxl refuses the paths of workbooks with another ending.
+    with path.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        workbook = _opened(file, where)
+        try:
+            worksheet = _chosen(workbook.worksheets, sheet, person, where)
+            titles = [part.title for part in workbook.worksheets]
+            read = _read(path, worksheet, titles, sheet)
+            read.is_of_person = (
+                sheet is None
+                and worksheet is not _first_visible(workbook.worksheets)
+                and _named(worksheet, person)
+            )
+            return read
+        finally:
+            workbook.close()
+
+
+def _opened(file: IO[bytes], where: str) -> Workbook:
     from openpyxl import load_workbook
 
     try:
         # Read only: rows come one by one. Formulas give the value that was stored with them.
-        workbook = load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        return load_workbook(file, read_only=True, data_only=True, keep_links=False)
     except Exception as error:  # openpyxl may raise anything for a damaged part
         raise T2IBenchError(
             f"{where} cannot be read as a workbook ({type(error).__name__}).", _SAVE_AS
         ) from None
-    try:
-        worksheet = _chosen(workbook.worksheets, sheet, where)
-        return _read(
-            path, worksheet, [part.title for part in workbook.worksheets], sheet
-        )
-    finally:
-        workbook.close()
 
 
 def _check_parts(path: Path) -> None:
@@ -98,12 +161,14 @@ def _check_parts(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
             if "xl/workbook.xml" not in names:
-                kind = (
-                    "an OpenDocument sheet"
-                    if "content.xml" in names
-                    else "no XLSX workbook"
-                )
+                kinds = [_OTHER_ZIPS[name] for name in _OTHER_ZIPS if name in names]
+                kind = kinds[0] if kinds else "a zip file, no XLSX workbook"
                 raise T2IBenchError(f"{where} is {kind}.", _SAVE_AS)
+            if _STRICT in archive.read("xl/workbook.xml")[:_CHUNK]:
+                raise T2IBenchError(
+                    f"{where} is saved as 'Strict Open XML'.",
+                    "Save it as 'Excel Workbook (.xlsx)' or as CSV UTF-8.",
+                )
             size = _Size()
             for name in sorted(names):
                 with archive.open(name) as part:
@@ -168,25 +233,41 @@ def _parser(where: str) -> expat.XMLParserType:
     return parser
 
 
-def _chosen(worksheets: list[Any], sheet: str | None, where: str) -> ReadOnlyWorksheet:
+def _chosen(
+    worksheets: list[Any], sheet: str | None, person: str, where: str
+) -> ReadOnlyWorksheet:
     titles = [worksheet.title for worksheet in worksheets]
     if sheet is not None:
-        wanted = " ".join(sheet.split()).casefold()
         for worksheet in worksheets:
-            if " ".join(worksheet.title.split()).casefold() == wanted:
+            if _named(worksheet, sheet):
                 return worksheet
         raise T2IBenchError(
             f"{where} has no sheet '{shown(sheet)}'.{did_you_mean(sheet, titles)}",
             f"Its sheets: {', '.join(map(shown, titles))}.",
         )
-    visible = [
-        worksheet for worksheet in worksheets if worksheet.sheet_state == "visible"
-    ]
-    if not visible:
+    for worksheet in worksheets:
+        if _named(worksheet, person):
+            return worksheet
+    first = _first_visible(worksheets)
+    if first is None:
         raise T2IBenchError(
             f"{where} has no sheet that is not hidden.", "Name one: sheet=NAME."
         )
-    return visible[0]
+    return first
+
+
+def _named(worksheet: Any, name: str) -> bool:
+    """Return whether a sheet has a name; case and further spaces do not count."""
+    title, wanted = (
+        " ".join(text.split()).casefold() for text in (worksheet.title, name)
+    )
+    return title == wanted
+
+
+def _first_visible(worksheets: list[Any]) -> Any:
+    """Return the first sheet that is not hidden; None if there is none."""
+    visible = (sheet for sheet in worksheets if sheet.sheet_state == "visible")
+    return next(visible, None)
 
 
 def _read(
@@ -219,7 +300,40 @@ def _read(
         if any(values) or line in merged_lines:
             records.append((line, values))
     _fill_merged(records, areas)
+    notes += _hidden_notes(xml, records, where)
     return SheetRecords([record for record in records if any(record[1])], notes)
+
+
+def _hidden_notes(xml: bytes, records: Sequence[Record], where: str) -> list[str]:
+    """Return notes on hidden rows and columns, which are read, such as those of a filter."""
+    from openpyxl.utils.cell import get_column_letter
+
+    notes = []
+    n_hidden = len(_HIDDEN_ROW.findall(xml))
+    if n_hidden:
+        are = "row is hidden and is" if n_hidden == 1 else "rows are hidden and are"
+        notes.append(f"{where}: {n_hidden} {are} read like the others.")
+    width = max((len(cells) for _, cells in records), default=0)
+    columns: set[int] = set()
+    for first, last in _HIDDEN_COLUMN.findall(xml):
+        columns.update(range(int(first), min(int(last), width) + 1))
+    filled = [
+        column
+        for column in sorted(columns)
+        if any(cells[column - 1 : column] > [""] for _, cells in records)
+    ]
+    if filled:
+        letters = ", ".join(map(get_column_letter, filled[:_MOST_SHOWN]))
+        more = ", …" if len(filled) > _MOST_SHOWN else ""
+        are = (
+            "column is hidden and is"
+            if len(filled) == 1
+            else "columns are hidden and are"
+        )
+        notes.append(
+            f"{where}: {len(filled)} {are} read like the others ({letters}{more})."
+        )
+    return notes
 
 
 def _check_size(n_cells: int, n_rows: int, where: str) -> None:
@@ -269,7 +383,7 @@ def _shown_value(cell: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return value.strip()
+        return (_unescaped(value) if "_x" in value else value).strip()
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float)):
@@ -282,6 +396,13 @@ def _shown_value(cell: Any) -> str:
     if isinstance(value, timedelta):
         return str(value)
     return str(value).strip()
+
+
+def _unescaped(text: str) -> str:
+    """Return a text with its control characters, such as the line break that _x000D_ stands for."""
+    from openpyxl.utils.escape import unescape
+
+    return str(unescape(text))
 
 
 def _shown_number(value: float, number_format: str) -> str:

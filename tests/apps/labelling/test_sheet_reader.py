@@ -192,3 +192,26 @@ def test_the_letters_of_a_spanish_sheet(tmp_path: Path) -> None:
         "male",
         "female",
     ] * 2
+
+
+def test_an_id_and_a_file_of_two_images_are_refused(tmp_path: Path) -> None:
+    """As after sorting one column alone: either the image or its answer is wrong."""
+    rows = [row_of(one, word) for one, word in zip(ITEMS, ANSWERS, strict=True)]
+    rows[0][0], rows[1][0] = rows[1][0], rows[0][0]
+    with pytest.raises(T2IBenchError, match=r":2: its id is that of .*sorted alone"):
+        answers_of(sheet(tmp_path / "s.csv", rows))
+
+
+def test_answers_beside_no_name_are_not_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    rows = [[*row_of(one, "female"), ""] for one in ITEMS]
+    rows[0][-1] = "anna"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([[*COLUMNS, "labeller"], *rows])
+    with pytest.raises(T2IBenchError, match=r":3: 3 answers stand beside no name"):
+        read_sheet(path, KNOWN)
+    for row in rows[1:]:
+        row[4] = ""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([[*COLUMNS, "labeller"], *rows])
+    assert [label.labeller for label in read_sheet(path, KNOWN).labels] == ["anna"]
