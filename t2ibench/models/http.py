@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from t2ibench.models.api_key import ApiKey
+from t2ibench.models.certificates import trusted_certificates
 from t2ibench.models.proxies import proxy_variables
 from t2ibench.models.server_errors import BadReplyError, ServerAwayError, one_line
 from t2ibench.version import __version__
@@ -53,6 +54,7 @@ class BoundedClient(httpx.AsyncClient):
     def __init__(self, largest: int, key: ApiKey | None = None) -> None:
         try:
             super().__init__(
+                verify=trusted_certificates(),
                 timeout=httpx.Timeout(None, connect=CONNECT),
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
                 headers={"Accept-Encoding": "gzip", "User-Agent": USER_AGENT},
