@@ -112,9 +112,12 @@ def pytest_collection_modifyitems(
                 item.add_marker("nightly")
     # In `addopts`, the -m of any command line would replace it, and they would run.
     if "nightly" not in config.option.markexpr:
-        left_out = [item for item in items if "nightly" in item.keywords]
+        stay: list[pytest.Item] = []
+        left_out: list[pytest.Item] = []
+        for item in items:
+            (left_out if "nightly" in item.keywords else stay).append(item)
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        items[:] = stay
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
