@@ -5,15 +5,12 @@ from __future__ import annotations
 import ssl
 from pathlib import Path
 
-import certifi
 import httpx
 import pytest
 
 from t2ibench.models.certificates import trusted_certificates
 from t2ibench.models.http import BoundedClient
 from t2ibench.models.server_errors import ServerAwayError
-
-_END = "-----END CERTIFICATE-----\n"
 
 
 @pytest.fixture(autouse=True)
@@ -24,8 +21,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def write_certificates(path: Path, number: int) -> None:
     """Write the first certificates of those that are usually trusted."""
-    every = Path(certifi.where()).read_text(encoding="utf-8").split(_END)
-    path.write_text(_END.join([*every[:number], ""]), encoding="utf-8")
+    every = httpx.create_ssl_context(trust_env=False).get_ca_certs(binary_form=True)
+    pem = map(ssl.DER_cert_to_PEM_cert, every[:number])
+    path.write_text("".join(pem), encoding="utf-8")
 
 
 def test_clients_share_the_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
