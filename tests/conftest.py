@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +70,36 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     with uncollected():
         _import_share_of_worker(session.config)
         yield
-    # A generator of diffusers that is closed collects all garbage, which would take half a second
-    # each time, for the thousands of tests.
+    _pass_over_modules()
+
+
+_MANY_MODULES = 200
+
+
+@dataclass
+class _PassedOver:
+    """How many modules there were when garbage collection was last told to pass over them."""
+
+    modules: int = 0
+
+
+_passed_over = _PassedOver()
+
+
+def pytest_runtest_setup() -> None:
+    """Pass over a library that an earlier test imported."""
+    if len(sys.modules) > _passed_over.modules + _MANY_MODULES:
+        _pass_over_modules()
+
+
+def _pass_over_modules() -> None:
+    """Have garbage collection pass over all objects there are.
+
+    A generator of diffusers that is closed collects all garbage. That would take half a second
+    each time for the thousands of tests, and .15 s for the classes of diffusers and transformers.
+    """
     gc.freeze()
+    _passed_over.modules = len(sys.modules)
 
 
 def _import_share_of_worker(config: pytest.Config) -> None:
@@ -112,9 +140,12 @@ def pytest_collection_modifyitems(
                 item.add_marker("nightly")
     # In `addopts`, the -m of any command line would replace it, and they would run.
     if "nightly" not in config.option.markexpr:
-        left_out = [item for item in items if "nightly" in item.keywords]
+        stay: list[pytest.Item] = []
+        left_out: list[pytest.Item] = []
+        for item in items:
+            (left_out if "nightly" in item.keywords else stay).append(item)
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        items[:] = stay
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from t2ibench.models.api_key import ApiKey
+from t2ibench.models.certificates import trusted_certificates
 from t2ibench.models.proxies import proxy_variables
 from t2ibench.models.server_errors import BadReplyError, ServerAwayError, one_line
 from t2ibench.version import __version__
@@ -55,8 +56,15 @@ class BoundedClient(httpx.AsyncClient):
     """
 
     def __init__(self, largest: int, key: ApiKey | None = None, **tls: Any) -> None:
-        options = {"headers": _HEADERS, "timeout": _TIMEOUT, "limits": _LIMITS, **tls}
+        # The environment may have invalid settings of proxies or certificates.
         try:
+            options = {
+                "headers": _HEADERS,
+                "timeout": _TIMEOUT,
+                "limits": _LIMITS,
+                "verify": trusted_certificates(),
+                **tls,
+            }
             super().__init__(**options)
         except Exception as error:
             raise _unusable_environment(error) from None

@@ -12,9 +12,12 @@ from importlib.resources import as_file, files
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from PIL import Image, ImageFont
 
+from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.answer_counts import (
     COLOURS,
     CountedAttribute,
@@ -104,19 +107,20 @@ def strokes_of(mark: Mark) -> list[Segment]:
 def collisions(canvas: Canvas) -> Iterator[str]:
     """What is wrong with the texts of a figure."""
     texts: list[tuple[Rectangle, str]] = []
-    lines: list[Segment] = []
+    lines = np.empty((0, 4))
     for mark in canvas.marks:
-        lines += strokes_of(mark)
+        if strokes := strokes_of(mark):
+            lines = np.vstack([lines, strokes])
         if isinstance(mark, Box) and mark.name == "plate":
             # What a plate covers cannot strike the text on it.
-            lines = [part for line in lines for part in _without(line, mark)]
+            lines = _without(lines, mark)
         if isinstance(mark, Text) and mark.text:
             texts.append((rectangle(mark), mark.text))
     for box, text in texts:
         inside = box[0] >= -1 and box[2] <= canvas.width + 1 and box[1] >= -1
         if not inside or box[3] > canvas.height + 1:
             yield f"{text!r} leaves the figure: {box}"
-        near = [line for line in lines if _is_near(box, line)]
+        near = lines[_are_near(box, lines)].tolist()
         if strikes(box, near):
             yield f"{text!r} is struck by one of {near}"
     for (box, text), (other_box, other) in itertools.combinations(texts, 2):
@@ -124,26 +128,37 @@ def collisions(canvas: Canvas) -> Iterator[str]:
             yield f"{text!r} covers {other!r}"
 
 
-def _without(line: Segment, plate: Box) -> list[Segment]:
-    """The parts of a line that a plate leaves, cut into short ones where it meets the plate."""
+def _without(lines: Float64Array, plate: Box) -> Float64Array:
+    """The parts of lines that a plate leaves; those that meet the plate are cut into short ones."""
     area = (plate.x, plate.y, plate.x + plate.width, plate.y + plate.height)
-    if not _is_near(area, line):
-        return [line]
+    near = _are_near(area, lines)
+    parts = [
+        part
+        for line in lines[near].tolist()
+        for part in _short_parts(line)
+        if not strikes(area, [part])
+    ]
+    return np.vstack([lines[~near], np.array(parts).reshape(-1, 4)])
+
+
+def _short_parts(line: Segment) -> Iterator[Segment]:
     count = 200
     x, y, end_x, end_y = line
     steps = [
         (x + (end_x - x) * step / count, y + (end_y - y) * step / count)
         for step in range(count + 1)
     ]
-    parts: list[Segment] = [(*start, *end) for start, end in itertools.pairwise(steps)]
-    return [part for part in parts if not strikes(area, [part])]
+    return ((*start, *end) for start, end in itertools.pairwise(steps))
 
 
-def _is_near(box: Rectangle, line: Segment) -> bool:
-    return (
-        min(line[0], line[2]) <= box[2] and box[0] <= max(line[0], line[2])
-        and min(line[1], line[3]) <= box[3] and box[1] <= max(line[1], line[3])
-    )  # fmt: skip
+def _are_near(box: Rectangle, lines: Float64Array) -> npt.NDArray[np.bool_]:
+    """Whether the rectangle around each line meets a box; there are thousands of lines."""
+    left, top = np.minimum(lines[:, :2], lines[:, 2:]).T
+    right, bottom = np.maximum(lines[:, :2], lines[:, 2:]).T
+    near: npt.NDArray[np.bool_] = (
+        (left <= box[2]) & (box[0] <= right) & (top <= box[3]) & (box[1] <= bottom)
+    )
+    return near
 
 
 def names_of(kind: str, count: int) -> list[str]:
