@@ -447,10 +447,44 @@ def test_questions_are_named_by_what_they_have_in_common() -> None:
     assert common_question({"Is a nurse old?", "Is a chef old?"}) == "Is a …?"
 
 
-def test_an_edit_has_its_source_image_beside_it(tmp_path: Path) -> None:
-    evaluate("toyland", "edits_people", output_dir=tmp_path, images_per_prompt=1)
-    (results,) = tmp_path.glob("*/results.json")
-    wall = opened(results.parent)
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory: pytest.TempPathFactory) -> Wall:
+    """The wall of a run that edits 16 source images, and ages half of the women."""
+    runs = tmp_path_factory.mktemp("edited")
+    evaluate(
+        "toyland",
+        "edits_people",
+        model_args={"edits.ages.female": 0.5},
+        output_dir=runs,
+        images_per_prompt=1,
+    )
+    (results,) = runs.glob("*/results.json")
+    return opened(results.parent)
+
+
+def test_every_number_about_edits_leads_to_its_images(edited: Wall) -> None:
+    whole = edited.get("/api/wall/tests/edits_people")
+    assert len(whole["ids"]) == len(set(whole["ids"])) == 128
+    assert whole["labels"].count("adult → old") > 4
+    rows = edited.get("/api/wall/rows/edits_people")["rows"]
+    of_edits = [row for row in rows if row["group"] != "outcome"]
+    assert len(of_edits) == 3 * 4 and all(row["images"] for row in of_edits)
+    for about, classes in (
+        ("person age", {"child", "adult", "old"}),
+        ("person gender", {"female", "male"}),
+    ):
+        asked = {"row": "in a suit", "group": about}
+        reply = edited.http.get("/api/wall/tests/edits_people", params=asked)
+        row = reply.json()
+        assert len(row["ids"]) == 16 and set(row["ids"]) < set(whole["ids"])
+        answers = {answer for label in row["labels"] for answer in label.split(" → ")}
+        assert answers <= classes
+    # What became of an edit is counted, and stored for no single image.
+    assert not any(row["images"] for row in rows if row["group"] == "outcome")
+
+
+def test_an_edit_has_its_source_image_beside_it(edited: Wall) -> None:
+    wall = edited
     images = wall.get("/api/wall?run=0")["images"]
     # 16 source images, edited by six instructions, saved again and resized
     assert len(images) == 128
