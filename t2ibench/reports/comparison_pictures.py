@@ -217,8 +217,8 @@ class _Chooser:
             before, after = first[image], second[image]
             pairs.append(
                 PicturePair(
-                    prompt=image.prompt,
-                    index=image.index,
+                    prompt=pair.first.prompt,
+                    index=pair.first.index,
                     source=_source_of(before[0]),
                     first=before[0],
                     second=after[0],
