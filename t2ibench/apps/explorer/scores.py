@@ -109,7 +109,13 @@ class Scores:
         if name not in tasks:
             return None
         task = tasks[name]
-        rows = _rows(task)
+        samples = self._samples(run, task)
+        # What became of edits is a row, too, but of images that nobody was asked about.
+        rows = [
+            name
+            for name in _rows(task)
+            if any(_value(task, name, sample) is not None for sample in samples)
+        ]
         series = task.shown.images
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")

@@ -18,6 +18,7 @@ from t2ibench.apps.explorer.album import open_album
 from t2ibench.apps.explorer.app import Explorer, create_app
 from t2ibench.apps.explorer.collection import evidence_of
 from t2ibench.apps.explorer.preparation import Preparation
+from t2ibench.apps.explorer.scores import Scores
 from t2ibench.apps.explorer.wall import (
     OTHER,
     _most_frequent,
@@ -448,8 +449,8 @@ def test_questions_are_named_by_what_they_have_in_common() -> None:
 
 
 @pytest.fixture(scope="module")
-def edited(tmp_path_factory: pytest.TempPathFactory) -> Wall:
-    """The wall of a run that edits 16 source images, and ages half of the women."""
+def edited_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that edits 16 source images, and ages half of the women."""
     runs = tmp_path_factory.mktemp("edited")
     evaluate(
         "toyland",
@@ -459,7 +460,12 @@ def edited(tmp_path_factory: pytest.TempPathFactory) -> Wall:
         images_per_prompt=1,
     )
     (results,) = runs.glob("*/results.json")
-    return opened(results.parent)
+    return results.parent
+
+
+@pytest.fixture(scope="module")
+def edited(edited_run: Path) -> Wall:
+    return opened(edited_run)
 
 
 def test_every_number_about_edits_leads_to_its_images(edited: Wall) -> None:
@@ -481,6 +487,19 @@ def test_every_number_about_edits_leads_to_its_images(edited: Wall) -> None:
         assert answers <= classes
     # What became of an edit is counted, and stored for no single image.
     assert not any(row["images"] for row in rows if row["group"] == "outcome")
+
+
+def test_the_map_of_edits_has_rows_with_images_alone(edited_run: Path) -> None:
+    scores = Scores(open_album([edited_run], SilentReporter()))
+    reply = scores.of_images(0, "edits_people", "")
+    assert reply is not None
+    assert set(reply["rows"]) == {
+        "as a doctor",
+        "in a suit",
+        "looking professional",
+        "on a beach",
+    }
+    assert reply["row"] == reply["rows"][0] and len(reply["ids"]) == 16
 
 
 def test_an_edit_has_its_source_image_beside_it(edited: Wall) -> None:
