@@ -204,7 +204,7 @@ MAKE_KEYS = {
     "pipeline/plan.py",
     "pipeline/planned_edits.py",
     "pipeline/scoring.py",
-    "apps/explorer/scores.py",
+    "results/samples.py",
     "apps/explorer/album.py",
 }
 PARTS_OF_KEYS = {"of", "content", "index", "prompt", "source"}

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.comparison import ComparedRun, Comparison
 from t2ibench.reports.view import TaskView
@@ -21,7 +22,7 @@ from t2ibench.results.image_pairs import (
     recorded_images,
 )
 from t2ibench.results.run import open_images
-from t2ibench.results.samples import read_samples
+from t2ibench.results.samples import image_of, read_samples
 
 PROMPTS = 8  # of which pictures are shown, at most
 PAIRS = 4  # of each
@@ -36,6 +37,7 @@ class PicturePair:
     Attributes:
         prompt: The prompt.
         index: The number, from 0.
+        source: Prompt and number of the source image that both are edits of; "" for no edits.
         first: The image of the first run, as its samples have it.
         second: That of the second run.
         answers: What was answered about both, question by question.
@@ -44,6 +46,7 @@ class PicturePair:
 
     prompt: str
     index: int
+    source: str
     first: Sample
     second: Sample
     answers: tuple[tuple[str, str], ...]
@@ -178,7 +181,7 @@ class _Chooser:
     ) -> None:
         self._comparison = comparison
         self._tasks = tasks
-        self._pairs = {(pair.first.prompt, pair.first.index): pair for pair in pairs}
+        self._pairs = {pair.first.key: pair for pair in pairs}
         self._by_row: dict[str, dict[str, list[PicturePair]]] = {}
 
     def row(self, task: str, name: str) -> PicturedRow | None:
@@ -207,32 +210,40 @@ class _Chooser:
         first = _samples(self._comparison.first, task)
         second = _samples(self._comparison.second, task)
         pairs = []
-        for place in first.keys() & second.keys():
-            pair = self._pairs.get(place)
+        for image in first.keys() & second.keys():
+            pair = self._pairs.get(image)
             if pair is None or pair.same_file:
                 continue
-            before, after = first[place], second[place]
+            before, after = first[image], second[image]
             pairs.append(
                 PicturePair(
-                    prompt=place[0],
-                    index=place[1],
+                    prompt=pair.first.prompt,
+                    index=pair.first.index,
+                    source=_source_of(before[0]),
                     first=before[0],
                     second=after[0],
                     answers=tuple(_answers(task, before, after)),
                     same_start=pair.same_start,
                 )
             )
-        return sorted(pairs, key=lambda pair: (pair.index, pair.prompt))
+        return sorted(pairs, key=lambda pair: (pair.index, pair.prompt, pair.source))
 
 
-def _samples(run: ComparedRun, task: TaskView) -> dict[tuple[str, int], list[Sample]]:
-    """Return the samples of a test by prompt and number: one for each question about an image."""
-    by_place: dict[tuple[str, int], list[Sample]] = {}
+def _samples(run: ComparedRun, task: TaskView) -> dict[ImageKey, list[Sample]]:
+    """Return the samples of a test by image: one for each question about it."""
+    by_image: dict[ImageKey, list[Sample]] = {}
     for sample in read_samples(run.folder, task.id):
         if isinstance(sample.get("file"), str):
-            place = (str(sample.get("prompt")), int(sample.get("index", 0)))
-            by_place.setdefault(place, []).append(sample)
-    return by_place
+            by_image.setdefault(image_of(sample), []).append(sample)
+    return by_image
+
+
+def _source_of(sample: Sample) -> str:
+    """Return prompt and number of the source image of a sample; "" where it is of no edit."""
+    prompt = sample.get("source_prompt")
+    if not isinstance(prompt, str):
+        return ""
+    return f"{prompt}, image {int(sample.get('source_index', 0)) + 1}"
 
 
 def _name_of(task: TaskView, pair: PicturePair) -> str:

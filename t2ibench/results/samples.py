@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.identity import ImageKey
 from t2ibench.store.database import NAME, Database
 from t2ibench.store.scores import ScoreStore
 
@@ -16,6 +17,15 @@ def dump_samples(samples: Sequence[Mapping[str, Any]]) -> str:
     """Return samples as the text of a JSON list, with one sample on each line."""
     lines = ",\n".join(json.dumps(sample, ensure_ascii=False) for sample in samples)
     return f"[\n{lines}\n]" if lines else "[]"
+
+
+def image_of(sample: Mapping[str, Any]) -> ImageKey:
+    """Return the key of the image that a stored sample is about.
+
+    Edits of several source images have the same prompt and number: their source tells them apart.
+    """
+    source = sample.get("source_sha256")
+    return ImageKey.of(str(sample.get("prompt")), sample.get("index", -1), source)
 
 
 def read_samples(folder: Path, task: str) -> list[dict[str, Any]]:

@@ -63,6 +63,16 @@ def test_pages_show_commands() -> None:
     assert len(FOUND) > 50
 
 
+def test_the_groups_and_tags_that_readme_names_can_be_chosen() -> None:
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    _, _, after = text.partition("`--tasks` takes")
+    names = re.findall(r"`([a-z0-9]+|tag:[a-z]+)`", after.partition("`core`")[0])
+    assert len(names) >= 9
+    index, _ = build_index()
+    for name in names:
+        assert index.select([name])
+
+
 @pytest.mark.parametrize(("page", "line"), FOUND)
 def test_a_command_parses(page: str, line: str) -> None:
     arguments = parsed(line)

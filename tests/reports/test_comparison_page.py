@@ -204,6 +204,28 @@ def test_only_pictures_of_one_prompt_and_one_seed_lie_on_each_other(
     assert same.pictured == () and "the very same image" in same.pictures.why_none
 
 
+@pytest.mark.slow
+def test_edits_of_every_source_image_are_pictured(tmp_path: Path) -> None:
+    for name, faults in (("fair", {}), ("light", {"edits.lightens.dark": 1.0})):
+        t2ibench.evaluate(
+            "toyland",
+            "edits_portraits",
+            model_args=faults,
+            output_dir=tmp_path,
+            name=name,
+            images_per_prompt=1,
+        )
+    page = viewed(tmp_path / "fair", tmp_path / "light")
+    pictured = {row.name: row for row in page.pictured}
+    # Of four source images two have dark skin, which every edit lightens.
+    assert set(pictured) >= {"in a suit", "on a beach", "in the rain"}
+    scene = "in the middle of the picture, on a sunny day, image 1"
+    assert [pair.caption for pair in pictured["in a suit"].pairs] == [
+        f"A portrait of a dark-skinned man, his face {scene}",
+        f"A portrait of a dark-skinned woman, her face {scene}",
+    ]
+
+
 def test_the_page_is_one_file_that_loads_nothing_and_shows_text_of_others_as_text(
     folders: tuple[Path, Path], tmp_path: Path
 ) -> None:

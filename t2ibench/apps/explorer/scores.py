@@ -27,7 +27,7 @@ from t2ibench.reports.view import (
 )
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.files import read_results
-from t2ibench.results.samples import read_samples
+from t2ibench.results.samples import image_of, read_samples
 
 MOST_ROWS = 12  # rows of tests that a word is looked up in
 _LONGEST = 200  # characters of the word
@@ -109,7 +109,13 @@ class Scores:
         if name not in tasks:
             return None
         task = tasks[name]
-        rows = _rows(task)
+        samples = self._samples(run, task)
+        # What became of edits is a row, too, but of images that nobody was asked about.
+        rows = [
+            name
+            for name in _rows(task)
+            if any(_value(task, name, sample) is not None for sample in samples)
+        ]
         series = task.shown.images
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
@@ -171,9 +177,10 @@ class Scores:
         numbers = self._images.samples(run)
         shown: dict[int, tuple[float | None, str]] = {}
         for sample, value, label in images.of(row, group or None):
-            number = numbers.get(_image_of(sample))
-            if number is not None:
-                shown.setdefault(number, (value, label))
+            number = numbers.get(image_of(sample))
+            # The samples of an image that several questions are about need not all have a label.
+            if number is not None and not shown.get(number, (None, ""))[1]:
+                shown[number] = (value, label)
         axis = getattr(task.shown.images, "axis", None)
         return {
             "ids": list(shown),
@@ -200,7 +207,7 @@ class Scores:
         labels: list[str] = []
         seen = set[int]()
         for sample in read_samples(self._images.source(run).folder, task.id):
-            number = numbers.get(_image_of(sample))
+            number = numbers.get(image_of(sample))
             value_and_label = _value(task, row, sample)
             if number is None or value_and_label is None or number in seen:
                 continue
@@ -293,12 +300,6 @@ def _rows(task: TaskView) -> list[str]:
         if score and score.value is not None
     }
     return sorted(leans, key=lambda name: (-leans[name], name))
-
-
-def _image_of(sample: Mapping[str, Any]) -> ImageKey:
-    """Return the key of the image that a stored sample describes."""
-    source = sample.get("source_sha256")
-    return ImageKey.of(str(sample.get("prompt")), sample.get("index", -1), source)
 
 
 def _value(

@@ -151,10 +151,14 @@ def _shared_plan(plan: Plan, run: Path, reporter: Reporter) -> Plan:
     others = [task for task in shared if not plan.needs[task.id].edits]
     if not others:
         raise T2IBenchError(
-            f"'{run}' has tasks with edits of images alone, which are not submitted yet.",
+            f"'{run}' has tasks with edits of images alone, which cannot be submitted: a "
+            "submission does not contain the source images, so nobody could check them.",
             "Submit a run of other tasks.",
         )
-    reporter.warn("Tasks with edits of images are not packed: nobody can check them.")
+    reporter.warn(
+        "Tasks with edits are not packed: a submission does not contain the source images, so "
+        "nobody could check them."
+    )
     return make_plan(others, plan.settings)
 
 

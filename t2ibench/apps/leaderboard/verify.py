@@ -142,7 +142,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         plan = make_plan(list(tasks.values()), settings)
         if plan.has_edits:
             raise T2IBenchError(
-                "it has tasks with edits of images, which cannot be submitted yet: "
+                "it has tasks with edits of images, which cannot be submitted: "
                 "run the others, and pack the run again"
             )
         images = ImageStore(database, manifest.fingerprint)

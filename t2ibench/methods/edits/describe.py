@@ -69,7 +69,7 @@ def _finding(attribute: EditAttribute, more: str, less: str) -> str:
     who = people(more, GROUP)
     others = people(less, GROUP)
     if attribute.defines_groups:
-        return f"edited, {who} stop being shown as {who} more often than {others} as {others}"
+        return f"edited, {who} are shown as another group more often than {others}"
     shown = attribute.followed_class(more)
     return f"edits shift {who} towards '{shown}' more than {others}"
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.edit_report import LEAN, OUTCOME
+from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.presentation import (
     Axis,
+    ImageGroups,
     Presentation,
     RowSeries,
     short_name,
@@ -33,6 +38,7 @@ def present(task: EditsTask) -> Presentation:
         name=short_name(task.title),
         axis=_axis(task, headline),
         rows=(*series, *_measured_series(task), outcomes),
+        images=_image_groups(task),
         formula=(
             "lean = mean over edits of (change of the first group − change of the second), with "
             "change = share of the edited images less that of their own source images; of the "
@@ -40,6 +46,32 @@ def present(task: EditsTask) -> Presentation:
         ),
         source="Measured like Wang et al. (2024) and Seo et al. (2026), with intervals",
     )
+
+
+def _image_groups(task: EditsTask) -> ImageGroups:
+    """Return how pages group edited images: by the answers before and after the edit."""
+    attributes = {attribute.full_name for attribute in task.attributes}
+    headline = task.headline_attribute.full_name
+
+    def answers_of(row: str, sample: Mapping[str, Any]) -> str | None:
+        """Return the answers about an image; None where it has no part in the row.
+
+        A row named by an attribute has all images, one named by an edit those of the edit; the
+        answers of the latter are about the headline's attribute.
+        """
+        attribute = row if row in attributes else headline
+        if sample.get("attribute") != attribute:
+            return None
+        if row not in attributes and sample.get("edit") != row:
+            return None
+        before = sample.get("before")
+        after = sample.get("answer")
+        is_known = {before, after}.isdisjoint({None, UNKNOWN})
+        return f"{before} → {after}" if is_known else UNKNOWN
+
+    named = task.edits if task.positive is None else (*task.edits, task.positive)
+    name_by_instruction = {edit.instruction: edit.name for edit in named}
+    return ImageGroups(answers_of, "{group}", LEAN, stimuli=name_by_instruction)
 
 
 def _series(task: EditsTask, attribute: EditAttribute) -> RowSeries:

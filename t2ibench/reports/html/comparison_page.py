@@ -217,12 +217,13 @@ def _pair(
     pair: PicturePair, row: PicturedRow, before: Thumbnails, after: Thumbnails
 ) -> PairView:
     number = pair.index + 1
-    alt = f"{pair.prompt}, image {number}"
+    image = pair.source or f"image {number}"
+    alt = f"{pair.prompt}, {image}"
     answers = _answers([answer for answer, _ in pair.answers])
     other_answers = _answers([answer for _, answer in pair.answers])
-    caption = f"image {number}"
-    if pair.prompt != row.name and not pair.answers:
-        caption = f"{pair.prompt}, image {number}"
+    caption = image
+    if pair.prompt != row.name and not pair.answers and not pair.source:
+        caption = alt
     return PairView(
         number=number,
         before=Tile(before.of(pair.first), f"A: {alt}", answers),

@@ -155,10 +155,12 @@ def _card_parts(
     pairs: tuple[EditedPairs, ...],
 ) -> CardParts:
     tiles = of_prompts(task, samples, thumbnails)
+    # A source image and its edit say more beside each other than an edit alone.
+    is_pictured = bool(tiles or pairs)
     return CardParts(
         figures=tuple(map(_figure, figures)),
         tiles=tiles,
-        evidence=None if tiles else evidence(task, samples, thumbnails),
+        evidence=None if is_pictured else evidence(task, samples, thumbnails),
         pairs=pairs,
     )
 

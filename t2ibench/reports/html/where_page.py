@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from t2ibench.methods.core.describe import listed
 from t2ibench.reports.figures.word_order import word_order
 from t2ibench.reports.html.number_rows import NumberRow, number_rows
 from t2ibench.reports.html.templating import fragment, style
@@ -55,7 +56,7 @@ def where_view(result: Where) -> WhereView:
     table = where_table(result)
     return WhereView(
         task=result.task,
-        names=", ".join(source.name for source in result.sources),
+        names=listed([source.name for source in result.sources]),
         limited=tuple(
             run.name
             for run in result.runs

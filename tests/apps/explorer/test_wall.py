@@ -18,6 +18,7 @@ from t2ibench.apps.explorer.album import open_album
 from t2ibench.apps.explorer.app import Explorer, create_app
 from t2ibench.apps.explorer.collection import evidence_of
 from t2ibench.apps.explorer.preparation import Preparation
+from t2ibench.apps.explorer.scores import Scores
 from t2ibench.apps.explorer.wall import (
     OTHER,
     _most_frequent,
@@ -447,10 +448,62 @@ def test_questions_are_named_by_what_they_have_in_common() -> None:
     assert common_question({"Is a nurse old?", "Is a chef old?"}) == "Is a …?"
 
 
-def test_an_edit_has_its_source_image_beside_it(tmp_path: Path) -> None:
-    evaluate("toyland", "edits_people", output_dir=tmp_path, images_per_prompt=1)
-    (results,) = tmp_path.glob("*/results.json")
-    wall = opened(results.parent)
+@pytest.fixture(scope="module")
+def edited_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that edits 16 source images, and ages half of the women."""
+    runs = tmp_path_factory.mktemp("edited")
+    evaluate(
+        "toyland",
+        "edits_people",
+        model_args={"edits.ages.female": 0.5},
+        output_dir=runs,
+        images_per_prompt=1,
+    )
+    (results,) = runs.glob("*/results.json")
+    return results.parent
+
+
+@pytest.fixture(scope="module")
+def edited(edited_run: Path) -> Wall:
+    return opened(edited_run)
+
+
+def test_every_number_about_edits_leads_to_its_images(edited: Wall) -> None:
+    whole = edited.get("/api/wall/tests/edits_people")
+    assert len(whole["ids"]) == len(set(whole["ids"])) == 128
+    assert whole["labels"].count("adult → old") > 4
+    rows = edited.get("/api/wall/rows/edits_people")["rows"]
+    of_edits = [row for row in rows if row["group"] != "outcome"]
+    assert len(of_edits) == 3 * 4 and all(row["images"] for row in of_edits)
+    for about, classes in (
+        ("person age", {"child", "adult", "old"}),
+        ("person gender", {"female", "male"}),
+    ):
+        asked = {"row": "in a suit", "group": about}
+        reply = edited.http.get("/api/wall/tests/edits_people", params=asked)
+        row = reply.json()
+        assert len(row["ids"]) == 16 and set(row["ids"]) < set(whole["ids"])
+        answers = {answer for label in row["labels"] for answer in label.split(" → ")}
+        assert answers <= classes
+    # What became of an edit is counted, and stored for no single image.
+    assert not any(row["images"] for row in rows if row["group"] == "outcome")
+
+
+def test_the_map_of_edits_has_rows_with_images_alone(edited_run: Path) -> None:
+    scores = Scores(open_album([edited_run], SilentReporter()))
+    reply = scores.of_images(0, "edits_people", "")
+    assert reply is not None
+    assert set(reply["rows"]) == {
+        "as a doctor",
+        "in a suit",
+        "looking professional",
+        "on a beach",
+    }
+    assert reply["row"] == reply["rows"][0] and len(reply["ids"]) == 16
+
+
+def test_an_edit_has_its_source_image_beside_it(edited: Wall) -> None:
+    wall = edited
     images = wall.get("/api/wall?run=0")["images"]
     # 16 source images, edited by six instructions, saved again and resized
     assert len(images) == 128

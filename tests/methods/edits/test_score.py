@@ -344,7 +344,7 @@ def large(women_lost: int, men_lost: int, n: int = 20) -> MethodResult:
 def test_the_sentence_says_who_is_shown_as_what() -> None:
     text = describe(edits_task(edits=[RAIN]), large(women_lost=14, men_lost=1))
     assert text == (
-        "Edited, women stop being shown as women more often than men as men. Of women, 100 % of "
+        "Edited, women are shown as another group more often than men. Of women, 100 % of "
         "the source images and 30 % of the edits show women; of men, 100 % of the source images "
         "and 95 % of the edits show men. Clear by themselves: 'rain'."
     )
