@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -109,13 +109,7 @@ class Scores:
         if name not in tasks:
             return None
         task = tasks[name]
-        samples = self._samples(run, task)
-        # What became of edits is a row, too, but of images that nobody was asked about.
-        rows = [
-            name
-            for name in _rows(task)
-            if any(_value(task, name, sample) is not None for sample in samples)
-        ]
+        rows = _rows_with_images(task, self._samples(run, task))
         series = task.shown.images
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
@@ -300,6 +294,20 @@ def _rows(task: TaskView) -> list[str]:
         if score and score.value is not None
     }
     return sorted(leans, key=lambda name: (-leans[name], name))
+
+
+def _rows_with_images(
+    task: TaskView, samples: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Return the names of the rows that group at least one image, in their order.
+
+    What became of edits is a row, too, but of images that nobody was asked about.
+    """
+    return [
+        name
+        for name in _rows(task)
+        if any(_value(task, name, sample) is not None for sample in samples)
+    ]
 
 
 def _value(
