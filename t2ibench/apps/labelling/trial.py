@@ -91,12 +91,7 @@ def people_questions(
     paths = FileFinder(folder).find_all(
         text_of(row.get(file_column)) or "" for _, row in table.rows
     )
-    classes = _classes(table, file_column, paths)
-    if not classes:
-        raise T2IBenchError(
-            f"{table.where()}: no column of labels with two classes or more. {table.listed()}",
-            hint,
-        )
+    classes = _classes(table, file_column, paths, hint)
     prompt_column = table.find("prompt")
     prompts: dict[str, str] = {}
     if prompt_column is None:
@@ -109,14 +104,13 @@ def people_questions(
         name = table.text(line, row, file_column)
         path = paths.get(name) or folder / name
         try:
-            sha256 = hashlib.sha256(read_ordinary(path)).hexdigest()
-            image = ImageFile(path, sha256)
-            decoded.read(image)
+            image = _read(path, decoded)
         except (UnreadableImageError, OSError, ValueError) as error:
             notes.append(
                 f"{table.where(line)}: '{shown(name)}' cannot be read: {error}"
             )
             continue
+        sha256 = image.sha256
         given = tuple(_label(table.text(line, row, name)) for name in classes)
         earlier_line, earlier, earlier_path = labelled.setdefault(
             sha256, (line, given, path)
@@ -131,25 +125,33 @@ def people_questions(
         prompt = table.text(line, row, prompt_column) or prompts.get(
             str(path.resolve()), sha256
         )
-        truths = {name: _label(table.text(line, row, name)) for name in classes}
+        truths = dict(zip(classes, given, strict=True))
         for attribute, options in classes.items():
-            if table.text(line, row, attribute) not in {"", NOT_AVAILABLE}:
-                question = f"What is the {attribute.replace('_', ' ')} of the person?"
-                groups = _other_groups(truths, attribute)
-                groups[FOLDER] = folder.name
-                query = QueryOfFile(
-                    partial(decoded.read, image),
-                    prompt,
-                    line,
-                    sha256,
-                    question,
-                    options,
-                )
-                cluster = f"{folder}\0{prompt}"
-                questions.append(
-                    Known(query, truths[attribute], attribute, cluster, groups)
-                )
+            if table.text(line, row, attribute) in {"", NOT_AVAILABLE}:
+                continue
+            question = f"What is the {attribute.replace('_', ' ')} of the person?"
+            read = partial(decoded.read, image)
+            query = QueryOfFile(read, prompt, line, sha256, question, options)
+            groups = _other_groups(truths, attribute)
+            groups[FOLDER] = folder.name
+            cluster = f"{folder}\0{prompt}"
+            questions.append(
+                Known(query, truths[attribute], attribute, cluster, groups)
+            )
     return questions, notes
+
+
+def _read(path: Path, decoded: DecodedImages) -> ImageFile:
+    """Return an image that can be decoded.
+
+    Raises:
+        UnreadableImageError: the file is no image.
+        OSError: it cannot be read.
+        ValueError: it is no ordinary file.
+    """
+    image = ImageFile(path, hashlib.sha256(read_ordinary(path)).hexdigest())
+    decoded.read(image)
+    return image
 
 
 def _check_alike(
@@ -171,9 +173,13 @@ def _check_alike(
 
 
 def _classes(
-    table: Table, file_column: str, paths: Mapping[str, Path]
+    table: Table, file_column: str, paths: Mapping[str, Path], hint: str
 ) -> dict[str, tuple[str, ...]]:
-    """Return each column that holds two to twelve distinct labels, with these labels as classes."""
+    """Return each column that holds two to twelve distinct labels, with these labels as classes.
+
+    Raises:
+        T2IBenchError: no column does; `hint` is the next step.
+    """
     rows = [row for _, row in table.rows]
     # A row such as 'Total,8' below the table has no classes.
     of_images = [row for row in rows if (text_of(row.get(file_column)) or "") in paths]
@@ -191,6 +197,11 @@ def _classes(
         if 1 < len(labels) <= _MOST_CLASSES:
             table.check_used(name)
             classes[name] = tuple(sorted(labels))
+    if not classes:
+        raise T2IBenchError(
+            f"{table.where()}: no column of labels with two classes or more. {table.listed()}",
+            hint,
+        )
     return classes
 
 

@@ -60,13 +60,17 @@ _ABOUT_AGE = frozenset(_ABOUT_AGE_WORDS.split())
 # What people write who do not know, or skip a question. It fits any question and names no class.
 _UNSURE_TEXTS = (
     "unknown;not in the picture;both;several;mixed;other;unsure;not sure;uncertain;unclear;skip;"
-    "skipped;undecided;don't know;dont know;do not know;idk;cannot say;can't tell;cannot "
-    "tell;can not tell;weiß nicht;weiss nicht;unklar;unsicher;unbekannt;nicht erkennbar;"
+    "skipped;undecided;idk;weiß nicht;weiss nicht;unklar;unsicher;unbekannt;nicht erkennbar;"
     "keine angabe;ne sait pas;je ne sais pas;incertain;inconnu;no sé;no sabe;desconocido;non so;"
     "sconosciuto;não sei;desconhecido;weet niet;onbekend;nie wiem;nieznane;bilmiyorum;vet ej;okänd;"
     "не знаю;неизвестно;不明;わからない;分からない;不清楚;不知道;모름"
 )
-UNSURE = frozenset(text.casefold() for text in _UNSURE_TEXTS.split(";"))
+_UNABLE = {
+    f"{unable} {verb}"
+    for unable in ("can't", "cant", "cannot", "can not")
+    for verb in ("say", "tell")
+} | {f"{not_} know" for not_ in ("don't", "dont", "do not")}
+UNSURE = frozenset(text.casefold() for text in _UNSURE_TEXTS.split(";")) | _UNABLE
 _AROUND = "\"'“”‘’«».,;:!?()[]*`"
 _ARTICLE = re.compile(r"(?:a|an|the)\s+")
 _DASHES = re.compile("[\u2010-\u2015\u2212\uff0d]")
