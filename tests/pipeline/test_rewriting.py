@@ -237,7 +237,7 @@ def test_invalid_rewriters_are_refused_before_anything_is_generated(
 ) -> None:
     file = tmp_path / "few.csv"
     file.write_text(
-        "prompt,rewritten\na photo of tulip,a photo of rose\n", encoding="utf-8"
+        "prompt,rewritten\na photo of ant,a photo of a bee\n", encoding="utf-8"
     )
     out = ("--output-dir", tmp_path / "runs")
     for more, says in (
