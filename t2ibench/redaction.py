@@ -28,8 +28,8 @@ _KEY_FORMS = re.compile(
     r"\b(?:sk-(?=[\w-]*\d)[\w-]{8,}|hf_[A-Za-z0-9]{12,}|gh[pousr]_\w{8,}|(?:AKIA|AIza)[\w-]{8,}|"
     r"xox[abp]-[\w-]{8,})"
 )
-_SENT = re.compile(r"(?i)\b(?:bearer|basic)\s+(?=\S*\d)\S{8,}|://[^/@\s:]+:[^/@\s]+@")
-_PASSWORD = re.compile(r"://[^/@\s:]+:[^/@\s]+@")
+_SENT = re.compile(r"(?i)\b(?:bearer|basic)\s+(?=\S*\d)\S{8,}|://[^/@\s:]*:[^/@\s]+@")
+_PASSWORD = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 # What stands before the host of an address: 'user:password', or a key alone.
 _CREDENTIALS = re.compile(r"://([^/?#\s]+)@|^([^/?#\s:]+:[^/?#\s]+)@")
 # What stands for a password in an example of an address: hiding it would garble sentences.
@@ -99,7 +99,7 @@ def _is_secret(name: str, text: str, redaction: Redaction) -> bool:
 
 
 def has_password(text: str) -> bool:
-    """Return whether a text has an address with a user and a password.
+    """Return whether a text has an address with a password, after a user or alone.
 
     Examples:
         >>> has_password("openai:m@http://user:word@example.com")
@@ -119,7 +119,8 @@ def _has_secret_parameter(text: str) -> bool:
     if not has_scheme:
         return False
     parts = re.split(r"[?#&]", path)[1:]
-    if any(map(_is_key_as_name, parts)):
+    # A key may stand alone; the padding of Base64 ends in '='.
+    if any("=" not in part.rstrip("=") and _is_key_as_name(part) for part in parts):
         return True
     return any(
         is_secret_name(name) and value.lower() not in _NO_SECRETS

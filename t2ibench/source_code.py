@@ -13,7 +13,7 @@ _KINDS = ("*.py", "*.txt", "*.yaml")
 
 @cache
 def source_digest(root: Path = _HERE) -> str | None:
-    """Return the SHA-256 over all source files of the package; None if one cannot be read.
+    """Return the SHA-256 over all source files of the package; None if they cannot be read.
 
     The version alone does not tell one rule from another: between two releases it stays the same.
 
@@ -22,9 +22,11 @@ def source_digest(root: Path = _HERE) -> str | None:
     """
     digest = hashlib.sha256()
     try:
-        for path in sorted(file for kind in _KINDS for file in root.rglob(kind)):
+        paths = sorted(file for kind in _KINDS for file in root.rglob(kind))
+        for path in paths:
             digest.update(f"{path.relative_to(root)}\0".encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     except OSError:
         return None
-    return digest.hexdigest()
+    # An archive that Python imports from has no folder to read.
+    return digest.hexdigest() if paths else None

@@ -168,6 +168,7 @@ STORED_NAMES = [
     "rewriter",
     "encoder",
     "judge",
+    "judge_check",
 ]
 
 
@@ -184,6 +185,8 @@ def test_names_that_hold_a_secret_are_refused(
     with pytest.raises(T2IBenchError, match="or a password") as raised:
         read_settings({setting: "m@http://anna:zQ7vTopSecret19@example.com"})
     assert "zQ7v" not in str(raised.value)
+    with pytest.raises(T2IBenchError, match="or a password"):
+        read_settings({setting: "m@redis://:zQ7vTopSecret19@example.com"})
 
 
 @pytest.mark.parametrize("setting", STORED_NAMES)

@@ -29,4 +29,5 @@ def test_a_changed_rule_changes_the_digest(tmp_path: Path) -> None:
 def test_source_that_cannot_be_read_has_no_digest(tmp_path: Path) -> None:
     (tmp_path / "gone.py").symlink_to(tmp_path / "nowhere")
     assert source_digest.__wrapped__(tmp_path) is None
+    assert source_digest.__wrapped__(tmp_path / "archive.zip") is None
     assert source_digest() is not None

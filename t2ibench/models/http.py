@@ -52,10 +52,12 @@ class BoundedClient(httpx.AsyncClient):
         largest: Bytes of the largest reply that is read; a request may set another number in its
             extension `LARGEST`.
         key: The key to send; None for none.
-        tls: Options of httpx for certificates, `verify` and `cert`.
+        for_httpx: Its further options, such as those for certificates, `verify` and `cert`.
     """
 
-    def __init__(self, largest: int, key: ApiKey | None = None, **tls: Any) -> None:
+    def __init__(
+        self, largest: int, key: ApiKey | None = None, **for_httpx: Any
+    ) -> None:
         # The environment may have invalid settings of proxies or certificates.
         try:
             options = {
@@ -63,7 +65,7 @@ class BoundedClient(httpx.AsyncClient):
                 "timeout": _TIMEOUT,
                 "limits": _LIMITS,
                 "verify": trusted_certificates(),
-                **tls,
+                **for_httpx,
             }
             super().__init__(**options)
         except Exception as error:
@@ -107,11 +109,16 @@ class BoundedSyncClient(httpx.Client):
 
     Args:
         largest: Bytes of the largest reply that is read.
-        tls: Options of httpx for certificates, `verify` and `cert`.
+        for_httpx: Its further options, such as those for certificates, `verify` and `cert`.
     """
 
-    def __init__(self, largest: int, **tls: Any) -> None:
-        options = {"headers": _HEADERS, "timeout": _TIMEOUT, "limits": _LIMITS, **tls}
+    def __init__(self, largest: int, **for_httpx: Any) -> None:
+        options = {
+            "headers": _HEADERS,
+            "timeout": _TIMEOUT,
+            "limits": _LIMITS,
+            **for_httpx,
+        }
         try:
             super().__init__(**options)
         except Exception as error:

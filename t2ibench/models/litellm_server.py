@@ -20,6 +20,7 @@ _EXTRA = "'t2ibench[litellm]'"
 _HANDLERS = "litellm.llms.custom_httpx.http_handler"  # its classes of clients
 # A provider whose requests LiteLLM sends with a client that it lets nobody replace.
 _UNBOUNDED = "aiohttp_openai/"
+_LONGEST = 600.0  # seconds of a request to which LiteLLM gives no timeout, as in LiteLLM itself
 
 
 class LitellmServer(Server):
@@ -117,11 +118,22 @@ def _import_handlers() -> Any:
 
 
 def _maker(client_class: Callable[..., Any], litellm: Any, handlers: Any) -> Any:
-    """Return the method that makes a bounded client, with LiteLLM's settings of certificates."""
+    """Return the method that makes a bounded client, with LiteLLM's other settings.
+
+    Some providers give their timeout to the client alone: without it, a thread would wait for ever.
+    """
+    import httpx
+
+    from t2ibench.models.http import CONNECT
+
+    usual = httpx.Timeout(_LONGEST, connect=CONNECT)
 
     def create_client(handler: Any, *_: Any, **__: Any) -> Any:
+        timeout = getattr(handler, "timeout", None)
         return client_class(
             _LARGEST_REPLY,
+            timeout=usual if timeout is None else timeout,
+            event_hooks=getattr(handler, "event_hooks", None),
             verify=handlers.get_ssl_configuration(handler.ssl_verify),
             cert=os.getenv("SSL_CERTIFICATE", litellm.ssl_certificate),
         )

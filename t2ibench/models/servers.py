@@ -570,6 +570,22 @@ def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
     return asyncio.run_coroutine_threadsafe(work, loop)
 
 
+def _send(
+    waiting: deque[K],
+    begin: Callable[[K], Future[T]],
+    room: Callable[[], int],
+    running: dict[Future[T], K],
+) -> Exception | None:
+    """Send requests while there is room; return what one raised that cannot be begun."""
+    while not _waits_end.is_set() and waiting and len(running) < room():
+        key = waiting.popleft()
+        try:
+            running[begin(key)] = key
+        except Exception as error:
+            return error
+    return None
+
+
 def as_they_end(
     waiting: deque[K], begin: Callable[[K], Future[T]], room: Callable[[], int]
 ) -> Iterator[list[tuple[K, T | T2IBenchError]]]:
@@ -577,11 +593,13 @@ def as_they_end(
 
     The caller may change what is waiting between two parts. If the generator is closed, requests
     under way are cancelled. Once the run is asked to stop, no request is sent, and requests that
-    wait for another attempt end; those that a server is working on are still awaited.
+    wait for another attempt end; those that a server is working on are still awaited. If a request
+    cannot be begun, as where its image cannot be read, those under way are awaited first: they may
+    have been paid for.
 
     Args:
         waiting: Keys of the requests to send.
-        begin: Sends the request of a key.
+        begin: Sends the request of a key; what it raises is raised.
         room: Returns how many requests may run at a time; 0 gives up all that wait.
 
     Raises:
@@ -589,14 +607,13 @@ def as_they_end(
     """
     running: dict[Future[T], K] = {}
     unanswered = False
+    problem: Exception | None = None
     try:
         while True:
             if _stop_asked is not None and _stop_asked():
                 unanswered = unanswered or bool(waiting)
                 _waits_end.set()
-            while not _waits_end.is_set() and waiting and len(running) < room():
-                key = waiting.popleft()
-                running[begin(key)] = key
+            problem = problem or _send(waiting, begin, room, running)
             if not running:
                 break
             done, _ = wait(running, timeout=_LISTENING, return_when=FIRST_COMPLETED)
@@ -610,6 +627,8 @@ def as_they_end(
                     ended.append((key, result))
             if ended:
                 yield ended
+        if problem is not None:
+            raise problem
         if unanswered:
             raise StopHeard
     finally:

@@ -6,7 +6,7 @@ import functools
 import json
 import platform
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -285,19 +285,20 @@ _LIBRARIES = (
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:
     """Return the installed version of each of these distributions, if it is installed."""
-    installed = {name: _installed_version(name) for name in distributions}
-    return {name: number for name, number in installed.items() if number is not None}
+    installed = {}
+    for name in distributions:
+        # What is installed later, as in a notebook, is found then.
+        with suppress(PackageNotFoundError):
+            installed[name] = _installed_version(name)
+    return installed
 
 
 # What a process has imported stays, whatever is installed meanwhile. To find a version, the whole
 # description of its package is read.
 @functools.cache
-def _installed_version(distribution: str) -> str | None:
-    """Return the installed version of a distribution; None if it is not installed."""
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None
+def _installed_version(distribution: str) -> str:
+    """Return the installed version of a distribution; raise an error if it is not installed."""
+    return version(distribution)
 
 
 def environment() -> dict[str, str]:

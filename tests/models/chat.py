@@ -270,8 +270,11 @@ class ClientCache(dict[str, Any]):
 class Handler:
     """A class by which LiteLLM makes and keeps a client."""
 
-    def __init__(self, ssl_verify: bool | None = None) -> None:
+    def __init__(
+        self, ssl_verify: bool | None = None, timeout: float | None = None
+    ) -> None:
         self.ssl_verify = ssl_verify
+        self.timeout = timeout
         self.client = self.create_client()
 
     def create_client(self, *_: Any, **__: Any) -> Any:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import gzip
 import json
 import threading
 import time
 import tracemalloc
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -18,7 +22,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.chat_server import ChatArguments
 from t2ibench.models.server_errors import ServerAwayError
-from t2ibench.models.servers import checked_address
+from t2ibench.models.servers import as_they_end, checked_address, submit
 from tests.models.chat import (
     Wire,
     bomb,
@@ -397,3 +401,24 @@ def test_a_cancelled_request_is_ended_at_once() -> None:
         assert here.wait(10)
         started.cancel()
         assert gone.wait(10)
+
+
+def test_requests_under_way_are_awaited_where_another_cannot_begin() -> None:
+    """They may have been paid for, and would be sent once more."""
+
+    def begin(key: str) -> Future[str]:
+        if key == "damaged":
+            raise OSError("it has changed")
+        return submit(answer(key))
+
+    async def answer(key: str) -> str:
+        await asyncio.sleep(0.05)
+        return key.upper()
+
+    got: list[Any] = []
+    waiting = deque(["a", "b", "damaged", "c"])
+    with pytest.raises(OSError, match="it has changed"):
+        for part in as_they_end(waiting, begin, lambda: 4):
+            got += part
+    assert sorted(got) == [("a", "A"), ("b", "B")]
+    assert list(waiting) == ["c"]

@@ -110,6 +110,18 @@ def test_what_makes_its_clients_makes_bounded_ones(
     assert not library.in_memory_llm_clients_cache
 
 
+@pytest.mark.parametrize("name", ["AsyncHTTPHandler", "HTTPHandler"])
+def test_clients_have_the_timeout_that_litellm_makes_them_with(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Of some providers, their requests name none, and a thread would wait for ever."""
+    litellm(monkeypatch, ValueError)
+    LitellmServer("openai/m", ChatArguments())
+    handler_class = getattr(sys.modules[HANDLERS], name)
+    assert handler_class(timeout=7.0).client.timeout.read == 7
+    assert handler_class().client.timeout.read == 600
+
+
 def test_clients_are_replaced_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was made since is kept, as requests may be under way."""
     litellm(monkeypatch, ValueError)

@@ -10,7 +10,13 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.record import GeneratorRecord, HistoryEntry, RunRecord
-from t2ibench.results.run import BrokenRecordError, RunFolder, open_run, run_folder
+from t2ibench.results.run import (
+    BrokenRecordError,
+    RunFolder,
+    open_run,
+    run_folder,
+    versions,
+)
 from t2ibench.settings import RunSettings
 from t2ibench.store.database import Database
 from tests import hand
@@ -123,3 +129,17 @@ def test_no_record_raises_what_a_limit_of_cost_allows(cost: float) -> None:
     """A record may be somebody else's, and what it says was spent counts towards --max-cost."""
     with pytest.raises(ValueError, match="cost"):
         GeneratorRecord(name="m", fingerprint="f", model="m", cost=cost)
+
+
+def test_a_library_that_is_installed_later_has_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a notebook, between two runs of one process."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert versions(["forgotten-library"]) == {}
+    metadata = tmp_path / "forgotten_library-1.2.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text(
+        "Metadata-Version: 2.1\nName: forgotten-library\nVersion: 1.2\n"
+    )
+    assert versions(["forgotten-library"]) == {"forgotten-library": "1.2"}
