@@ -123,7 +123,7 @@ def _items_of_list(
             value = None
         except _TwiceError as error:
             raise error.at(f"{shown_path(path)}:{line}") from None
-        if isinstance(value, list) and headings is None:
+        if isinstance(value, list) and (headings is None or _are_same(value, headings)):
             headings = value
             continue
         if isinstance(value, list) and headings and len(value) <= len(headings):
@@ -134,6 +134,11 @@ def _items_of_list(
                 f"Expected a list of objects, such as [{expected}].",
             )
         yield line, value
+
+
+def _are_same(values: Sequence[Any], headings: Sequence[Any]) -> bool:
+    """Return whether a row has the headings again, as a joined file does in an order of its own."""
+    return sorted(map(str, values)) == sorted(map(str, headings))
 
 
 def _whole_object(text: str, start: int, path: Path) -> dict[str, Any] | None:
