@@ -882,3 +882,9 @@ def test_joined_lists_may_have_their_columns_in_another_order(folder: Path) -> N
     second = [["gender", "file"], *([truth, name] for name, truth in pairs[3:])]
     (folder / "people.json").write_text(f"{json.dumps(first)}\n{json.dumps(second)}")
     assert asked(folder, str(folder / "people.json")) == (RIGHT, "")
+
+
+def test_a_profession_in_a_row_of_an_image_is_no_heading(folder: Path) -> None:
+    rows = [f"{name},{truth},model" for name, truth in TRUTH.items()]
+    message = error_of(folder, written(folder, "img_id,gender,profession", *rows))
+    assert "Its columns are 'img_id', 'gender', 'profession'" in message
