@@ -140,7 +140,7 @@ class FileFinder:
             path = self._below(candidate)
             if path is not None:
                 return path
-        for candidate in self._ends(name):
+        for candidate in (*_stored_names(name), *self._ends(name)):
             path = self._below(candidate)
             if path is not None:
                 names = self._by_end.setdefault(path, set())
@@ -240,13 +240,18 @@ def _spellings(name: str) -> Iterator[str]:
     slashes = plain.replace("\\", "/")
     decoded = unquote(slashes)
     yield from dict.fromkeys(form for form in (plain, slashes, decoded) if form != name)
+    with_zeros = _WITH_ZEROS.fullmatch(plain)
+    if with_zeros is not None:
+        yield with_zeros[1]
+
+
+def _stored_names(name: str) -> Iterator[str]:
+    """Yield what a file was called before Label Studio stored it."""
+    decoded = unquote(_unquoted(name).replace("\\", "/"))
     stored = _LABEL_STUDIO.fullmatch(decoded) or _LOCAL_FILES.fullmatch(decoded)
     if stored is not None:
         yield stored[1]
         yield PurePosixPath(stored[1]).name
-    with_zeros = _WITH_ZEROS.fullmatch(plain)
-    if with_zeros is not None:
-        yield with_zeros[1]
 
 
 def _unquoted(name: str) -> str:

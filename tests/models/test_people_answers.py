@@ -819,9 +819,72 @@ def test_names_that_are_numbers(folder: Path) -> None:
         # A woman in Dutch, a man in Spanish: not guessed.
         ("M", CLASSES, ("M", "V"), None),
         ("M", CLASSES, ("M", "V", "F"), "male"),
+        # A letter that others leave without a counterpart: 'no' alone would be a wrong rate.
+        ("J", ("yes", "no"), ("J", "N"), "yes"),
+        ("S", ("yes", "no"), ("S", "N"), "yes"),
+        ("O", ("yes", "no"), ("O", "N"), "yes"),
+        ("V", ("yes", "no"), ("V", "F"), "yes"),
+        ("N", ("yes", "no"), ("D", "N"), None),
+        ("N", ("yes", "no"), ("N", "U"), "no"),
+        ("Ž", CLASSES, ("M", "Ž"), "female"),
+        ("Ж", CLASSES, ("М", "Ж"), "female"),
+        ("K", CLASSES, ("K", "M", "X"), "female"),
+        # Finnish and Hungarian: M is a man and N a woman, N is a woman and F a man.
+        ("M", CLASSES, ("M", "N"), None),
+        ("F", CLASSES, ("F", "N"), None),
+        ("M", CLASSES, ("M", "F", "N"), "male"),
+        ("M", CLASSES, ("M", "N", "female"), "male"),
     ],
 )
 def test_words_and_numbers_of_other_programs(
     text: str, classes: tuple[str, ...], beside: tuple[str, ...], meant: str | None
 ) -> None:
     assert class_named(text, classes, beside) == meant
+
+
+def test_cells_alone_do_not_choose_a_column_of_one_answer_or_of_numbers(
+    folder: Path,
+) -> None:
+    question, classes = "Is the person smiling?", ("yes", "no")
+    rows = [f"{name},kyllä,TRUE" for name in TRUTH]
+    table = written(folder, "file,lachen,reviewed", *rows)
+    with pytest.raises(T2IBenchError, match=r"no column answers.*'reviewed': 'TRUE' 8"):
+        asked(folder, table, question, classes)
+    rows = [
+        f"{name},{'ja' if WORDS[truth] == 'Man' else 'nein'},TRUE"
+        for name, truth in TRUTH.items()
+    ]
+    counts, line = asked(
+        folder, written(folder, "file,lachen,reviewed", *rows), question, classes
+    )
+    assert counts["nurse"] == {"no": 3, "yes": 1} and "by 'lachen'" in line
+    rows = [f"{name},{1 + number % 2}" for number, name in enumerate(TRUTH)]
+    table = written(folder, "file,n_faces", *rows)
+    with pytest.raises(T2IBenchError, match=r"no column answers.*'n_faces': '1' 4"):
+        asked(folder, table, "How attractive is the person?", ("1", "2", "3"))
+
+
+def test_two_uploads_of_label_studio_that_end_alike_are_not_one_image(
+    folder: Path,
+) -> None:
+    uploads = [
+        f"/data/upload/1/0000000a-{name},{truth}" for name, truth in TRUTH.items()
+    ]
+    again = "/data/upload/2/0000000b-nurse_0.png,female"
+    counts, line = asked(folder, written(folder, "image,gender", *uploads, again))
+    assert counts == {"nurse": {"female": 2, "male": 1}, "chef": RIGHT["chef"]}
+    assert "2 of 9 rows match no image" in line and "may be the same file" in line
+
+
+def test_joined_lists_may_have_their_columns_in_another_order(folder: Path) -> None:
+    pairs = list(TRUTH.items())
+    first = [["file", "gender"], *map(list, pairs[:3])]
+    second = [["gender", "file"], *([truth, name] for name, truth in pairs[3:])]
+    (folder / "people.json").write_text(f"{json.dumps(first)}\n{json.dumps(second)}")
+    assert asked(folder, str(folder / "people.json")) == (RIGHT, "")
+
+
+def test_a_profession_in_a_row_of_an_image_is_no_heading(folder: Path) -> None:
+    rows = [f"{name},{truth},model" for name, truth in TRUTH.items()]
+    message = error_of(folder, written(folder, "img_id,gender,profession", *rows))
+    assert "Its columns are 'img_id', 'gender', 'profession'" in message

@@ -12,7 +12,7 @@ from t2ibench.apps.labelling.sample import Item
 from t2ibench.apps.labelling.sheet import COLUMNS, NO_CLASS, NOT_SHOWN
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.models.judges.class_words import class_named
+from t2ibench.models.judges.class_words import UNSURE, class_named
 from t2ibench.store.labels import Label, former_item_id, labeller_name
 from t2ibench.store.people_tables.reader import Table, read_table
 
@@ -60,15 +60,16 @@ def read_sheet(
     unfit: dict[str, Counter[str]] = {}
     first_unfit = 0
     answered = []
-    beside: dict[str, set[str]] = {}
+    # People may write letters of different languages, in which 'M' is a man or a woman.
+    beside: dict[tuple[str, str], set[str]] = {}
     for line, row, person in _rows_of(table, labeller):
         answer = table.text(line, row, answer_column)
         if answer:
             item = finder.find(line, row)
             answered.append((line, person, item, answer))
-            beside.setdefault(item.question, set()).add(answer)
+            beside.setdefault((person, item.question), set()).add(answer)
     for line, person, item, answer in answered:
-        option = _option(answer, item, beside[item.question])
+        option = _option(answer, item, beside[person, item.question])
         if option is None:
             unfit.setdefault(item.question, Counter())[answer] += 1
             first_unfit = first_unfit or line
@@ -221,9 +222,10 @@ def _option(answer: str, item: Item, beside: Collection[str]) -> str | None:
     plain = " ".join(answer.split()).casefold().removeprefix("'")
     if plain in NO_CLASS:
         return NOT_SHOWN if plain == NOT_SHOWN else UNKNOWN
-    return class_named(answer, item.classes, beside) or class_named(
+    named = class_named(answer, item.classes, beside) or class_named(
         plain, item.classes, beside
     )
+    return UNKNOWN if named is None and plain in UNSURE else named
 
 
 def _no_answers(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -97,7 +97,7 @@ def people_questions(
     if prompt_column is None:
         prompts = {str(path): prompt for path, prompt in ImageFolder(folder).pictures()}
     questions: list[Known] = []
-    notes = list(table.notes)
+    notes = [*table.notes, *_not_available(table, classes)]
     labelled: dict[str, tuple[int, tuple[str, ...], Path]] = {}
     decoded = DecodedImages()
     for line, row in table.rows:
@@ -139,6 +139,25 @@ def people_questions(
                 Known(query, truths[attribute], attribute, cluster, groups)
             )
     return questions, notes
+
+
+def _not_available(table: Table, attributes: Iterable[str]) -> list[str]:
+    """Return a note that counts the cells 'NA' of each attribute; none if there are none."""
+    counts = {
+        name: sum(
+            table.text(line, row, name) == NOT_AVAILABLE for line, row in table.rows
+        )
+        for name in attributes
+    }
+    listed = ", ".join(
+        f"'{shown(name)}' {count}" for name, count in counts.items() if count
+    )
+    if not listed:
+        return []
+    return [
+        f"{table.where()}: cells 'NA' count as not labelled ({listed}); write a class that is "
+        "called so in full, such as 'North America'."
+    ]
 
 
 def _read(path: Path, decoded: DecodedImages) -> ImageFile:

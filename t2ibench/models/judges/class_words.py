@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 
 from t2ibench.store.people_tables.cells import cleaned_cell, half_width
 
@@ -22,7 +23,7 @@ _FEMALE_WORDS = (
     "女 女性 女人 여 여성 여자"
 )
 _YES_WORDS = (
-    "yes y true t ja sí si oui wahr vrai verdadero vero verdadeiro sim tak evet да истина はい "
+    "yes y true t ja j sí si oui wahr vrai verdadero vero verdadeiro sim tak evet да истина はい "
     "是 예"
 )
 _NO_WORDS = (
@@ -42,12 +43,21 @@ _ALIKE = (
     frozenset({"middle-aged", "middle aged", "middle age"}),
 )
 # Letters whose meaning depends on the letter beside them: the letters of a column, and the index in
-# `_ALIKE` of what each means, in Polish and Swedish, Turkish, and tables of ones and zeros.
+# `_ALIKE` of what each means: in Polish and Swedish, Turkish, Czech and Croatian, Russian; in
+# Spanish and Portuguese, French, Italian; and in tables of ones and zeros.
 _PAIRS = (
-    (frozenset("km"), {"k": 1, "m": 0}),
-    (frozenset("ke"), {"k": 1, "e": 0}),
-    (frozenset("10"), {"1": 2, "0": 3}),
+    {"k": 1, "m": 0},
+    {"k": 1, "e": 0},
+    {"ž": 1, "m": 0},
+    {"ж": 1, "м": 0},
+    {"s": 2, "n": 3},
+    {"o": 2, "n": 3},
+    {"v": 2, "f": 3},
+    {"1": 2, "0": 3},
 )
+# Letters for 'unknown' or 'other', and letters that mean the same in every language.
+_NO_COUNTERPART = frozenset("uxo")
+_CLEAR = frozenset("yj")
 _BY_AGE = (
     (_ALIKE[0], frozenset({"boy", "boys", "guy", "guys", "gentleman", "gentlemen"})),
     (_ALIKE[1], frozenset({"girl", "girls", "lady", "ladies"})),
@@ -131,7 +141,7 @@ def _by_meaning(
     by_word = {_bare(name): name for name in classes}
     if len(by_word) != len(classes):
         return None
-    groups = _groups_of(word, classes, beside)
+    groups = _groups_of(word, by_word, beside)
     if not any(name in _ABOUT_AGE for name in by_word):
         groups += [alike for alike, further in _BY_AGE if word in further]
     for alike in groups:
@@ -142,41 +152,92 @@ def _by_meaning(
 
 
 def _groups_of(
-    word: str, classes: Sequence[str], beside: Collection[str]
+    word: str, by_word: Mapping[str, str], beside: Collection[str]
 ) -> list[frozenset[str]]:
     """Return the sets of words that mean the same as a word in its table."""
-    pair = _meaning_in_pair(word, beside)
-    if pair is not None:
-        return [_ALIKE[pair]]
-    if word != "m":
+    if len(word) != 1 or not word.isalnum():
         return [alike for alike in _ALIKE if word in alike]
-    meaning = _meaning_of_m(classes, beside)
+    asked = [
+        meaning for meaning, alike in enumerate(_ALIKE) if not alike.isdisjoint(by_word)
+    ]
+    meaning = _meaning_of_letter(word, asked, by_word, _forms(frozenset(beside)))
     return [] if meaning is None else [_ALIKE[meaning]]
 
 
-def _meaning_in_pair(word: str, beside: Collection[str]) -> int | None:
-    """Return the index in `_ALIKE` of what a letter means beside another one; None if nothing."""
-    if len(word) != 1:
-        return None
-    letters = {form for form in map(_bare, beside) if len(form) == 1}
-    meant = [
-        meanings[word] for pair, meanings in _PAIRS if letters == pair and word in pair
-    ]
-    return meant[0] if meant else None
+def _meaning_of_letter(
+    letter: str,
+    asked: Sequence[int],
+    by_word: Collection[str],
+    forms: frozenset[str],
+) -> int | None:
+    """Return the index in `_ALIKE` of what a letter means in its column; None if nothing.
+
+    Args:
+        letter: The letter or digit.
+        asked: The indexes of what the classes of the question mean.
+        by_word: The classes.
+        forms: The different answers of the column.
+    """
+    by_letter = {form: _meanings(form, asked) for form in forms if len(form) == 1}
+    pairs = [pair for pair in _PAIRS if _is_pair(pair, asked, by_letter)]
+    in_pairs = [pair[letter] for pair in pairs if letter in pair]
+    if in_pairs:
+        return in_pairs[0]
+    unread = _unread(by_letter).difference(by_word)
+    if unread and letter.isascii() and letter not in _CLEAR:
+        read = {meaning for form in forms for meaning in _meanings(form, asked)}
+        if len(read) < 2:
+            return None
+    if letter == "m":
+        return _meaning_of_m(by_word, forms)
+    return next(iter(_meanings(letter, asked)), None)
 
 
-def _meaning_of_m(classes: Sequence[str], beside: Collection[str]) -> int | None:
+def _meanings(form: str, asked: Sequence[int]) -> list[int]:
+    """Return the indexes in `_ALIKE` of the sets that have a word, of those that are asked for."""
+    return [meaning for meaning in asked if form in _ALIKE[meaning]]
+
+
+def _is_pair(
+    pair: Mapping[str, int],
+    asked: Sequence[int],
+    by_letter: Mapping[str, Sequence[int]],
+) -> bool:
+    """Return whether a column has both letters of a pair, and no other letter with a meaning."""
+    if pair.keys() - by_letter.keys() or not set(pair.values()) & set(asked):
+        return False
+    others = by_letter.keys() - pair.keys()
+    if any(letter.isdigit() for letter in pair):
+        return not any(other.isdigit() for other in others)
+    return not any(by_letter[other] for other in others)
+
+
+def _unread(by_letter: Mapping[str, Sequence[int]]) -> set[str]:
+    """Return letters without a meaning, of which another may be the counterpart.
+
+    'M' beside 'N' is a man in Finnish, and 'F' beside 'N' is a man in Hungarian.
+    """
+    unread = {letter for letter, meanings in by_letter.items() if not meanings}
+    return {letter for letter in unread if letter.isalpha()} - _NO_COUNTERPART
+
+
+@lru_cache(maxsize=16)
+def _forms(beside: frozenset[str]) -> frozenset[str]:
+    """Return the different answers of a column as they are compared."""
+    return frozenset(map(_bare, beside))
+
+
+def _meaning_of_m(named: Collection[str], forms: Collection[str]) -> int | None:
     """Return the index of the gender that 'M' means: 1 (female) beside 'hombre', else 0 (male).
 
     Beside 'V' it is None: that is a woman in Dutch (vrouw), and a man in Spanish (varón).
     """
-    letters = {_bare(text) for text in beside}
-    named = {_bare(name) for name in classes}
-    if {"hombre", "mujer"} <= named:
+    if {"hombre", "mujer"} <= set(named):
         return 1
-    if "v" in letters and not letters & {"f", "w", "h"}:
+    is_between = "f" not in forms and "w" not in forms
+    if "v" in forms and "h" not in forms and is_between:
         return None
-    return 1 if "h" in letters and not letters & {"f", "w"} else 0
+    return 1 if "h" in forms and is_between else 0
 
 
 def _whole_number(text: str) -> int | None:

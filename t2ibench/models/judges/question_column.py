@@ -101,11 +101,17 @@ def column_of(
         return [name for name in names if answers(texts(name), classes)]
 
     fallback: QuestionColumn | None = None
-    for fits in (heads, is_word, shares_word, any_heading):
+    by_kind = (
+        (heads, _answers),
+        (is_word, _answers),
+        (shares_word, _answers),
+        (any_heading, _mostly),
+    )
+    for fits, answers in by_kind:
         by_heading = fits in {heads, is_word}
         by_cells = fits is any_heading
         fitting = [name for name in columns if fits(named[name])]
-        answering = answering_of(fitting, _mostly if by_cells else _answers)
+        answering = answering_of(fitting, answers)
         if not classes:
             answering = fitting if by_heading else []
         doubtful = _about_people(
@@ -116,6 +122,7 @@ def column_of(
         )
         if doubtful:
             return QuestionColumn(None, doubtful, by_heading=True)
+        answering = _enough(answering, texts, classes, person, by_cells=by_cells)
         if answering:
             best = _best(_of_person(answering, person), by_heading=by_heading)
             return replace(best, by_cells=by_cells)
@@ -146,6 +153,27 @@ def _about_people(
         if others or by_cells:
             return tuple(dict.fromkeys([*fitting, *others]))
     return ()
+
+
+def _enough(
+    names: Sequence[str],
+    texts: Callable[[str], Iterable[str]],
+    classes: Sequence[str],
+    person: str,
+    *,
+    by_cells: bool,
+) -> list[str]:
+    """Return the columns that may be read.
+
+    One that fits by its cells alone needs the person's name or two different classes.
+    """
+    return [
+        name
+        for name in names
+        if not by_cells
+        or is_of(name, person)
+        or _name_two_classes(texts(name), classes)
+    ]
 
 
 def _of_person(names: Sequence[str], person: str) -> Sequence[str]:
@@ -222,6 +250,17 @@ def _mostly(texts: Iterable[str], classes: Sequence[str]) -> bool:
         if text.casefold() in UNSURE or class_named(text, classes, distinct)
     ]
     return 2 * len(fitting) >= len(distinct)
+
+
+def _name_two_classes(texts: Iterable[str], classes: Sequence[str]) -> bool:
+    """Return whether cells alone show what a column answers: they name two classes or more.
+
+    A column 'reviewed' that is TRUE throughout answers no question about the images. Classes that
+    are numbers show nothing either, because numbers may count people or be grades of anything.
+    """
+    distinct = set(texts)
+    named = {class_named(text, classes, distinct) for text in distinct} - {None}
+    return len([name for name in named if name and not name.isdigit()]) > 1
 
 
 def is_of(heading: str, person: str) -> bool:

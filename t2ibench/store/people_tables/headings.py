@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from t2ibench.store.file_names import IMAGE_SUFFIXES
+
 # The first is what the documentation calls the column. Where a table has several, the one that
 # stands first here is read. docs/people.md lists them; a test holds the two together.
 _HEADINGS = {
@@ -46,6 +48,7 @@ _HEADINGS = {
 KNOWN_HEADINGS: Mapping[str, tuple[str, ...]] = {
     role: tuple(names.split(", ")) for role, names in _HEADINGS.items()
 }
+_IMAGES = tuple(IMAGE_SUFFIXES)
 _QUOTES = "\"'“”„«»‘’`"
 _UNSEEN = re.compile("[\ufeff\u200b\u2060\u00ad]")
 _JOINING = re.compile(r"[\s_\-.]+")
@@ -104,6 +107,9 @@ def heading_row(
     filled = [sum(bool(cell.strip()) for cell in cells) for cells in rows]
     least = min(2, max(filled, default=0))
     for number, cells in enumerate(rows):
+        # No headings stand below the name of an image: 'model' there is a profession.
+        if any(cell.strip().lower().endswith(_IMAGES) for cell in cells):
+            return None
         if number and filled[number] < least:
             continue
         if any(

@@ -123,7 +123,7 @@ def _items_of_list(
             value = None
         except _TwiceError as error:
             raise error.at(f"{shown_path(path)}:{line}") from None
-        if isinstance(value, list) and headings is None:
+        if isinstance(value, list) and _are_headings(value, headings):
             headings = value
             continue
         if isinstance(value, list) and headings and len(value) <= len(headings):
@@ -134,6 +134,14 @@ def _items_of_list(
                 f"Expected a list of objects, such as [{expected}].",
             )
         yield line, value
+
+
+def _are_headings(values: Sequence[Any], earlier: Sequence[Any] | None) -> bool:
+    """Return whether a list has the headings: it is the first, or names those of an earlier one.
+
+    A further list in a joined file may name them in another order.
+    """
+    return earlier is None or sorted(map(str, values)) == sorted(map(str, earlier))
 
 
 def _whole_object(text: str, start: int, path: Path) -> dict[str, Any] | None:

@@ -215,3 +215,23 @@ def test_answers_beside_no_name_are_not_dropped(tmp_path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([[*COLUMNS, "labeller"], *rows])
     assert [label.labeller for label in read_sheet(path, KNOWN).labels] == ["anna"]
+
+
+def test_letters_are_read_beside_those_of_the_same_person(tmp_path: Path) -> None:
+    said = {"anna": "MF", "juan": "HM"}
+    rows = [
+        [*row_of(one, letter), person]
+        for person, letters in said.items()
+        for one, letter in zip(ITEMS, letters, strict=False)
+    ]
+    path = tmp_path / "s.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([[*COLUMNS, "labeller"], *rows])
+    labels = read_sheet(path, KNOWN).labels
+    assert [label.answer for label in labels] == ["male", "female"] * 2
+
+
+def test_a_person_may_be_unsure(tmp_path: Path) -> None:
+    rows = [row_of(ITEMS[0], "not sure"), row_of(ITEMS[1], "weiß nicht")]
+    answers = answers_of(sheet(tmp_path / "s.csv", rows))
+    assert set(answers.values()) == {"unknown"} and len(answers) == 2

@@ -65,3 +65,11 @@ def test_the_people_who_labelled_are_no_attribute(folder: Path) -> None:
 def test_labels_that_contradict_each_other_are_refused(folder: Path) -> None:
     with pytest.raises(T2IBenchError, match=r":5: '2.png' is labelled differently in"):
         truths(folder, f"{FILLED}2.png,male\n")
+
+
+def test_cells_na_are_counted_because_a_class_may_be_called_so(folder: Path) -> None:
+    rows = "0.png,EU\n1.png,NA\n2.png,AS\n3.png,NA\n"
+    (folder / "labels.csv").write_text(f"file,continent\n{rows}")
+    questions, notes = people_questions(folder, folder / "labels.csv")
+    assert len(questions) == 2
+    assert "cells 'NA' count as not labelled ('continent' 2)" in " ".join(notes)
