@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from t2ibench.models.adapter import Request
 from t2ibench.models.judges.choice_likelihoods import Scored, SharedPasses
 from t2ibench.models.judges.replies import instruction
 from t2ibench.models.judges.vlm import VlmArguments, VlmJudge
-from t2ibench.models.protocols import Answer, Query
+from t2ibench.models.protocols import Answer, Query, QueryOfFile
+from t2ibench.store.image_headers import UnreadableImageError
 from tests.models import tiny, tiny_vlms
 
 # Loads torch models; the quick loop goes without.
@@ -177,6 +179,20 @@ def test_only_classes_close_to_the_best_are_scored_again(
         expected = {name: recorded[name] for name in CLASSES[1:3]}
         assert answer.answer == likeliest(expected)
         assert recorded["a"] == -9
+
+
+def test_an_image_that_is_gone_does_not_change_how_others_are_read(
+    folder: Path,
+) -> None:
+    def gone() -> Image.Image:
+        raise UnreadableImageError("it has changed")
+
+    judge, said = make(folder)
+    lost = QueryOfFile(gone, "p", 9, "9", "Which?", CLASSES)
+    with pytest.raises(UnreadableImageError, match="it has changed"):
+        judge.answer([*queries(), lost])
+    assert judge._shares
+    assert not said
 
 
 def test_exact_ties_go_to_the_first_class(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from t2ibench.models.judges.choice_likelihoods import (
 from t2ibench.models.judges.replies import instruction
 from t2ibench.models.locations import loading
 from t2ibench.models.protocols import Answer, Query
+from t2ibench.store.image_headers import UnreadableImageError
 
 # Largest difference, in nats, between two ways of summing the same products: this many spacings of
 # the dtype at the size of the largest logit, and at least _LEAST.
@@ -160,7 +161,7 @@ class VlmJudge:
             asked = [self._asked(queries[number]) for number in numbers]
             left = passes.groups(asked)
         except Exception as error:  # whatever it is, each class can be read on its own
-            self._give_up(f"{type(error).__name__}: {first_line(error)[:100]}")
+            self._give_up_after(error)
             return
         while left and self._shares:
             count = passes.together()
@@ -190,10 +191,17 @@ class VlmJudge:
         """Continue with fewer images at a time, or without sharing if sharing has never worked."""
         import torch
 
-        if self._agreed or isinstance(error, torch.OutOfMemoryError):
+        works = self._agreed and not isinstance(error, UnreadableImageError)
+        if works or isinstance(error, torch.OutOfMemoryError):
             self._passes.take_fewer(images)
         else:
-            self._give_up(f"{type(error).__name__}: {first_line(error)[:100]}")
+            self._give_up_after(error)
+
+    def _give_up_after(self, error: Exception) -> None:
+        """Read each class on its own from now on; raise the error if one image is its cause."""
+        if isinstance(error, UnreadableImageError):
+            raise error
+        self._give_up(f"{type(error).__name__}: {first_line(error)[:100]}")
 
     def _asked(self, query: Query) -> Asked:
         tokens = self._processor.tokenizer

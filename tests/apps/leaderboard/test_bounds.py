@@ -182,7 +182,9 @@ def test_tasks_that_edit_images_are_refused(
     monkeypatch.setattr(f"{where}.content_problem", lambda _: None)
     plan = SimpleNamespace(has_edits=True)
     monkeypatch.setattr(f"{where}.make_plan", lambda *_: plan)
-    assert "edits of images, which cannot be submitted: run the others" in refusal(packed)
+    assert "edits of images, which cannot be submitted: run the others" in refusal(
+        packed
+    )
 
 
 def test_whatever_is_raised_is_a_refusal(
