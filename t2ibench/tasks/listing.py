@@ -19,6 +19,7 @@ from t2ibench.tasks.choice import TaskIndex
 from t2ibench.tasks.folders import bundled_tasks, task_files, word_list_files
 
 if TYPE_CHECKING:
+    from t2ibench.methods.core.evidence import Needs
     from t2ibench.tasks.loader import LoadedTask
 
 LIST = "list.json"
@@ -37,7 +38,8 @@ class ListedTask:
         file: Name of its file in that folder.
         tags: Its names for `--tasks tag:NAME`.
         extended: Whether 'extended' chooses it, not 'all'.
-        images: Images that it needs at its own number of images; None if captions decide it.
+        images: Images that it needs at its own number of images, edits and their source images
+            among them; None if captions decide it.
         title: Its title.
         needs: The flag that gives its captions; '' if it has them.
     """
@@ -76,10 +78,18 @@ def listed_task(task: LoadedTask) -> ListedTask:
         file=task.path.name,
         tags=spec.tags,
         extended=spec.extended,
-        images=None if asked is None else asked.n_images,
+        images=None if asked is None else _number_of_images(asked),
         title=spec.title,
         needs="" if pool is None else pool.flag,
     )
+
+
+def _number_of_images(asked: Needs) -> int:
+    """Return how many images a task needs: of prompts, source images, and edits of these."""
+    from t2ibench.methods.core.edit_needs import expected_images
+
+    sources = sum(source.images for source in asked.sources)
+    return asked.n_images + sources + expected_images([asked])
 
 
 def shipped_list() -> TaskIndex[ListedTask] | None:

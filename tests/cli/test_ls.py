@@ -43,6 +43,9 @@ def test_the_table_of_tasks_fits_a_hundred_columns_and_counts_images(
     assert row.split()[:3] == ["core_science_arts", "core", f"{images:,}"]
     (row,) = [line for line in lines if line.startswith("weat_1_flowers_insects ")]
     assert row.split()[:3] == ["weat_1_flowers_insects", "all", "0"]
+    # 8 edits of each of 80 source images.
+    (row,) = [line for line in lines if line.startswith("edits_people ")]
+    assert row.split()[:3] == ["edits_people", "extended", "720"]
 
 
 def test_a_task_is_printed_in_full(cli: Cli) -> None:
