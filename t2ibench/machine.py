@@ -67,7 +67,8 @@ def _control_groups(controller: str) -> list[Path]:
         lines = (_PROC / "self" / "cgroup").read_text().splitlines()
     folders: list[Path] = []
     for line in lines:
-        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        _, _, tree = line.partition(":")
+        controllers, _, path = tree.partition(":")
         for root in _roots(controllers, controller):
             group = root / path.lstrip("/")
             folders += [group, *(above for above in group.parents if above >= root)]
@@ -81,9 +82,8 @@ def _roots(controllers: str, controller: str) -> list[Path]:
         controllers: Those of the line, such as 'cpu,cpuacct'; none for version 2.
         controller: The wanted one.
     """
-    if (
-        not controllers
-    ):  # version 2 has one tree for all controllers, apart beside version 1
+    # Version 2 has one tree for all controllers, in a folder of its own beside version 1.
+    if not controllers:
         return [_CGROUPS, _CGROUPS / "unified"]
     if controller not in controllers.split(","):
         return []

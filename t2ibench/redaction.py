@@ -28,8 +28,8 @@ _KEY_FORMS = re.compile(
     r"\b(?:sk-(?=[\w-]*\d)[\w-]{8,}|hf_[A-Za-z0-9]{12,}|gh[pousr]_\w{8,}|(?:AKIA|AIza)[\w-]{8,}|"
     r"xox[abp]-[\w-]{8,})"
 )
-_SENT = re.compile(r"(?i)\b(?:bearer|basic)\s+(?=\S*\d)\S{8,}|://[^/@\s:]*:[^/@\s]+@")
 _PASSWORD = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
+_SENT = re.compile(rf"(?i)\b(?:bearer|basic)\s+(?=\S*\d)\S{{8,}}|{_PASSWORD.pattern}")
 # What stands before the host of an address: 'user:password', or a key alone.
 _CREDENTIALS = re.compile(r"://([^/?#\s]+)@|^([^/?#\s:]+:[^/?#\s]+)@")
 # What stands for a password in an example of an address: hiding it would garble sentences.

@@ -41,7 +41,7 @@ MOST_TIMES = 1000
 Images = Annotated[int, Field(strict=True, ge=1, le=MOST_IMAGES)]
 Draws = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 NotNegative = Annotated[int, Field(strict=True, ge=0)]
-# Settings whose text the user makes up.
+# Settings with names that are stored with the run.
 _STORED_NAMES = (
     "name",
     "output_dir",

@@ -378,12 +378,10 @@ def _excess(headline: HeadlineEstimate, by_image: float, level: float) -> Excess
     fewest, largest = _WORTH
     if beyond(fewest) <= 0:
         worth = fewest
+    elif beyond(largest) < 0:
+        worth = scipy.optimize.brentq(beyond, fewest, largest)
     else:
-        worth = (
-            scipy.optimize.brentq(beyond, fewest, largest)
-            if beyond(largest) < 0
-            else largest
-        )
+        worth = largest
     slope = 2.0 / (1.0 - min(abs(headline.value or 0.0), _EDGE) ** 2)
     return Excess(concepts=float(worth), by_image=by_image * slope**2, level=level)
 

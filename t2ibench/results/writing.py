@@ -143,10 +143,14 @@ def write_results(
         What results.json holds now, and a line about earlier results that stay.
     """
     generator = generator_info(folder.record.generator)
-    stored = _stored_tasks(folder, generator)
-    staying = (
-        [] if _has_other_settings(folder) else _better_before(new, stored, incomplete)
+    before, _ = stored_results(folder)
+    further_before = None if before is None else before.further_settings
+    stored = _tasks_of(before, generator)
+    has_other_settings = (
+        further_before is not None
+        and further_before != _further_settings(folder.record)
     )
+    staying = [] if has_other_settings else _better_before(new, stored, incomplete)
     written = {name: result for name, result in new.items() if name not in staying}
     current = {
         name: result
@@ -159,8 +163,8 @@ def write_results(
     results = assemble(
         generator, current, settings, record.settings.name, earlier, record
     )
-    if staying and _states_no_further_settings(folder):
-        # Those of this call are not known to be those of the results that stay.
+    if staying and further_before is None:
+        # An earlier version wrote the results that stay, perhaps with other settings than these.
         results.further_settings = None
     content = results.to_json(checked=True)
     check_still_there(folder.path)
@@ -170,25 +174,13 @@ def write_results(
     return results, _staying_line(staying)
 
 
-def _stored_tasks(folder: RunFolder, generator: GeneratorInfo) -> dict[str, TaskResult]:
-    """Return the stored results of this generator's tasks, those of earlier commands included."""
-    results, _ = stored_results(folder)
+def _tasks_of(
+    results: Results | None, generator: GeneratorInfo
+) -> dict[str, TaskResult]:
+    """Return the results of this generator's tasks, those of earlier commands included."""
     if results is None or results.model.fingerprint != generator.fingerprint:
         return {}
     return {**results.earlier, **results.tasks}
-
-
-def _has_other_settings(folder: RunFolder) -> bool:
-    """Return whether the stored results state other further settings than those of this call."""
-    results, _ = stored_results(folder)
-    further = None if results is None else results.further_settings
-    return further is not None and further != _further_settings(folder.record)
-
-
-def _states_no_further_settings(folder: RunFolder) -> bool:
-    """Return whether the stored results, of an earlier version, state no further settings."""
-    results, _ = stored_results(folder)
-    return results is not None and results.further_settings is None
 
 
 def _better_before(

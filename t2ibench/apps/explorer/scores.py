@@ -109,12 +109,13 @@ class Scores:
         if name not in tasks:
             return None
         task = tasks[name]
-        rows = _rows_with_images(task, self._samples(run, task))
+        samples = self._samples(run, task)
+        rows = _rows_with_images(task, samples)
         series = task.shown.images
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
         chosen = row or (rows[0] if rows else "")
-        ids, values, labels = self._values(run, task, chosen)
+        ids, values, labels = self._values(run, task, chosen, samples)
         axis = None
         noun = ""
         answer = ""
@@ -192,7 +193,11 @@ class Scores:
         return read_samples(self._images.source(run).folder, task.id)
 
     def _values(
-        self, run: int, task: TaskView, row: str
+        self,
+        run: int,
+        task: TaskView,
+        row: str,
+        samples: Sequence[Mapping[str, Any]],
     ) -> tuple[list[int], list[float | str], list[str]]:
         """Return the indices of the images that have a value, the values, and the labels."""
         numbers = self._images.samples(run)
@@ -200,7 +205,7 @@ class Scores:
         values: list[float | str] = []
         labels: list[str] = []
         seen = set[int]()
-        for sample in read_samples(self._images.source(run).folder, task.id):
+        for sample in samples:
             number = numbers.get(image_of(sample))
             value_and_label = _value(task, row, sample)
             if number is None or value_and_label is None or number in seen:

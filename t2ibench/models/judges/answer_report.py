@@ -13,8 +13,6 @@ from t2ibench.models.judges.question_column import QuestionColumn
 Question = tuple[str, tuple[str, ...]]  # its text and its classes
 # How often each answer was given about the images of a run, by question.
 Answers = Mapping[Question, Counter[str]]
-# Answers that fit any question, name no class and need no message.
-NO_CLASS = UNSURE
 _VALUES = 6  # different answers that a message lists
 _MOST_VALUES = 12  # a column with more has no classes
 
@@ -84,7 +82,7 @@ class AnswerReport:
         """Return answers, with counts, that are neither a class nor a word such as 'unknown'."""
         unfit: Counter[str] = Counter()
         for text, count in counts.items():
-            is_any = not question[1] or text.casefold() in NO_CLASS
+            is_any = not question[1] or text.casefold() in UNSURE
             if not is_any and self._class_of(text, question) is None:
                 unfit[text] = count
         return unfit

@@ -16,7 +16,6 @@ from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.judges.answer_report import (
-    NO_CLASS,
     AnswerReport,
     Question,
     quoted,
@@ -29,7 +28,7 @@ from t2ibench.models.judges.answer_rows import (
     names_of_image,
     prompt_name,
 )
-from t2ibench.models.judges.class_words import class_named
+from t2ibench.models.judges.class_words import UNSURE, class_named
 from t2ibench.models.judges.question_column import (
     QuestionColumn,
     column_of,
@@ -43,6 +42,7 @@ from t2ibench.store.images import StoredImage
 from t2ibench.store.labels import labeller_name
 from t2ibench.store.people_tables.cells import NOT_AVAILABLE
 from t2ibench.store.people_tables.headings import heading_key
+from t2ibench.store.people_tables.image_indexes import counted_from_one
 from t2ibench.store.people_tables.reader import read_table
 from t2ibench.store.user_paths import expanded
 
@@ -147,7 +147,7 @@ class AnswersJudge:
     def _answers_without_question(self, classes: Sequence[str]) -> bool:
         """Return whether answers without a question may belong to one of these classes."""
         texts = self._rows.distinct("")
-        words = [text for text in texts if text.casefold() not in NO_CLASS]
+        words = [text for text in texts if text.casefold() not in UNSURE]
         return (
             not classes
             or not words
@@ -214,17 +214,11 @@ class AnswersJudge:
         elif column.candidates and column.by_heading:
             raise T2IBenchError(
                 f"{self._rows.table.where()}: '{shown(question[0])}' may be answered by "
-                f"{quoted(column.candidates)}{self._or_about_people(column)}.",
+                f"{quoted(column.candidates)}{_about_people(column)}.",
                 "Say which: --columns WORD=NAME, with a word of the question and the column's name "
                 f"({'; '.join(values_of(self._rows, name) for name in column.candidates)}).",
             )
         return column
-
-    def _or_about_people(self, column: QuestionColumn) -> str:
-        """Return a clause on the one candidate that seems to describe who answered; else ''."""
-        if len(column.candidates) > 1:
-            return ""
-        return ", which seems to describe the person who answered"
 
     @cached_property
     def _mapped(self) -> dict[str, str]:
@@ -324,11 +318,8 @@ class AnswersJudge:
                 "indexes count from 1, each answer is read for the image behind its own."
             )
         example = (beyond or list(images))[0]
-        raise T2IBenchError(
-            f"{where}: its indexes are 1 to {max(indexes)}, but the first image of a prompt is 0: "
-            f"'{shown(example)}' has {images[example]} images.",
-            "Count from 0, or name images by 'file'.",
-        )
+        hint = "Count from 0, or name images by 'file'."
+        raise counted_from_one(where, indexes, example, images[example], hint)
 
     def _count(
         self,
@@ -409,3 +400,10 @@ ADAPTER = Adapter(
     check=_create,
     regenerates=False,
 )
+
+
+def _about_people(column: QuestionColumn) -> str:
+    """Return a clause on the only candidate, which seems to describe who answered; else ''."""
+    if len(column.candidates) > 1:
+        return ""
+    return ", which seems to describe the person who answered"

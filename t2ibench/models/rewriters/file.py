@@ -22,6 +22,7 @@ from t2ibench.store.database import NAME as RUN
 from t2ibench.store.database import Database
 from t2ibench.store.file_names import composed
 from t2ibench.store.people_tables.cells import NOT_AVAILABLE
+from t2ibench.store.people_tables.image_indexes import counted_from_one
 from t2ibench.store.people_tables.reader import Table, read_table
 from t2ibench.store.rewrites import RewriteStore
 from t2ibench.store.user_paths import expanded
@@ -223,10 +224,10 @@ class FileRewriter:
             prompt for prompt, count in counts.items() if (prompt, count) in self._rows
         ]
         if indexes and min(indexes) == 1 and beyond:
-            raise T2IBenchError(
-                f"{shown_path(self._path)}: its indexes are 1 to {max(indexes)}, but the first "
-                f"image of a prompt is 0: '{shown(beyond[0])}' has {counts[beyond[0]]} images.",
-                "Count from 0.",
+            where = shown_path(self._path)
+            example = beyond[0]
+            raise counted_from_one(
+                where, indexes, example, counts[example], "Count from 0."
             )
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:

@@ -125,34 +125,31 @@ class Table:
 
     def rows_by_labeller(self) -> dict[str, list[tuple[int, dict[str, Any]]]]:
         """Return the rows of each person in the labeller column; empty without such a column."""
-        by_labeller: dict[str, list[tuple[int, dict[str, Any]]]] = {}
-        if (
-            self.mapped.get("labeller", known_column("labeller", self.columns))
-            in self.doubled
-        ):
-            return by_labeller  # which of the columns has the answer is ambiguous
-        column = self.find("labeller")
-        spelt: dict[str, str] = {}  # a name without case to its first spelling
-        for line, row in self.rows:
-            name = self.labeller_of(row, column)
-            if name:
-                name = spelt.setdefault(name.casefold(), name)
-                by_labeller.setdefault(name, []).append((line, row))
+        by_labeller = self._rows_by_name()
+        by_labeller.pop("", None)
         return by_labeller
 
     def rows_of_nobody(self) -> list[tuple[int, dict[str, Any]]]:
         """Return the rows without a name in the labeller column, if others have one."""
-        if not self.rows_by_labeller():
-            return []
-        column = self.find("labeller")
-        return [
-            (line, row) for line, row in self.rows if not self.labeller_of(row, column)
-        ]
+        by_name = self._rows_by_name()
+        return by_name.get("", []) if len(by_name) > 1 else []
 
-    def labeller_of(self, row: Mapping[str, Any], column: str | None) -> str:
-        """Return the name in a row's labeller column on one line; '' without one."""
-        text = text_of(row.get(column)) if column is not None else None
-        return " ".join((text or "").split())
+    def _rows_by_name(self) -> dict[str, list[tuple[int, dict[str, Any]]]]:
+        """Return the rows of each name in the labeller column, '' for none."""
+        by_name: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+        if (
+            self.mapped.get("labeller", known_column("labeller", self.columns))
+            in self.doubled
+        ):
+            return by_name  # which of the columns has the name is ambiguous
+        column = self.find("labeller")
+        spelt: dict[str, str] = {}  # a name without case to its first spelling
+        for line, row in self.rows:
+            text = text_of(row.get(column)) if column is not None else None
+            name = " ".join((text or "").split())
+            name = spelt.setdefault(name.casefold(), name)
+            by_name.setdefault(name, []).append((line, row))
+        return by_name
 
     def listed(self) -> str:
         """Return a sentence that lists the table's columns."""
