@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from pathlib import Path
 
 from t2ibench.store.user_paths import resolved
 
 
+@functools.cache  # it is asked for once for each task, and looks at each folder above it
 def bundled_tasks() -> Path:
     """Return the folder of the tasks that come with t2ibench."""
     package = Path(__file__).resolve().parents[1]

@@ -8,6 +8,7 @@ writes it, and a test compares it with the files.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterable
@@ -92,9 +93,14 @@ def _number_of_images(asked: Needs) -> int:
     return asked.n_images + sources + expected_images([asked])
 
 
+@functools.cache
 def shipped_list() -> TaskIndex[ListedTask] | None:
-    """Return the list of the shipped tasks; None if a file is not as it was when it was written."""
-    folder = bundled_tasks()
+    """Return the list of the shipped tasks, which is read once per process, as their files are."""
+    return stored_list(bundled_tasks())
+
+
+def stored_list(folder: Path) -> TaskIndex[ListedTask] | None:
+    """Return the list of a folder's tasks; None if a file is not as it was when it was written."""
     try:
         stored = json.loads((folder / LIST).read_bytes())
         if stored["files"] != _hashes(folder):

@@ -10,12 +10,18 @@ from typing import Any
 
 import pytest
 
-from t2ibench.tasks import build_index, listing, load_tasks, loader
+from t2ibench.tasks import build_index, load_tasks, loader
 from t2ibench.tasks import index as tasks_index
 from t2ibench.tasks.choice import TaskIndex
 from t2ibench.tasks.folders import bundled_tasks
 from t2ibench.tasks.index import specs_of
-from t2ibench.tasks.listing import LIST, list_text, listed_task, shipped_list
+from t2ibench.tasks.listing import (
+    LIST,
+    list_text,
+    listed_task,
+    shipped_list,
+    stored_list,
+)
 
 
 def test_the_list_is_that_of_the_shipped_files() -> None:
@@ -36,16 +42,13 @@ def test_it_lists_every_task_as_its_file_does() -> None:
 
 
 @pytest.fixture
-def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the shipped tasks that is used in their place."""
-    folder = tmp_path / "tasks"
-    shutil.copytree(bundled_tasks(), folder)
-    monkeypatch.setattr(listing, "bundled_tasks", lambda: folder)
-    return folder
+def copied(tmp_path: Path) -> Path:
+    """A copy of the shipped tasks."""
+    return shutil.copytree(bundled_tasks(), tmp_path / "tasks")
 
 
 def test_it_does_not_count_once_a_file_is_another(copied: Path) -> None:
-    assert shipped_list() is not None
+    assert stored_list(copied) is not None
     words = next((copied / "stimuli").glob("*.yaml"))
     before = words.read_bytes()
     for change in (
@@ -57,9 +60,9 @@ def test_it_does_not_count_once_a_file_is_another(copied: Path) -> None:
         ),
     ):
         change()
-        assert shipped_list() is None
+        assert stored_list(copied) is None
     (copied / "weat" / "new.yaml").unlink()
-    assert shipped_list() is not None
+    assert stored_list(copied) is not None
 
 
 @pytest.mark.parametrize(
@@ -67,9 +70,9 @@ def test_it_does_not_count_once_a_file_is_another(copied: Path) -> None:
 )
 def test_a_damaged_list_is_no_list(copied: Path, text: str) -> None:
     (copied / LIST).write_text(text)
-    assert shipped_list() is None
+    assert stored_list(copied) is None
     (copied / LIST).unlink()
-    assert shipped_list() is None
+    assert stored_list(copied) is None
 
 
 def test_a_list_of_another_version_is_no_list(copied: Path) -> None:
@@ -77,7 +80,7 @@ def test_a_list_of_another_version_is_no_list(copied: Path) -> None:
     stored = json.loads((copied / LIST).read_bytes())
     del stored["tasks"][0]["file"]
     (copied / LIST).write_text(json.dumps(stored))
-    assert shipped_list() is None
+    assert stored_list(copied) is None
 
 
 @pytest.mark.parametrize("names", ["core", "weat_7_math_arts,tag:age", "*_gender"])
