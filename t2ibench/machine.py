@@ -1,4 +1,4 @@
-"""The processor cores and the memory that this process may use.
+"""The processor cores and the memory that this process may use, and whether there may be a GPU.
 
 The limits of a container or of a batch system count: on Linux, those of control groups of
 version 1 and 2.
@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _PROC = Path("/proc")
+_DEV = Path("/dev")
+# Of cards of NVIDIA in computers, in boards such as Jetson, in Windows' Linux; and of AMD.
+_FILES_OF_GPUS = ("nvidia*", "nvhost*", "nvgpu*", "dxg", "kfd")
 
 
 def cores() -> int:
@@ -36,6 +41,14 @@ def available_memory() -> int | None:
         return _half_of_all_memory()
     rooms = [_room(folder) for folder in _control_groups("memory")]
     return min([free, *(room for room in rooms if room is not None)])
+
+
+def may_have_gpu() -> bool:
+    """Return whether there may be a GPU; torch, which takes a second to import, knows for sure."""
+    if sys.platform != "linux":
+        return True
+    has_file = any(any(_DEV.glob(name)) for name in _FILES_OF_GPUS)
+    return has_file or shutil.which("nvidia-smi") is not None
 
 
 def _free_memory() -> int | None:

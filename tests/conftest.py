@@ -56,12 +56,27 @@ collect_ignore = [
     "docs/test_site.py",
 ]
 collect_ignore = collect_ignore if sys.version_info < (3, 11) else []
+_OBJECTS_BEFORE_COLLECTION = 20_000  # 700 by default
 _RUNS = {"pipeline", "leaderboard"}  # folders whose tests make and verify runs
 
 
 def pytest_xdist_auto_num_workers() -> int:
     """Return one process more than there are cores, since many tests wait for servers."""
     return cores() + 1
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return how modules are shared among processes, if each is to be run by one process."""
+    if config.option.dist != "loadfile":
+        return None
+    from tests.scheduling import NetworksTogether
+
+    return NetworksTogether(config, log)
+
+
+def pytest_configure() -> None:
+    """Collect garbage less often: of what tests leave, there is little."""
+    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
 
 
 @pytest.hookimpl(hookwrapper=True)

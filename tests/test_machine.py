@@ -1,14 +1,17 @@
-"""Cores and memory, as a container or a batch system limits them."""
+"""Cores and memory, as a container or a batch system limits them, and whether there is a GPU."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from t2ibench import machine
+from t2ibench.models import devices
 
 GIB = 2**30
 Write = Callable[[str, str], None]
@@ -121,3 +124,44 @@ def test_other_systems_have_half_of_their_memory(
     assert machine.available_memory() == 8 * GIB
     monkeypatch.delattr(os, "sysconf")
     assert machine.available_memory() is None
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("null", False),
+        ("nvidia3", True),  # the only card that a container has
+        ("nvhost-gpu", True),
+        ("kfd", True),
+        ("dxg", True),
+    ],
+)
+def test_a_file_of_the_system_says_that_there_may_be_a_gpu(
+    file: str, expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / file).touch()
+    monkeypatch.setattr(machine, "_DEV", tmp_path)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert machine.may_have_gpu() is expected
+
+
+def test_elsewhere_and_with_its_command_there_may_be_a_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "_DEV", tmp_path)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    assert machine.may_have_gpu()
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert machine.may_have_gpu()
+
+
+def test_without_a_gpu_the_device_is_chosen_without_torch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(devices, "may_have_gpu", lambda: False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert devices.choose_device(None) == devices.choose_device("auto") == "cpu"
+    with pytest.raises(ImportError):
+        devices.choose_device("cuda")

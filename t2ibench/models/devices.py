@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.machine import may_have_gpu
 
 if TYPE_CHECKING:
     import torch
@@ -59,6 +60,8 @@ def choose_device(device: str | None) -> str:
     check_device(device)
     if device == "cpu":
         return device  # without loading torch
+    if device in {None, "auto"} and not may_have_gpu():
+        return "cpu"
     import torch
 
     if device in {None, "auto"}:

@@ -19,7 +19,7 @@ from t2ibench.store.image_headers import UnreadableImageError
 from tests.models import tiny, tiny_vlms
 
 # Loads torch models; the quick loop goes without.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 CLASSES = ("male", "female", "a person of another gender", "a")
 QUESTIONS = {"Which?": CLASSES, "What is the weather in the image?": ("sunny", "rainy")}

@@ -21,6 +21,8 @@ from t2ibench.models.protocols import Answer, GeneratedImage, ImageRequest, Quer
 from tests.models import tiny
 from tests.models.parts import Flat, Grey, Yes, digest
 
+pytestmark = pytest.mark.networks
+
 
 @pytest.mark.parametrize(
     ("name", "other"),

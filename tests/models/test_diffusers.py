@@ -29,7 +29,7 @@ from tests.models.parts import refused
 from tests.models.tiny import ARGS, REQUESTS, draw, made
 
 # Loads torch models; the quick loop goes without.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

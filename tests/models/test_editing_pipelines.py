@@ -25,7 +25,7 @@ from tests.models.pipelines import parts
 from tests.models.pipelines.parts import TABLE
 
 # Loads torch models; the quick loop goes without.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 LEVEL = 1  # of 255 that rounding may make between two sizes of a batch
 COLOURS = [(10, 40, 90), (250, 220, 120), (120, 120, 120)]

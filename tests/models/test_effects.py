@@ -18,7 +18,7 @@ from tests.models.pipelines import matrix, parts
 from tests.models.tiny import REQUESTS, draw, made
 
 # Loads torch models; the quick loop goes without.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 NAMES = {
     "sd": "StableDiffusionPipeline",

@@ -15,7 +15,7 @@ from tests.models import tiny
 from tests.models.parts import refused
 
 # Loads torch models; the quick loop goes without.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 TEXTS = ["a photo of a nurse", "a rose", "x" * 500]
 

@@ -21,6 +21,8 @@ from tests.models import hooks_of_tests, tiny
 from tests.models.parts import refused
 from tests.models.tiny import ARGS
 
+pytestmark = pytest.mark.networks
+
 HERE = "tests.models.hooks_of_tests"
 REQUESTS = [
     ImageRequest(f"a photo of a {word}", index, 1000 * index + len(word))

@@ -12,7 +12,7 @@ from t2ibench.models.proposers import create_proposer
 from tests.models import tiny
 
 # Loads torch models; the quick loop goes without.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 
 def test_models_without_vision_are_refused_as_judges(tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ from t2ibench.models.library_messages import (
 from tests.conftest import Cli
 from tests.models import tiny
 
+pytestmark = pytest.mark.networks
+
 MISSING = (
     "\x1b[1mCLIPModel LOAD REPORT\x1b[0m from: ./x\n"
     "Key                     | Status  | | \n"

@@ -13,7 +13,7 @@ from tests.models import tiny
 from tests.models.tiny import REQUESTS, draw, made
 
 # Loads torch models; the quick loop goes without.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 Save = Callable[[Mapping[str, Any]], str]
 

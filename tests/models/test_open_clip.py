@@ -15,7 +15,7 @@ from t2ibench.models.encoders import DEFAULT_ENCODER, create_encoder
 from t2ibench.models.encoders.open_clip_training import training_of_tag
 from t2ibench.models.protocols import HasUntrained
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 MOBILE = "MobileCLIP-S1"  # its only tag has means of its own
 

@@ -13,7 +13,7 @@ from t2ibench.models.encoders import create_encoder
 from t2ibench.models.encoders.pixel_preparation import PixelPreparation
 from tests.models import tiny
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 
 def pictures() -> list[Image.Image]:

@@ -20,6 +20,8 @@ from t2ibench.models.protocols import ImageRequest
 from tests.models import tiny
 from tests.models.parts import refused
 
+pytestmark = pytest.mark.networks
+
 SMALL = {"steps": "1", "size": "16"}
 
 

@@ -16,7 +16,7 @@ from tests.models.pipelines import matrix, parts
 from tests.models.tiny import draw, made
 
 # Loads torch models; the quick loop goes without.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 SENTENCE = "a photo of a nurse , the rose , an ant , a person"
 LONG = " ".join([SENTENCE] * 8)

@@ -13,7 +13,7 @@ from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import HasUntrained, Query
 from tests.models import tiny
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 TEXTS = ["a photo of a Nurse", "A ROSE", "an ant"]
 SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2}

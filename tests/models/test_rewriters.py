@@ -37,6 +37,8 @@ from tests.models import tiny
 from tests.models.chat import posted_text, serving, without_waiting
 from tests.models.parts import Grey
 
+pytestmark = pytest.mark.networks
+
 
 def asked(*prompts: str) -> list[RewriteRequest]:
     return [

@@ -16,6 +16,8 @@ from t2ibench.models.protocols import HasUntrained
 from tests.models import tiny
 from tests.models.parts import refused
 
+pytestmark = pytest.mark.networks
+
 TEXTS = ["a nurse", "joy", "a photo of a chef in a kitchen"]
 
 

@@ -32,7 +32,7 @@ from t2ibench.toyland.reader import read
 from tests.conftest import Cli
 
 # Loads torch models; the quick loop goes without.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 NAMES = ("toy", "toy-fair", "toy-clip")
 IMAGE_TASKS = "t2iat,occupations,mcas"

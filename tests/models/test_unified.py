@@ -14,6 +14,8 @@ from t2ibench.models.generators import create_generator
 from t2ibench.models.protocols import ImageRequest
 from tests.models import tiny, tiny_unified
 
+pytestmark = pytest.mark.networks
+
 KINDS = ("janus", "emu3")
 SIZES = {"janus": {}, "emu3": {"size": "32x24"}}
 PIXELS = {"janus": (16, 16), "emu3": (32, 24)}

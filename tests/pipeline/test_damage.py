@@ -26,6 +26,8 @@ from t2ibench.store.labels import COPY, Label, LabelStore
 from tests import hand
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.networks
+
 TASKS = "t2iat_flowers_insects,openbias_examples"
 FLAGS = [
     *(

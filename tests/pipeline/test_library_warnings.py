@@ -18,6 +18,8 @@ from t2ibench.pipeline.source_images import FOLDER
 from t2ibench.results.run import open_run
 from tests.pipeline.editing import Editor, write_task
 
+pytestmark = pytest.mark.networks
+
 HERE = "tests.pipeline.test_library_warnings"
 WARNED = "an odd thing"
 FEW: dict[str, Any] = {

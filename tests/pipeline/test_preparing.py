@@ -17,6 +17,8 @@ from t2ibench.store.images import ImageStore, StoredImage
 from t2ibench.store.pixels import as_png
 from tests.pipeline.storing import embed, open_encoder
 
+pytestmark = pytest.mark.networks
+
 
 class Bright:
     """An encoder of an image's brightness, which counts what it prepares."""

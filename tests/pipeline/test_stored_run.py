@@ -16,6 +16,8 @@ from tests import hand
 from tests.conftest import Cli
 from tests.models.images_api import images_server, running
 
+pytestmark = pytest.mark.networks
+
 WORDS = (
     *(
         "run",

@@ -12,7 +12,7 @@ from tests.conftest import Cli
 from tests.models import tiny
 
 # Loads torch models; the quick loop goes without.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 TASK = """
 id: mine

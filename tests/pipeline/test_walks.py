@@ -17,6 +17,8 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.results.files import read_results
 from tests.walks import Recorder, Walk, in_contributing, types_with
 
+pytestmark = pytest.mark.networks
+
 TASK = "walked"
 FILE = """
 id: walked

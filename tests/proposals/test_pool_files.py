@@ -16,6 +16,8 @@ from t2ibench.tasks.loader import LoadedTask
 from t2ibench.tasks.run_tasks import stored_file, stored_task
 from tests.proposals.pool_files import captions, coco, karpathy, parquet, token
 
+pytestmark = pytest.mark.networks
+
 TEXTS = captions()
 DOTTED = [f"{text} ." for text in TEXTS]
 

@@ -28,6 +28,8 @@ from t2ibench.tasks.index import build_index
 from tests import hand
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.networks
+
 SPECS = {name: task.spec for name, task in build_index([])[0].tasks.items()}
 NAMES = (
     "chef",

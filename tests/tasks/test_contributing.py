@@ -23,6 +23,8 @@ from t2ibench.settings import Settings
 from t2ibench.tasks import build_index
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.networks
+
 TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 

@@ -11,15 +11,15 @@ import multiprocessing
 import os
 import pickle
 import queue
-import shutil
+import sys
 import threading
 from collections.abc import Sequence
 from functools import partial
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Protocol
 
 from t2ibench.errors import T2IBenchError, signal_name
+from t2ibench.machine import may_have_gpu
 from t2ibench.pipeline.executors.fork_server import (
     ForkServer,
     can_fork,
@@ -51,10 +51,7 @@ def visible_gpus() -> list[str]:
         return [
             name for name in map(str.strip, named.split(",")) if name and name != "-1"
         ]
-    there = (
-        Path("/dev/nvidia0").exists() or Path("/dev/kfd").exists() or os.name == "nt"
-    )
-    if not there and shutil.which("nvidia-smi") is None:
+    if sys.platform == "darwin" or not may_have_gpu():
         return []
     import torch
 

@@ -31,7 +31,7 @@ from t2ibench.pipeline.progress import SilentReporter
 from tests.apps.explorer.api import HEADERS, HOME, Client, explore, opened, pictures
 from tests.conftest import Cli
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.networks, pytest.mark.slow]
 
 WOMAN, MAN = "picture that shows a woman", "picture that shows a man"
 

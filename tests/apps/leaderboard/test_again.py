@@ -51,6 +51,8 @@ from tests.apps.leaderboard.forging import (
     set_in,
 )
 
+pytestmark = pytest.mark.networks
+
 Cli = Callable[..., tuple[int, str, str]]
 
 

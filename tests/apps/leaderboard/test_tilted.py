@@ -45,6 +45,8 @@ from tests.apps.leaderboard.forging import (
 )
 from tools.calibration.tilts import WORLDS, simulated
 
+pytestmark = pytest.mark.networks
+
 # Few prompts: each embedding that is drawn has the whole task scored once more.
 TASK = "t2iat_judaism_christianity"
 

@@ -10,6 +10,8 @@ import pytest
 
 import t2ibench
 
+pytestmark = pytest.mark.networks
+
 ROOT = Path(t2ibench.__file__).parents[1]
 SMALL: dict[str, Any] = {
     "limit": 2,
