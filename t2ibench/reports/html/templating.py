@@ -74,6 +74,7 @@ def environment() -> jinja2.Environment:
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         extensions=[FreeLayout],
+        auto_reload=False,  # the templates are files of the package
     )
     made.filters |= FILTERS
     made.globals["states"] = STATES
