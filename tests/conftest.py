@@ -23,8 +23,10 @@ from filelock import FileLock
 from hypothesis import settings
 from PIL import Image
 
+from t2ibench import toyland
 from t2ibench.garbage import uncollected
 from t2ibench.machine import cores
+from t2ibench.toyland import BiasSettings, draw_scene, sample_scene
 from tests.system import chromium
 
 # The fixture `cli`: a command line's (exit status, standard output, standard error).
@@ -211,6 +213,26 @@ def _nothing_waits_for_the_disk() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
+_scene_drawn_once = functools.lru_cache(maxsize=4096)(draw_scene)  # 50 MB of images
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _toyland_draws_a_scene_once() -> Iterator[None]:
+    """Have toyland copy the image of a scene that it drew before in this process.
+
+    Many tests have runs of the same prompts. Tests of toyland import `draw`, which always draws.
+    """
+
+    def draw_once(
+        caption: str, seed: int, biases: BiasSettings | None = None
+    ) -> Image.Image:
+        return _scene_drawn_once(sample_scene(caption, seed, biases)).copy()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(toyland, "draw", draw_once)
         yield
 
 
