@@ -73,11 +73,26 @@ def providers() -> dict[str, set[str]]:
     return found
 
 
-@cache
-def modules_of(path: Path) -> set[str]:
+# Where a statement begins that may import, and the line to its end.
+_MAY_IMPORT = re.compile(r"(?:^|[;:])[ \t]*(import|from)[ \t]+([^\n;#]*)", re.MULTILINE)
+
+
+def may_import(text: str) -> set[str]:
+    """The first parts of all module names that a file imports, and of some that it does not.
+
+    Lines of a string that look like statements count, too: a file is parsed only where it matters.
+    """
+    modules: list[str] = []
+    for keyword, rest in _MAY_IMPORT.findall(text):
+        modules += rest.split(",") if keyword == "import" else [rest]
+    words = (module.split() for module in modules)
+    return {first[0].split(".")[0] for first in words if first}
+
+
+def modules_of(text: str) -> set[str]:
     """The first parts of the names of all modules that a file imports."""
     modules: list[str] = []
-    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(text)):
         if isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -85,17 +100,30 @@ def modules_of(path: Path) -> set[str]:
     return {module.split(".")[0] for module in modules}
 
 
+@cache
 def imported(*folders: str) -> dict[str, str]:
     """Distribution to one file that imports it; standard library and own modules left out."""
     found: dict[str, str] = {}
+    seen: set[str] = OWN | STANDARD
     for path in (
         path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))
     ):
-        for top in modules_of(path) - OWN - STANDARD:
+        text = path.read_text(encoding="utf-8")
+        # A backslash may continue the line of an import.
+        if not may_import(text) - seen and not re.search(r"\\$", text, re.MULTILINE):
+            continue
+        for top in modules_of(text) - seen:
             # One that is not installed here (a marker keeps it out) has its module's name.
             for distribution in providers().get(top, {top}):
                 found[distribution] = str(path.relative_to(ROOT))
+            seen.add(top)
     return found
+
+
+def test_every_import_is_looked_for_where_it_may_be() -> None:
+    text = "import a.b, c as d\nif x: import e\ny = 1; from f.g import h\nfrom . import i\n"
+    assert modules_of(text) == {"a", "c", "e", "f"} <= may_import(text)
+    assert "j" in may_import('"""\nimport j\n"""')
 
 
 def explained() -> set[str]:

@@ -40,6 +40,12 @@ def trees() -> dict[Path, ast.Module]:
         return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a file's tree, which several tests look through."""
+    return tuple(ast.walk(tree(path)))
+
+
 def rooms() -> list[set[str]]:
     """The order of the rooms as CONTRIBUTING says it, from the top; one floor a line."""
     (block,) = re.findall(r"<!-- rooms -->\n```\n(.*?)```", CONTRIBUTING, re.DOTALL)
@@ -117,7 +123,7 @@ def words(path: Path) -> Iterator[str]:
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if id(node) not in documentation:
                 yield node.value
@@ -217,7 +223,7 @@ def test_keys_of_images_are_opaque() -> None:
         name = name_of(path)
         if name in MAKE_KEYS or name.startswith("store/"):
             continue
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if not isinstance(node, ast.Attribute) or node.attr not in PARTS_OF_KEYS:
                 continue
             text = ast.unparse(node)

@@ -116,8 +116,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, as the current folder."""
-    shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
+    """A copy of it, as the current folder; its images are links, which no command rewrites."""
+
+    def copy(source: str, target: str) -> None:
+        (os.link if source.endswith(".png") else shutil.copy2)(source, target)
+
+    shutil.copytree(whole, tmp_path, dirs_exist_ok=True, copy_function=copy)
     monkeypatch.chdir(tmp_path)
     return tmp_path / RUN
 

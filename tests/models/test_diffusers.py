@@ -38,9 +38,23 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: tiny.PIPELINES[name](root / name) for name in ("sd", "sdxl", "sd3")}
 
 
+@pytest.fixture(autouse=True)
+def _settings_are_taken_untried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load without trial images, which test_effects.py is about: a third of a loading's time."""
+    monkeypatch.setattr(
+        "t2ibench.models.generators.diffusers.check_effects", lambda *_: None
+    )
+
+
 def first(generator: Any) -> np.ndarray:
     """Its image of the first request."""
     return draw(generator, REQUESTS[:1], 1)[0]
+
+
+@pytest.fixture(scope="module")
+def plain(folders: dict[str, Path]) -> np.ndarray:
+    """The first image of "sd" without settings of the user's own."""
+    return first(made(folders["sd"]))
 
 
 def test_loads_lazily_and_again_after_release(folders: dict[str, Path]) -> None:
@@ -86,7 +100,7 @@ def test_the_fingerprint_follows_what_decides_an_image(
 
 
 def test_channels_lie_together_where_that_is_asked_for(
-    folders: dict[str, Path],
+    folders: dict[str, Path], plain: np.ndarray
 ) -> None:
     import torch
 
@@ -103,8 +117,7 @@ def test_channels_lie_together_where_that_is_asked_for(
     assert weights
     assert all(weight.is_contiguous(memory_format=together) for weight in weights)
     assert generator.effective_settings()["channels_last"] is True
-    difference = first(generator).astype(int) - first(made(folders["sd"])).astype(int)
-    assert np.abs(difference).max() <= 1
+    assert np.abs(first(generator) - plain).max() <= 1
 
 
 def test_changed_weights_change_the_fingerprint(tmp_path: Path) -> None:
@@ -126,14 +139,12 @@ def test_changed_weights_change_the_fingerprint(tmp_path: Path) -> None:
     ],
 )
 def test_arguments_take_effect(
-    change: dict[str, str], folders: dict[str, Path]
+    change: dict[str, str], folders: dict[str, Path], plain: np.ndarray
 ) -> None:
-    assert not np.array_equal(
-        first(made(folders["sd"])), first(made(folders["sd"], **change))
-    )
+    assert not np.array_equal(plain, first(made(folders["sd"], **change)))
 
 
-def test_lora(tmp_path: Path, folders: dict[str, Path]) -> None:
+def test_lora(tmp_path: Path, folders: dict[str, Path], plain: np.ndarray) -> None:
     import torch
     from diffusers import StableDiffusionPipeline
     from peft import LoraConfig
@@ -149,11 +160,11 @@ def test_lora(tmp_path: Path, folders: dict[str, Path]) -> None:
     state = get_peft_model_state_dict(pipeline.unet)
     StableDiffusionPipeline.save_lora_weights(tmp_path / "lora", unet_lora_layers=state)
     lora = str(tmp_path / "lora")
-    plain, changed = made(folders["sd"]), made(folders["sd"], lora=lora)
-    assert changed.fingerprint != plain.fingerprint
-    assert not np.array_equal(first(plain), first(changed))
+    changed = made(folders["sd"], lora=lora)
+    assert changed.fingerprint != made(folders["sd"]).fingerprint
+    assert not np.array_equal(plain, first(changed))
     off = made(folders["sd"], lora=lora, lora_scale="0")
-    assert np.abs(first(off) - first(plain)).max() <= 1
+    assert np.abs(first(off) - plain).max() <= 1
 
 
 def with_pipeline(folder: Path, pipeline: Callable[..., Any]) -> DiffusersGenerator:
@@ -314,18 +325,17 @@ def test_the_size_of_the_images_and_of_the_weights(folders: dict[str, Path]) -> 
 
 
 def test_deterministic_kernels_are_a_setting_of_their_own(
-    folders: dict[str, Path],
+    folders: dict[str, Path], plain: np.ndarray
 ) -> None:
     import torch
 
-    plain = made(folders["sd"])
     generator = create_generator(
         str(folders["sd"]), ARGS, device="cpu", deterministic=True
     )
     assert isinstance(generator, DiffusersGenerator)
-    assert generator.fingerprint != plain.fingerprint
+    assert generator.fingerprint != made(folders["sd"]).fingerprint
     try:
-        assert np.array_equal(first(generator), first(plain))
+        assert np.array_equal(first(generator), plain)
         assert torch.are_deterministic_algorithms_enabled()
         assert generator.effective_settings()["deterministic"] is True
     finally:
@@ -515,12 +525,13 @@ def test_steps_need_a_guidance_where_a_class_has_one_for_each_step() -> None:
     assert "guidance_schedule" not in unchanged
 
 
-def test_further_arguments_reach_the_pipeline(folders: dict[str, Path]) -> None:
-    plain = made(folders["sd"])
+def test_further_arguments_reach_the_pipeline(
+    folders: dict[str, Path], plain: np.ndarray
+) -> None:
     changed = made(folders["sd"], **{"call.eta": "1", "call.guidance_rescale": "0.5"})
-    assert changed.fingerprint != plain.fingerprint
+    assert changed.fingerprint != made(folders["sd"]).fingerprint
     assert changed.settings["call.eta"] == 1
-    assert not np.array_equal(first(plain), first(changed))
+    assert not np.array_equal(plain, first(changed))
     assert changed.effective_settings()["call.guidance_rescale"] == 0.5
     without = {"load.text_encoder_3": "null", "load.tokenizer_3": "none"}
     assert not np.array_equal(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.generators import create_generator
+from t2ibench.models.generators import create_generator, pipelines
 from t2ibench.models.generators.diffusers import DiffusersGenerator
 from t2ibench.models.generators.effects import check_effects
 from tests.models import tiny
@@ -64,6 +64,29 @@ def untried(
     return generator
 
 
+@pytest.fixture(scope="module")
+def parts_of_folders() -> dict[str, Any]:
+    """The parts of the pipelines that were loaded, with their class, by folder."""
+    return {}
+
+
+@pytest.fixture
+def _parts_are_read_once(
+    parts_of_folders: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Make each pipeline of a folder from the same parts: no weight changes while it is tried."""
+    from_pretrained = pipelines._from_pretrained
+
+    def made_of_parts(source: str, *how: Any) -> Any:
+        if source not in parts_of_folders:
+            first = from_pretrained(source, *how)
+            parts_of_folders[source] = type(first), first.components
+        kind, components = parts_of_folders[source]
+        return kind(**components)
+
+    monkeypatch.setattr(pipelines, "_from_pretrained", made_of_parts)
+
+
 def refusal(folder: Path, **args: str) -> str:
     """Why settings are refused; empty where they are taken."""
     try:
@@ -73,6 +96,7 @@ def refusal(folder: Path, **args: str) -> str:
     return ""
 
 
+@pytest.mark.usefixtures("_parts_are_read_once")
 @pytest.mark.parametrize(
     ("kind", "args", "reason"),
     [
@@ -105,6 +129,7 @@ def test_settings_without_effect_are_refused_with_a_reason(
     assert reason in said and said.count("\n") == 0
 
 
+@pytest.mark.usefixtures("_parts_are_read_once")
 @pytest.mark.parametrize(
     ("kind", "args"),
     [

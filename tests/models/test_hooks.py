@@ -162,10 +162,8 @@ def test_a_hook_changes_only_the_images_it_gives_arguments_for(folder: str) -> N
     # A batch of another size rounds otherwise.
     same = [bool(np.abs(a - b).max() <= 1) for a, b in zip(plain, changed, strict=True)]
     assert same == [True, False, True, False, True, True, True, True]
-    alone = [
-        pixels(made(folder, "steered", strong=2), [request])[0]
-        for request in REQUESTS[:3]
-    ]
+    another = made(folder, "steered", strong=2)
+    alone = [pixels(another, [request])[0] for request in REQUESTS[:3]]
     assert all(
         np.abs(one - other).max() <= 1
         for one, other in zip(alone, changed, strict=False)

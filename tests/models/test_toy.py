@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 from safetensors import safe_open
 
@@ -278,6 +277,8 @@ def test_a_run_that_lacks_nothing_loads_no_model(cli: Cli, tmp_path: Path) -> No
 
 def test_embeddings_of_toy_clip_do_not_depend_on_the_number_of_threads() -> None:
     """With 3 threads, torch rounds other sums than with 1 (up to 9e-8 of an embedding)."""
+    import torch
+
     encoder = create_encoder("toy-clip")
     colours = np.random.default_rng(0).integers(0, 256, (32, 64, 64, 3), np.uint8)
     prepared = [encoder.prepare(Image.fromarray(pixels)) for pixels in colours]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import inspect
 import json
 import re
@@ -265,7 +266,19 @@ def build(name: str) -> Any:
 
 
 def saved(name: str, folder: Path) -> Path:
-    """Save the tiny pipeline of a class into a folder, with the same weights every time."""
+    """Save the tiny pipeline of a class into a folder, with the same weights every time.
+
+    It is built once a process, and copied: a test may change the files of its own folder.
+    """
+    # The files are dated anew, as those of a pipeline that was just built.
+    return Path(shutil.copytree(_built(name), folder, copy_function=shutil.copyfile))
+
+
+@functools.cache
+def _built(name: str) -> Path:
+    """The folder of a class's tiny pipeline, which is removed when the process ends."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{name}-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     seed()
     build(name).save_pretrained(folder, safe_serialization=True)
     index = folder / "model_index.json"
