@@ -37,7 +37,7 @@ def few_everyday_words() -> Iterator[None]:
 
 @contextmanager
 def all_everyday_words() -> Iterator[None]:
-    """Have shipped tasks as their files are, also where other tests of the module have few words."""
+    """Have shipped tasks as their files are, inside `few_everyday_words` too."""
     with _loading_by(_load_bundled_file):
         yield
 
