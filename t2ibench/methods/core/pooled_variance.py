@@ -57,13 +57,13 @@ def pooled_variance(
     is_pooled = (medians >= _FEWEST) & is_few.any(axis=0)
     for kind in np.flatnonzero(is_pooled).tolist():
         n = numbers[:, kind]
-        known = is_known[:, kind]
+        counted = is_known[:, kind]
         few = is_few[:, kind]
         # A mean that does not vary has no degrees of freedom that could be told.
         f = np.where(np.isfinite(dfs[:, kind]), dfs[:, kind], n - 1)
         squares = variances[:, kind] * n
-        weights = f[known]
-        weighted_sum = float(weights @ squares[known])
+        weights = f[counted]
+        weighted_sum = float(weights @ squares[counted])
         of_kind = weighted_sum / float(weights.sum())
         shrunk_squares = (f * squares + _PRIOR * of_kind) / (f + _PRIOR)
         shrunk = shrunk_squares / n
