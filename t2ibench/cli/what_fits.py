@@ -58,8 +58,10 @@ def _fewer_images(context: RunContext, most: int) -> Smaller | None:
         return Smaller(f"--times {times:g}", _to_make(context, wanted))
 
     # A smaller fraction has no more images, so the fractions that fit come last.
-    first = bisect_left(_FRACTIONS, x=True, key=lambda one: reduced(one).images <= most)
-    return reduced(_FRACTIONS[first]) if first < len(_FRACTIONS) else None
+    fitting = bisect_left(
+        _FRACTIONS, x=True, key=lambda fraction: reduced(fraction).images <= most
+    )
+    return reduced(_FRACTIONS[fitting]) if fitting < len(_FRACTIONS) else None
 
 
 def _fewer_tasks(context: RunContext, most: int) -> Smaller | None:
