@@ -170,6 +170,12 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def uncompared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two models of a site are not compared, which takes most of the time to build a small one."""
+    monkeypatch.setattr("t2ibench.apps.leaderboard.compared._pair", lambda *_: {})
+
+
+@pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
     """A page from disk, on which nothing goes wrong."""
     found = browser.new_page(viewport={"width": 1280, "height": 900})
