@@ -23,13 +23,13 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from t2ibench.garbage import frozen_objects
 from t2ibench.machine import cores
@@ -120,7 +120,8 @@ def each_of(
     # scipy has a BLAS of its own, and only what is loaded can be limited.
     importlib.import_module("scipy.linalg")
     # Sums over several threads may differ in their last bits from machine to machine.
-    with threadpool_limits(1, user_api="blas"), frozen_objects():
+    one_thread = computing_libraries().limit(limits=1, user_api="blas")
+    with one_thread, frozen_objects():
         while left:
             if (
                 several
@@ -143,6 +144,21 @@ def each_of(
             results[number] = work(items[number])
             on_done(items[number], results[number])
     return [results[number] for number in range(len(items))]
+
+
+def computing_libraries() -> ThreadpoolController:
+    """Return the loaded libraries that compute in several threads, so that these can be limited.
+
+    To find them takes milliseconds, ten times in a small run. A library is loaded with a module, so
+    they are looked for again only after an import.
+    """
+    return _libraries_with(len(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _libraries_with(n_modules: int) -> ThreadpoolController:
+    """Return the libraries that are loaded while so many modules are."""
+    return ThreadpoolController()
 
 
 def may_start_processes() -> bool:

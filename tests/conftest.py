@@ -236,6 +236,20 @@ def _toyland_draws_a_scene_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def few_words() -> Iterator[None]:
+    """Few everyday words in the tests of a module that asks for it: tests/few_words.py."""
+    with _few_everyday_words():
+        yield
+
+
+def _few_everyday_words() -> contextlib.AbstractContextManager[None]:
+    # Here, since only few modules of tests need what it imports.
+    from tests.few_words import few_everyday_words
+
+    return few_everyday_words()
+
+
 # Of a module: while it runs, no other test of the process may start a loop of asyncio.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
@@ -261,7 +275,9 @@ def shared_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of toyland, made once for all processes of a session; `copied` copies it.
 
     It has SHARED_TASKS with 3 images a prompt, 2 of guided ones, 300 permutations, 100 resamples,
-    without an untrained network. Nothing may be written into it: other processes read it, too.
+    without an untrained network, and with few everyday words: a module that scores it again, or
+    makes its pages, asks for `few_words`. Nothing may be written into it: other processes read it,
+    too.
     """
     from t2ibench.cli import main
 
@@ -287,7 +303,8 @@ def shared_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     with FileLock(root / "shared-run.lock"):
         if not made.exists():
-            assert main(words) == 0
+            with _few_everyday_words():
+                assert main(words) == 0
             made.touch()
     return run
 

@@ -16,14 +16,16 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import ClassVar, cast
 
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
 from t2ibench import worker_pool
 from t2ibench.errors import T2IBenchError
-from t2ibench.worker_pool import cores, each_of
+from t2ibench.worker_pool import computing_libraries, cores, each_of
 
 HERE = os.getpid()
 
@@ -59,6 +61,28 @@ def product(seed: int) -> bytes:
 
 def test_short_work_starts_no_process() -> None:
     assert {process for _, process, _ in each_of(range(20), who, 4)} == {HERE}
+
+
+def blas_threads(_: int) -> set[int]:
+    libraries = ThreadpoolController().select(user_api="blas").info()
+    return {library["num_threads"] for library in libraries}
+
+
+def test_work_in_this_process_computes_in_one_thread() -> None:
+    """Also where the libraries were found by earlier work, which had found them limited."""
+    for several in (2, 3):
+        with ThreadpoolController().limit(limits=several, user_api="blas"):
+            assert each_of([0], blas_threads) == [{1}]
+            assert blas_threads(0) == {several}
+
+
+def test_libraries_are_looked_for_again_after_an_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = computing_libraries()
+    assert computing_libraries() is found
+    monkeypatch.setitem(sys.modules, "with_a_library", ModuleType("with_a_library"))
+    assert computing_libraries() is not found
 
 
 @pytest.mark.slow

@@ -228,14 +228,19 @@ def _table(context: RunContext, left: Sequence[ImageRequest], *, by_task: bool) 
         of_this_part.setdefault(name, []).append(plan.needs_of_part[task.id])
     rows = []
     of_sources = _source_images(context)
+    left_by_prompt: dict[str, list[int]] = {}
+    for request in left:
+        if request.source is None:
+            left_by_prompt.setdefault(request.prompt, []).append(request.index)
     for name, needed in tasks.items():
         counts: Counter[str] = Counter()
         for task_needs in needed:
             # Tasks share images, so the largest count of a prompt is what is generated.
             counts |= Counter(task_needs.images_by_prompt)
         todo = sum(
-            request.source is None and request.index < counts[request.prompt]
-            for request in left
+            index < count
+            for prompt, count in counts.items()
+            for index in left_by_prompt.get(prompt, ())
         )
         answers = sum(
             need.images

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from t2ibench.methods import needs
-from t2ibench.pipeline.plan import first_images
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.run_context import RunContext
@@ -48,16 +48,20 @@ def smallest_run(context: RunContext) -> int:
 
 def _fewer_images(context: RunContext, most: int) -> Smaller | None:
     """Return a run of all tasks with the largest `--times` that fits; None if none fits."""
-    for fraction in _FRACTIONS:
+
+    def reduced(fraction: float) -> Smaller:
         times = round(context.plan.settings.times * fraction, 4)
         settings = context.plan.settings.model_copy(update={"times": times})
         wanted: Counter[str] = Counter()
         for task in context.plan.tasks:
             wanted |= Counter(needs(task.spec, settings).images_by_prompt)
-        images = _to_make(context, wanted)
-        if images <= most:
-            return Smaller(f"--times {times:g}", images)
-    return None
+        return Smaller(f"--times {times:g}", _to_make(context, wanted))
+
+    # A smaller fraction has no more images, so the fractions that fit come last.
+    fitting = bisect_left(
+        _FRACTIONS, x=True, key=lambda fraction: reduced(fraction).images <= most
+    )
+    return reduced(_FRACTIONS[fitting]) if fitting < len(_FRACTIONS) else None
 
 
 def _fewer_tasks(context: RunContext, most: int) -> Smaller | None:
@@ -91,8 +95,4 @@ def _to_make(context: RunContext, wanted: Mapping[str, int]) -> int:
     images = context.images
     if images is None:
         return 0
-    return sum(
-        not images.is_done(key)
-        for prompt, count in wanted.items()
-        for key in first_images(prompt, count)
-    )
+    return sum(count - images.n_done(prompt, count) for prompt, count in wanted.items())

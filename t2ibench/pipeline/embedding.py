@@ -23,6 +23,7 @@ from t2ibench.pipeline.work_items import EmbeddingBatch, ImageToEmbed, Unreadabl
 from t2ibench.store.evidence import EvidenceStore, off_length, text_key
 from t2ibench.store.image_headers import UnreadableImageError
 from t2ibench.store.images import StoredImage
+from t2ibench.worker_pool import computing_libraries
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -131,7 +132,7 @@ def embedded_images(
     readings = {name: _Reading(name in worked, widths.get(name)) for name in encoders}
     _load(wanted, encoders)
     ahead = 2 * max((encoder.batch_size for encoder in encoders.values()), default=1)
-    compute_alone = partial(_compute_alone, ThreadpoolController())
+    compute_alone = partial(_compute_alone, computing_libraries())
     with ThreadPoolExecutor(_DECODERS, initializer=compute_alone) as pool:
         call = partial(_prepare, encoders, _preparers(encoders), readings)
         prepared = in_order(pool, call, wanted, max(ahead, _LEAST_AHEAD))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -213,8 +213,9 @@ def _moments(sums: Float64Array) -> Moments:
 
 
 def _all_labels(k: int, k_x: int) -> Iterator[Float64Array]:
-    subsets = list(combinations(range(k), k_x))
-    chosen = np.array(subsets, dtype=np.int64)
+    subsets = combinations(range(k), k_x)
+    numbers = np.fromiter(chain.from_iterable(subsets), dtype=np.int64)
+    chosen = numbers.reshape(math.comb(k, k_x), k_x)
     size = max(1, BLOCK_CELLS // k)
     for start in range(0, len(chosen), size):
         block = chosen[start : start + size]

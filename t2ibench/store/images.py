@@ -393,6 +393,13 @@ class ImageStore:
             and self.has_file(attempt)
         )
 
+    def n_done(self, prompt: str, count: int) -> int:
+        """Return how many of a prompt's first `count` images need no generation."""
+        if content_id(prompt) not in self._attempts:
+            return 0
+        keys = (ImageKey.of(prompt, index) for index in range(count))
+        return sum(map(self.is_done, keys))
+
     def lacks(self, keys: Iterable[ImageKey]) -> bool:
         """Return whether any of these images failed or was never attempted."""
         attempts = map(self.get, keys)

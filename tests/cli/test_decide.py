@@ -14,6 +14,8 @@ from tests import hand
 from tests.conftest import Cli
 from tests.decisions.made import TASK, images, scenario
 
+pytestmark = pytest.mark.usefixtures("few_words")
+
 
 def gate(folder: Path, *scenarios: dict[str, object]) -> Path:
     path = folder / "accept.yaml"

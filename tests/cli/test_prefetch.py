@@ -16,7 +16,11 @@ from tests.conftest import Cli
 from tests.models import tiny
 from tests.models.hub_server import LocalHub, hub_at, local_hub
 
-pytestmark = [pytest.mark.networks, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.networks,
+    pytest.mark.slow,
+    pytest.mark.usefixtures("few_words"),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 NO_ANSWER = "http://127.0.0.1:1"

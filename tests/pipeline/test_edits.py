@@ -31,6 +31,8 @@ from tests.pipeline import editing
 from tests.pipeline.editing import Editor, NoEditor, write_task
 from tests.processes import forked_worker
 
+pytestmark = pytest.mark.usefixtures("few_words")
+
 MODELS: dict[str, Any] = {"encoder": "toyland", "judge": "toyland"}
 FEW: dict[str, Any] = {"n_permutations": 100, "n_bootstrap": 100}
 OTHER = "vibex_gender"

@@ -23,6 +23,8 @@ from t2ibench.tasks import load_tasks
 from t2ibench.toyland import draw
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.usefixtures("few_words")
+
 TASK = "t2iat_flowers_insects"
 SMALL = {"limit": 4, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100}
 FLAGS = (

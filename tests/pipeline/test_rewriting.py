@@ -26,6 +26,8 @@ from tests.conftest import Cli
 from tests.models.chat import posted_text, serving
 from tests.pipeline.engines import SMALL, SMALL_FLAGS, TWO, Runs
 
+pytestmark = pytest.mark.usefixtures("few_words")
+
 ROOT = Path(__file__).parents[2]
 BALANCED = ROOT / "examples" / "rewrites" / "balanced.jsonl"
 TASK = "t2iat_flowers_insects"

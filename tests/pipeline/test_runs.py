@@ -28,7 +28,7 @@ from t2ibench.tasks import load_tasks
 from tests import hand
 from tests.conftest import Cli
 
-pytestmark = pytest.mark.networks
+pytestmark = [pytest.mark.networks, pytest.mark.usefixtures("few_words")]
 
 SMALL = {"limit": 2, "images_per_prompt": 2, "n_permutations": 500, "n_bootstrap": 200}
 OCCUPATIONS = ("occupations_t2iat", "occupations_tibet")

@@ -35,6 +35,8 @@ from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from tests import hand
 
+pytestmark = pytest.mark.usefixtures("few_words")
+
 TASKS = [
     "t2iat_judaism_christianity",
     "mcas_objects",

@@ -20,6 +20,8 @@ from tests.conftest import Cli
 from tests.pipeline import editing
 from tests.pipeline.editing import Editor, write_task
 
+pytestmark = pytest.mark.usefixtures("few_words")
+
 # Six prompts of source images, so that five parts have some each or none.
 GROUPS = {
     f"{who} {when}": f"a photo of a {noun}{when}"

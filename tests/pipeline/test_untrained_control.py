@@ -22,6 +22,8 @@ from t2ibench.pipeline.plan import make_plan
 from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
 
+pytestmark = pytest.mark.usefixtures("few_words")
+
 TASK = "weat_8_science_arts"
 PROMPTS = ("a photo of a rose", "a photo of a wasp")
 NEEDS = Needs(tuple(PromptNeed(prompt, 12) for prompt in PROMPTS), texts=("a rose",))

@@ -29,6 +29,8 @@ from tests import hand
 from tests.apps.explorer.page import Watch, axe
 from tests.conftest import Cli, copied
 
+pytestmark = pytest.mark.usefixtures("few_words")
+
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
 
 

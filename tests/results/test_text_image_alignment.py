@@ -26,7 +26,7 @@ from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
 from tests import hand
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_words")]
 
 TASKS = "t2iat_science_arts,mcas_sports,weat_6_gender_career_family"
 SMALL: dict[str, Any] = {

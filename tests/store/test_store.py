@@ -136,9 +136,12 @@ def test_a_failed_attempt_is_tried_again_a_filtered_one_is_not(tmp_path: Path) -
     again = ImageStore(Database(tmp_path), "f")
     assert not again.is_done(ImageKey.of("a", 0))
     assert again.is_done(ImageKey.of("a", 1))
+    done = [again.n_done(*first) for first in (("a", 1), ("a", 2), ("a", 9), ("b", 9))]
+    assert done == [0, 1, 1, 0]
     again.record([again.add_image(ImageKey.of("a", 0), 1, picture(), ".png")])
     again.record([Attempt(ImageKey.of("a", 0), 1, "failed", reason="a slower worker")])
-    assert ImageStore(Database(tmp_path), "f").get(ImageKey.of("a", 0)).status == "ok"
+    last = ImageStore(Database(tmp_path), "f")
+    assert last.get(ImageKey.of("a", 0)).status == "ok" and last.n_done("a", 9) == 2
 
 
 def test_a_full_disk_is_one_line_and_leaves_no_half_file(

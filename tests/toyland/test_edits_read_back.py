@@ -128,10 +128,10 @@ def _lightness(task: TaskResult, group: str) -> ShareChange:
 @pytest.mark.slow
 def test_lightening_is_measured_on_pixels(tmp_path: Path) -> None:
     """Of a share of edits that are lightened, the mean change is that share of a whole one."""
-    fair = _edited(PORTRAITS, tmp_path / "fair", 3)[PORTRAITS]
+    fair = _edited(PORTRAITS, tmp_path / "fair", 2)[PORTRAITS]
     assert _clear(fair) == set()
     assert abs(_lightness(fair, "dark skin").change) < 0.005
-    whole = _edited(PORTRAITS, tmp_path / "whole", 3, lightens__dark=1.0)[PORTRAITS]
+    whole = _edited(PORTRAITS, tmp_path / "whole", 2, lightens__dark=1.0)[PORTRAITS]
     full = _lightness(whole, "dark skin").change
     assert full == pytest.approx(0.41, abs=0.02)
     planted = 0.6

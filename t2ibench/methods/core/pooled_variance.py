@@ -51,21 +51,25 @@ def pooled_variance(
     """
     pooled = variances.astype(np.float64)
     degrees = dfs.astype(np.float64)
-    for kind in range(variances.shape[1]):
-        is_known = np.isfinite(variances[:, kind])
+    # The usual case, which is found sooner than medians: no prompt has few images.
+    if numbers.size and (numbers.min(axis=0) > _FEW * numbers.max(axis=0)).all():
+        return pooled, degrees
+    is_known = np.isfinite(variances)
+    medians = np.median(numbers, axis=0)
+    is_few = is_known & (numbers <= _FEW * medians)
+    is_pooled = (medians >= _FEWEST) & is_few.any(axis=0)
+    for kind in np.flatnonzero(is_pooled).tolist():
         n = numbers[:, kind]
-        median = float(np.median(n))
-        is_few = is_known & (n <= _FEW * median)
-        if median < _FEWEST or not is_few.any():
-            continue
+        counted = is_known[:, kind]
+        few = is_few[:, kind]
         # A mean that does not vary has no degrees of freedom that could be told.
         f = np.where(np.isfinite(dfs[:, kind]), dfs[:, kind], n - 1)
         squares = variances[:, kind] * n
-        weights = f[is_known]
-        weighted_sum = float(weights @ squares[is_known])
+        weights = f[counted]
+        weighted_sum = float(weights @ squares[counted])
         of_kind = weighted_sum / float(weights.sum())
         shrunk_squares = (f * squares + _PRIOR * of_kind) / (f + _PRIOR)
         shrunk = shrunk_squares / n
-        pooled[is_few, kind] = shrunk[is_few]
-        degrees[is_few, kind] = f[is_few] + _PRIOR
+        pooled[few, kind] = shrunk[few]
+        degrees[few, kind] = f[few] + _PRIOR
     return pooled, degrees

@@ -19,7 +19,7 @@ from tests.apps.explorer.api import HEADERS, Client, explore, opened, pictures
 from tests.conftest import SHARED_TASKS
 
 # Its runs take seconds.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_words")]
 
 WOMAN, MAN = "picture that shows a woman", "picture that shows a man"
 WORDS_ALONE = "weat_6_gender_career_family"  # of SHARED_TASKS

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,50 +17,17 @@ from t2ibench.apps.leaderboard.regenerate import Verdict
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.verdicts import Verifier
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import read_paired
 from t2ibench.results.schema import Results, TaskResult
-from t2ibench.tasks import index, loader
 from t2ibench.tasks.index import build_index
-from t2ibench.tasks.loader import LoadedTask
-from t2ibench.tasks.source import Problem
 from tests import hand
+from tests.few_words import all_everyday_words, few_everyday_words
 
 # One task for each kind of evidence: images, answers and texts.
 SUBMISSIONS = Path(__file__).parents[3] / "leaderboard" / "submissions"
 TASKS = "occupations_t2iat,openbias_examples,weat_7_math_arts"
 FEW: dict[str, Any] = {"images_per_prompt": 3, "guided_images_per_prompt": 1}
-
-
-_load_bundled_file = loader.load_bundled_file
-
-
-@contextmanager
-def few_everyday_words() -> Iterator[None]:
-    """Let each test of words compare its own with 120 everyday words, in place of 1,430.
-
-    To embed and to compare all of them takes half of the time of a verification.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        _load_bundled_files_by(_with_few_words, patch)
-        yield
-
-
-def _with_few_words(path: Path) -> tuple[LoadedTask | None, list[Problem]]:
-    task, problems = _load_bundled_file(path)
-    if task is not None and isinstance(task.spec, WeatTask):
-        few = {"reference": task.spec.reference[:120]}
-        task = replace(task, spec=task.spec.model_copy(update=few))
-    return task, problems
-
-
-def _load_bundled_files_by(
-    load: Callable[[Path], tuple[LoadedTask | None, list[Problem]]],
-    patch: pytest.MonkeyPatch,
-) -> None:
-    for module in (loader, index):
-        patch.setattr(module, "load_bundled_file", load)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -185,9 +150,8 @@ def board_of(root: Path, level: str = "recomputed", **others: str) -> Board:
 @pytest.fixture(scope="session")
 def verified() -> Board:
     """The submissions of this repository, verified: some 40 seconds of a processor."""
-    with pytest.MonkeyPatch.context() as patch:
-        # They were scored with all everyday words.
-        _load_bundled_files_by(_load_bundled_file, patch)
+    # They were scored with all everyday words.
+    with all_everyday_words():
         return read_board(SUBMISSIONS, Verifier([SUBMISSIONS]))
 
 
@@ -203,6 +167,12 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, shares in SHARES.items():
         write_submission(root, name, model_results(0, shares))
     return root
+
+
+@pytest.fixture
+def uncompared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two models of a site are not compared, which takes most of the time to build a small one."""
+    monkeypatch.setattr("t2ibench.apps.leaderboard.compared._pair", lambda *_: {})
 
 
 @pytest.fixture

@@ -220,6 +220,7 @@ def test_a_changed_plan(changed: Path) -> None:
     assert "was changed after it was written" in refusal(changed)
 
 
+@pytest.mark.usefixtures("uncompared")
 def test_who_chose_is_shown_of_every_model(tmp_path: Path) -> None:
     """The best of many runs verifies as well as the only one: without a plan that is said."""
     for name in ("toy", "toy-fair"):

@@ -387,6 +387,7 @@ def test_inconclusive_tests_and_small_runs_are_marked(tab: Any, tmp_path: Path) 
     expect(tab.locator("main")).to_contain_text("its </b> halves disagree")
 
 
+@pytest.mark.usefixtures("uncompared")
 def test_the_site_shows_notes_and_refusals_of_verdicts(
     board: Path, tmp_path: Path
 ) -> None:
@@ -412,6 +413,7 @@ def test_the_site_shows_notes_and_refusals_of_verdicts(
     assert all(f"<dt>{key}</dt>" in stated for key in ("revision", "command", "judges"))
 
 
+@pytest.mark.usefixtures("uncompared")
 def test_nothing_of_a_model_that_was_left_out_stays(
     board: Path, tmp_path: Path
 ) -> None:
