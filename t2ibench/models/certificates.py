@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import ssl
 from functools import lru_cache
@@ -41,4 +42,8 @@ def _state_of_file(path: str | None) -> tuple[int, int, int] | None:
 def _read(
     _settings: tuple[str | None, ...], _file: tuple[int, int, int] | None
 ) -> ssl.SSLContext:
+    named = os.environ.get("SSL_CERT_FILE")
+    if named and not Path(named).exists():
+        # httpx before 0.28 would trust the usual certificates in its place.
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), named)
     return httpx.create_ssl_context()

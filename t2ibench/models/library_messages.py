@@ -439,5 +439,5 @@ def _library_of(path: str) -> str:
 def _hide_progress_bars() -> None:
     """Hide progress bars of loading weights, but not those of downloads."""
     for library in _WITH_BARS:
-        if library in sys.modules:
+        if sys.modules.get(library) is not None:
             importlib.import_module(f"{library}.utils.logging").disable_progress_bar()
