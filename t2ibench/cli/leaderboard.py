@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag, day, not_negative, positive
 from t2ibench.errors import T2IBenchError, first_line, shown, shown_path
-from t2ibench.store.user_paths import expanded
+from t2ibench.store.user_paths import expanded, matching
 
 if TYPE_CHECKING:
     from t2ibench.apps.leaderboard.regenerate import Verdict
@@ -266,9 +266,8 @@ def check(arguments: argparse.Namespace) -> int:
     folders: list[Path] = []
     strays: list[str] = []
     for path in map(Path, arguments.folders or [_HOME]):
-        inside = sorted(
-            manifest.parent for manifest in path.glob("[!.]*/submission.json")
-        )
+        manifests = matching(path, "[!.]*/submission.json")
+        inside = [manifest.parent for manifest in manifests]
         folders += inside or [path]
         strays += folder_problems(path) if inside else []
     verifier = _verifier(arguments, {folder.parent for folder in folders})

@@ -26,3 +26,16 @@ def resolved(path: Path) -> Path:
     # RuntimeError: of Python before 3.13, for a circle; ValueError: a NUL
     except (OSError, RuntimeError, ValueError):
         return path
+
+
+def matching(folder: Path, pattern: str) -> list[Path]:
+    """Return the paths in a folder that match a pattern, sorted; none if there is no such folder.
+
+    Examples:
+        >>> matching(Path("no such folder"), "*.yaml")
+        []
+    """
+    try:
+        return sorted(folder.glob(pattern))
+    except ValueError:  # a NUL, with Python 3.13
+        return []

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable
 from pathlib import Path
 
-from t2ibench.store.user_paths import resolved
+from t2ibench.store.user_paths import matching, resolved
 
 
 @functools.cache  # it is asked for once for each task, and looks at each folder above it
@@ -39,9 +39,9 @@ def task_files(root: Path) -> list[Path]:
             path.suffix in {".yaml", ".yml"} and "stimuli" not in parts and not hidden
         )
 
-    return sorted(path for path in root.rglob("*.y*ml") if wanted(path))
+    return [path for path in matching(root, "**/*.y*ml") if wanted(path)]
 
 
 def word_list_files(root: Path) -> list[Path]:
     """Return every file of word lists and reference tables of a tasks folder."""
-    return sorted((root / "stimuli").glob("*.y*ml"))
+    return matching(root / "stimuli", "*.y*ml")

@@ -17,6 +17,7 @@ from t2ibench.apps.leaderboard.views import Model, models
 from t2ibench.reports.html.templating import style
 from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import write_bytes, write_text
+from t2ibench.store.user_paths import matching
 from t2ibench.store.working_folders import working_folder
 
 _STATIC = Path(__file__).parent / "static"
@@ -120,7 +121,7 @@ def _earlier_pages(output: Path) -> set[str]:
     pages = {
         path.relative_to(output).as_posix()
         for pattern in _PAGES
-        for path in output.glob(pattern)
+        for path in matching(output, pattern)
     }
     try:
         listed = (output / _LIST).read_text(encoding="utf-8").splitlines()

@@ -52,7 +52,7 @@ def earlier_runs(
     """
     try:
         folders = sorted(output.glob(f"{slug(title)}-*"), key=_name_key)
-    except OSError:
+    except (OSError, ValueError):  # of Python 3.13, for a NUL
         return []
     there = root.resolve()
     runs = (_earlier_run(folder, there, title, tasks) for folder in folders)

@@ -13,7 +13,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, check_installed, first_line, shown
 from t2ibench.models.hub import offline_folder
 from t2ibench.models.weight_files import PICKLED, find_file_defect
-from t2ibench.store.user_paths import expanded
+from t2ibench.store.user_paths import expanded, matching
 
 _DENOISERS = {"unet": "UNet", "transformer": "transformer"}
 _MODULE_OF_KEY = re.compile(
@@ -54,7 +54,7 @@ def add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
         raise T2IBenchError(f"--model-args: {type(pipeline).__name__} takes no lora.")
     path = offline_folder(lora) or expanded(lora)
     # Offline, diffusers wants the file's name, of a folder with a single one too.
-    files = [path] if path.is_file() else sorted(path.glob("*.safetensors"))
+    files = [path] if path.is_file() else matching(path, "*.safetensors")
     _check_safetensors(lora, path, files)
     where, name = (
         (str(files[0].parent), files[0].name) if len(files) == 1 else (lora, None)
