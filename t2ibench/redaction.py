@@ -183,8 +183,15 @@ class Redaction:
         """Return a text with the given secrets hidden, in any encoding."""
         if self._pattern is None:
             return text
-        plain = self._pattern.hidden(text, HIDDEN)
-        return replaced(plain, self._encoded_spans(plain, self._pattern), HIDDEN)
+        # What stood around a hidden secret may be one again, since marks between the characters of
+        # a secret do not make it another.
+        while (hidden := self._hidden(text, self._pattern)) != text:
+            text = hidden
+        return text
+
+    def _hidden(self, text: str, pattern: SecretPattern) -> str:
+        plain = pattern.hidden(text, HIDDEN)
+        return replaced(plain, self._encoded_spans(plain, pattern), HIDDEN)
 
     def contains(self, text: str, depth: int = 0) -> bool:
         """Return whether a text contains one of the given secrets, in any encoding."""

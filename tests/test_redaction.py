@@ -39,6 +39,16 @@ def test_a_key_is_hidden_in_every_form(echo: str) -> None:
     assert known.of_json({"a": [{echo: echo}], "b": 1}) == {"a": [{rest: rest}], "b": 1}
 
 
+@pytest.mark.parametrize("form", [KEY, KEY[::-1], KEY.upper()])
+@pytest.mark.parametrize("place", [1, 3, len(KEY) // 2])
+def test_a_key_around_a_key_is_hidden_too(form: str, place: int) -> None:
+    known = Redaction([KEY])
+    around = form[:place] + KEY + form[place:]
+    assert known.values(f"I heard {around} .") == "I heard *** ."
+    twice = form[:place] + around + form[place:]
+    assert not known.contains(known.values(twice))
+
+
 def test_answers_of_people_and_models_are_left_as_they_are() -> None:
     known = Redaction([KEY, "EMPTY", "dogcat"])
     for text in (
