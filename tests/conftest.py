@@ -312,10 +312,13 @@ def shared_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copied(run: Path, folder: Path) -> Path:
     """A copy of a run to write into; its images are links, to be replaced and never changed."""
 
-    def copy(source: str, target: str) -> None:
-        (os.link if source.endswith(".png") else shutil.copy2)(source, target)
+    target = folder / run.name
+    return Path(shutil.copytree(run, target, copy_function=copied_or_linked))
 
-    return Path(shutil.copytree(run, folder / run.name, copy_function=copy))
+
+def copied_or_linked(source: str, target: str) -> None:
+    """Copy a file for `shutil.copytree`; an image is linked."""
+    (os.link if source.endswith(".png") else shutil.copy2)(source, target)
 
 
 @pytest.fixture(autouse=True)

@@ -53,15 +53,16 @@ def _loading_by(load: Loading) -> Iterator[None]:
 def _with_few_words(path: Path) -> tuple[LoadedTask | None, list[Problem]]:
     task, problems = _load_bundled_file(path)
     if task is not None:
-        task = replace(task, spec=_spec_with_few_words(task.spec))
+        task = replace(task, spec=compared_with(_FEW, task.spec))
     return task, problems
 
 
-def _spec_with_few_words(spec: BaseTask) -> BaseTask:
+def compared_with(n_words: int, spec: BaseTask) -> BaseTask:
+    """The task, compared with so many everyday words; itself if it compares with none."""
     if isinstance(spec, WeatTask):
-        return spec.model_copy(update={"reference": spec.reference[:_FEW]})
+        return spec.model_copy(update={"reference": spec.reference[:n_words]})
     if isinstance(spec, VibexTask):
-        words = spec.reference.words[:_FEW]
+        words = spec.reference.words[:n_words]
         reference = spec.reference.model_copy(update={"words": words})
         return spec.model_copy(update={"reference": reference})
     return spec

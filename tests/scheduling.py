@@ -20,25 +20,21 @@ class NetworksTogether(LoadFileScheduling):
     """
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        preferred = self._networks if node is self.nodes[0] else self._without_networks
-        module = next((name for name in self.workqueue if name in preferred), None)
+        is_first = node is self.nodes[0]
+        preferred = (
+            name for name in self.workqueue if (name in self._networks) == is_first
+        )
+        module = next(preferred, None)
         if module is not None:
             self.workqueue.move_to_end(module, last=False)
         super()._assign_work_unit(node)
 
     @cached_property
-    def _modules(self) -> frozenset[str]:
-        """All test modules, as names of tests begin."""
-        return frozenset(map(self._split_scope, self.collection or ()))
-
-    @cached_property
     def _networks(self) -> frozenset[str]:
+        """The marked modules, as names of their tests begin."""
         root = self.config.rootpath
-        return frozenset(name for name in self._modules if _is_marked(root / name))
-
-    @cached_property
-    def _without_networks(self) -> frozenset[str]:
-        return self._modules - self._networks
+        modules = set(map(self._split_scope, self.collection or ()))
+        return frozenset(name for name in modules if _is_marked(root / name))
 
 
 def _is_marked(module: Path) -> bool:

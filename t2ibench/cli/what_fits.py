@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from t2ibench.methods import needs
@@ -49,6 +50,7 @@ def smallest_run(context: RunContext) -> int:
 def _fewer_images(context: RunContext, most: int) -> Smaller | None:
     """Return a run of all tasks with the largest `--times` that fits; None if none fits."""
 
+    @cache
     def reduced(fraction: float) -> Smaller:
         times = round(context.plan.settings.times * fraction, 4)
         settings = context.plan.settings.model_copy(update={"times": times})

@@ -67,9 +67,8 @@ def _failed_within(names: Sequence[str], seconds: float) -> list[str]:
     """Return which readers failed, tried one after the other for so many seconds in all."""
     end = time.monotonic() + seconds
     failed = []
-    start_up = (
-        0.0  # of the last process: it imports t2ibench slowly, to count its branches
-    )
+    # Of the last process, which imports t2ibench slowly, to count its branches.
+    start_up = 0.0
     for number, name in enumerate(names):
         begun = time.monotonic()
         share = (end - begun) / (len(names) - number)

@@ -18,6 +18,7 @@ import pytest
 from t2ibench.cli import main
 from t2ibench.store import files
 from tests.chaos.tools import FLAGS, RUN, one_line
+from tests.conftest import copied_or_linked
 from tests.system import files_up_to
 
 pytestmark = pytest.mark.slow
@@ -117,11 +118,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it, as the current folder; its images are links, which no command rewrites."""
-
-    def copy(source: str, target: str) -> None:
-        (os.link if source.endswith(".png") else shutil.copy2)(source, target)
-
-    shutil.copytree(whole, tmp_path, dirs_exist_ok=True, copy_function=copy)
+    shutil.copytree(whole, tmp_path, dirs_exist_ok=True, copy_function=copied_or_linked)
     monkeypatch.chdir(tmp_path)
     return tmp_path / RUN
 

@@ -26,10 +26,9 @@ from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.core.prompt_images import PromptImages
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.core.synthetic_evidence import SyntheticEvidence
-from t2ibench.methods.vibex.schema import VibexTask
-from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
+from tests.few_words import compared_with
 from tests.methods.edits.hand import edits_task
 
 SETTINGS = Settings(
@@ -53,24 +52,10 @@ def shipped() -> dict[str, list[BaseTask]]:
     return tasks
 
 
-# Of thousands of everyday words: as many as both methods learn from.
-REFERENCE_WORDS = 500
-
-
-def with_few_words(task: BaseTask) -> BaseTask:
-    """The task, compared with fewer everyday words, which a dozen scores take seconds for."""
-    if isinstance(task, WeatTask):
-        return task.model_copy(update={"reference": task.reference[:REFERENCE_WORDS]})
-    if isinstance(task, VibexTask):
-        words = task.reference.words[:REFERENCE_WORDS]
-        few = task.reference.model_copy(update={"words": words})
-        return task.model_copy(update={"reference": few})
-    return task
-
-
 @pytest.mark.parametrize("name", METHODS.names())
 def test_every_method_keeps_the_contract(name: str) -> None:
-    task = with_few_words(shipped()[name][0])
+    # Both methods learn from 100 everyday words on; a dozen scores with all take seconds.
+    task = compared_with(500, shipped()[name][0])
     assert check_method(METHODS.get(name), task, SETTINGS) == []
 
 

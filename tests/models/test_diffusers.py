@@ -29,21 +29,17 @@ from tests.models.parts import refused
 from tests.models.tiny import ARGS, REQUESTS, draw, made
 
 # Loads torch models; the quick loop goes without.
-pytestmark = [pytest.mark.networks, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.networks,
+    pytest.mark.slow,
+    pytest.mark.usefixtures("settings_untried"),
+]
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("pipelines")
     return {name: tiny.PIPELINES[name](root / name) for name in ("sd", "sdxl", "sd3")}
-
-
-@pytest.fixture(autouse=True)
-def _settings_are_taken_untried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Load without trial images, which test_effects.py is about: a third of a loading's time."""
-    monkeypatch.setattr(
-        "t2ibench.models.generators.diffusers.check_effects", lambda *_: None
-    )
 
 
 def first(generator: Any) -> np.ndarray:

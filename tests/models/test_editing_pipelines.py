@@ -60,14 +60,6 @@ def several(folder: Path, side: int = 32) -> list[ImageFile]:
 
 
 @pytest.fixture
-def _untried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Load without trial images, of which other tests are."""
-    monkeypatch.setattr(
-        "t2ibench.models.generators.diffusers.check_effects", lambda *_: None
-    )
-
-
-@pytest.fixture
 def sources(tmp_path: Path) -> list[ImageFile]:
     return several(tmp_path)
 
@@ -166,7 +158,7 @@ def test_what_edits_only_refuses_a_prompt_before_it_is_loaded(
     assert generator._pipeline is None
 
 
-@pytest.mark.usefixtures("_untried")
+@pytest.mark.usefixtures("settings_untried")
 def test_a_pipeline_of_prompts_is_refused_unless_the_user_has_it_start_from_a_source(
     sources: list[ImageFile], tmp_path: Path
 ) -> None:
@@ -271,7 +263,7 @@ def test_a_size_of_the_user_counts(sources: list[ImageFile], tmp_path: Path) -> 
         editing(folder, name, guidance="1", negative_prompt="dark").load()
 
 
-@pytest.mark.usefixtures("_untried")
+@pytest.mark.usefixtures("settings_untried")
 def test_a_source_that_cannot_be_read_is_the_failure_of_its_own_image(
     sources: list[ImageFile], tmp_path: Path
 ) -> None:

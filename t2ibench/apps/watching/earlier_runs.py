@@ -12,7 +12,7 @@ from t2ibench.results.files import read_results
 from t2ibench.results.run import is_run, open_run
 from t2ibench.store.evidence import slug
 from t2ibench.store.files import natural_key
-from t2ibench.store.user_paths import expanded, resolved
+from t2ibench.store.user_paths import expanded, matching, resolved
 
 _FOLDER = "folder:"
 # What stands at the end of a name where other images were scored under the same one.
@@ -51,8 +51,8 @@ def earlier_runs(
             because nothing can be compared with them.
     """
     try:
-        folders = sorted(output.glob(f"{slug(title)}-*"), key=_name_key)
-    except (OSError, ValueError):  # of Python 3.13, for a NUL
+        folders = sorted(matching(output, f"{slug(title)}-*"), key=_name_key)
+    except OSError:
         return []
     there = root.resolve()
     runs = (_earlier_run(folder, there, title, tasks) for folder in folders)
